@@ -16,7 +16,7 @@ from orbax.checkpoint import v1 as ocp_v1
 from orbax.checkpoint._src.testing.benchmarks.core.pytree_utils import digest_pytree
 
 from weighbridge_worker.adapter import Place
-from weighbridge_worker.checkpointer import TRAINED, Placement, Retention, SaveOptions
+from weighbridge_worker.checkpointer import TRAINED, Placement, Policy, Retention, SaveOptions
 from weighbridge_worker.checkpointers import orbax, tensorstore
 from weighbridge_worker.stored import StoredFiles
 
@@ -139,6 +139,72 @@ def test_each_replica_has_memory_of_its_own_with_all_of_the_state(tmp_path, once
             assert set(stored.part(at, device).data.tolist()) == {device + 1}
     stored.release()
     stored.close()
+
+
+@pytest.mark.parametrize("layer", ["tree", "arrays", "arrays with metadata"])
+@pytest.mark.parametrize("saving", ["blocking", "background"])
+@pytest.mark.parametrize("told", [{}, {"use_ocdbt": False, "use_zarr3": True}, {"use_replica_parallel": True}])
+def test_each_layer_alone_loads_what_it_saved(tmp_path, layer, saving, told):
+    random = np.random.default_rng(7)
+    state = {name: random.normal(size=shape).astype(np.float32) for name, shape in [("weight", (8, 6)), ("bias", (4,))]}
+    options = SaveOptions(saving, Placement((("data", 4), ("model", 2)), CUT), None, told, layer)
+    checkpoints = orbax.open(state, options, None)
+    for step in ("one", "two"):
+        checkpoints.save(tmp_path / step, False)
+        checkpoints.wait()
+        checkpoints.load(tmp_path / step)
+        for name, array in state.items():
+            assert np.array_equal(checkpoints.loaded(name), array)
+        checkpoints.release()
+    names = {path.name for path in (tmp_path / "one").iterdir()}
+    assert ("_METADATA" in names) == (layer == "tree")
+    assert ("array_metadatas" in names) == (layer != "arrays")
+    checkpoints.close()
+
+
+@pytest.mark.parametrize("layer", ["checkpointer", "tree", "arrays"])
+@pytest.mark.parametrize(("shared", "apart"), [(True, False), (True, True), (False, False)])
+def test_marked_devices_show_which_replicas_have_written(tmp_path, layer, shared, apart):
+    state = {"weight": np.zeros((8, 6), np.float32)}
+    told = {"use_replica_parallel": shared, "enable_replica_parallel_separate_folder": apart}
+    placement = Placement((("replica", 4), ("model", 2)), ((None, "model"),))
+    checkpoints = orbax.open(state, SaveOptions("blocking", placement, None, told, layer, True), None)
+    checkpoints.save(tmp_path / "before", False)
+    checkpoints.mark()
+    checkpoints.save(tmp_path / "marked", False)
+    checkpoints.load(tmp_path / "marked")
+    marks = checkpoints.loaded("weight").view(np.uint8)
+    assert set(marks.ravel().tolist()) == (set(range(1, 9)) if shared else {1, 2})
+    checkpoints.load(tmp_path / "before")
+    assert not checkpoints.loaded("weight").any()
+    checkpoints.close()
+
+
+@pytest.mark.parametrize(
+    ("save", "keep", "kept"),
+    [
+        ([("interval", 2)], [("latest", 2)], [2, 4]),
+        ([("steps", [1, 3]), ("initial", None)], [("latest", 1), ("steps", [1])], [1, 3]),
+        ([("interval", 1)], [("interval", 3), ("latest", 1)], [0, 3, 5]),
+        ([("continuous", 0)], [("seconds", 0)], [0, 1, 2, 3, 4, 5]),
+        ([("continuous", 60)], [("seconds", 60)], [0]),
+        ([("preemption", None), ("initial", None)], [("latest", None)], [0]),
+    ],
+)
+def test_orbaxs_policies_save_and_keep_what_is_expected_of_them(tmp_path, save, keep, kept):
+    state = {"bias": np.ones(4, np.float32)}
+    checkpoints = orbax.Orbax(state, SaveOptions("blocking", Placement()))
+    each = [[Policy(*policy) for policy in policies] for policies in (save, keep)]
+    manager = checkpoints.manager(Retention(1, 1, 1, *each))
+    manager.begin(tmp_path)
+    for step in range(6):
+        manager.train()
+        manager.offer(step)
+        manager.settle()
+    assert manager.kept() == kept
+    assert sorted(int(path.name) for path in tmp_path.iterdir()) == kept
+    manager.close()
+    checkpoints.close()
 
 
 @pytest.mark.parametrize("saving", ["blocking", "background"])

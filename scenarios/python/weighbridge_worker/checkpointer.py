@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,9 +70,24 @@ class SaveOptions:
     orbax: dict[str, Any] = field(default_factory=dict)
     """What Orbax is told by its own names. What is not there is its own."""
 
+    layer: str = "checkpointer"
+    """What of the system does it: `checkpointer` (what its users call), `tree` (what saves a tree of arrays in a
+    directory), `arrays` (what saves arrays), or `arrays with metadata`."""
+
+    replicas: bool = False
+    """Whether replicas have all of it, along the first axis of the devices: who holds a state once declines."""
+
 
 TRAINED = np.float32(1 + 2**-10)
 """What every number of a state is multiplied by in a training step."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A reason to save a step or to keep a checkpoint."""
+
+    name: str
+    value: Any = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +102,14 @@ class Retention:
 
     num_deletion_threads: int
     """How many threads delete a checkpoint."""
+
+    save_policies: Sequence[Policy] = ()
+    """Reasons to save a step, of which one suffices: `interval` (steps), `steps`, `continuous` (seconds), `initial`,
+    `preemption`. Without any `save_interval_steps` counts."""
+
+    keep_policies: Sequence[Policy] = ()
+    """Reasons to keep a checkpoint, of which one suffices: `latest` (how many; `None` is all), `interval` (steps),
+    `seconds`, `steps`. Without any `max_to_keep` counts."""
 
 
 class Manager(ABC):
@@ -172,6 +195,10 @@ class Checkpoints(ABC):
     def release(self) -> None:
         """Lets go what was loaded."""
 
+    def mark(self) -> None:
+        """Overwrites the state: on each device, every byte is the number of the device and one."""
+        raise Declined("marking replicas: it has none, and holds a state once")
+
     def manager(self, retention: Retention) -> Manager:
         """A manager of the checkpoints of trainings that begin with the state."""
         raise Declined("a manager of checkpoints: it has none, and its users delete old checkpoints themselves")
@@ -189,6 +216,12 @@ class Saver(System):
 
     reshards: bool = False
     """Whether it loads onto other devices than it saves from, and so has `Checkpoints.part`."""
+
+    replicates: bool = False
+    """Whether replicas can have its state, and so it has `Checkpoints.mark`."""
+
+    layers: Sequence[str] = ()
+    """The layers below `checkpointer` that it can be called by."""
 
     open_stored: Callable[[StoredFiles, Place], Stored] | None = None
     """Looks into a checkpoint that lies somewhere; `None` where it is not asked for those."""
@@ -209,6 +242,10 @@ class Case:
         options = save_options(said["state"])
         if options.onto is not None and not saver.reshards:
             raise Declined("loading onto other devices: it has none, and holds a state whole")
+        if options.replicas and not saver.replicates:
+            raise Declined("saving from replicas: it has none, and holds a state once")
+        if options.layer != "checkpointer" and options.layer not in saver.layers:
+            raise Declined(f"saving by its {options.layer}: it has no such layer that is called alone")
         start = time.perf_counter_ns()
         state = {name: array[0] for name, array in data.load().items()}
         self.names = list(state)
@@ -259,13 +296,15 @@ class Case:
                 return "batch", self.handed(name, self.checkpoints.part(name, message["device"]))
             case "release":
                 self.checkpoints.release()
+            case "mark":
+                self.checkpoints.mark()
             case "steps":
                 directory = Path(message["directory"])
                 save, wait = self.checkpoints.save, self.checkpoints.wait
                 said = beside(message["kind"], message["steps"], lambda: save(directory, False), wait)
                 return "answer", said
             case "manage":
-                self.manager = self.checkpoints.manager(Retention(**message["retention"]))
+                self.manager = self.checkpoints.manager(retention(message["retention"]))
             case _ if self.manager is not None:
                 return self.managed(self.manager, name, message)
             case _:
@@ -322,7 +361,18 @@ def save_options(said: Message) -> SaveOptions:
         placement(said),
         None if onto is None else placement(onto),
         {name: value for name, value in said.get("orbax", {}).items() if value is not None},
+        said.get("layer", "checkpointer"),
+        said.get("replicas", False),
     )
+
+
+def retention(said: Message) -> Retention:
+    """The rules of a message, whose policies are names, or names with values."""
+    told = dict(said)
+    for kind in ("save_policies", "keep_policies"):
+        each = [(one, None) if isinstance(one, str) else next(iter(one.items())) for one in told.get(kind, ())]
+        told[kind] = tuple(Policy(name, value) for name, value in each)
+    return Retention(**told)
 
 
 def placement(said: Message) -> Placement:

@@ -49,7 +49,7 @@ fn round_trip(
 ) -> Result<()> {
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let placement = Placement::as_written(mesh, &state);
-    let options = SaveOptions { saving, placement, onto: None, orbax };
+    let options = SaveOptions { orbax, ..SaveOptions::on(saving, placement) };
     let data = Arc::new(Cache::from_env().open(&state.data())?);
     let place = medium.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
@@ -83,8 +83,9 @@ fn fits(
     _: &Saving,
     _: &Medium,
     mesh: &DeviceMesh,
-    _: &OrbaxOptions,
+    orbax: &OrbaxOptions,
 ) -> Result<(), String> {
+    orbax.fit()?;
     mesh.holds(variant)
 }
 

@@ -44,7 +44,8 @@ fn reshard(
 ) -> Result<()> {
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let (placement, onto) = (Placement::spread(mesh, &state), Placement::spread(onto, &state));
-    let options = SaveOptions { saving: Saving::Blocking, placement, onto: Some(onto.clone()), orbax };
+    let options =
+        SaveOptions { onto: Some(onto.clone()), orbax, ..SaveOptions::on(Saving::Blocking, placement) };
     let data = Arc::new(Cache::from_env().open(&state.data())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
@@ -64,7 +65,8 @@ fn reshard(
 }
 
 /// Whether the state can lie on both meshes, for the plan.
-fn fits(variant: &State, mesh: &DeviceMesh, onto: &DeviceMesh, _: &OrbaxOptions) -> Result<(), String> {
+fn fits(variant: &State, mesh: &DeviceMesh, onto: &DeviceMesh, orbax: &OrbaxOptions) -> Result<(), String> {
+    orbax.fit()?;
     mesh.holds(variant)?;
     onto.holds(variant).map_err(|why| format!("to be loaded onto it: {why}"))
 }

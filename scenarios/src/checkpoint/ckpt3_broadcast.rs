@@ -39,8 +39,8 @@ fn broadcast(
         default = State::MB_268, tiny = State::MB_16, large = State::GB_1
     )]
     variant: State,
-    #[sweep(implied, DeviceCount(2), DeviceCount(4))] replicas: DeviceCount,
-    #[sweep(implied, DeviceCount(2), DeviceCount(1), DeviceCount(4))] model: DeviceCount,
+    #[sweep(implied, DeviceCount::TWO, DeviceCount::FOUR)] replicas: DeviceCount,
+    #[sweep(implied, DeviceCount::TWO, DeviceCount::ONE, DeviceCount::FOUR)] model: DeviceCount,
     #[sweep(implied, broadcast = Sharing::Broadcast, each = Sharing::Each)] sharing: Sharing,
 ) -> Result<()> {
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
@@ -75,13 +75,23 @@ fn broadcast(
 }
 
 /// The devices: replicas of a model that is cut.
-fn mesh(replicas: DeviceCount, model: DeviceCount) -> DeviceMesh {
+pub(super) fn mesh(replicas: DeviceCount, model: DeviceCount) -> DeviceMesh {
     DeviceMesh::grid(&[("replica", replicas.0), ("model", model.0)])
 }
 
 /// So many devices along an axis of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceCount(usize);
+
+impl DeviceCount {
+    pub(super) const ONE: Self = Self(1);
+    pub(super) const TWO: Self = Self(2);
+    pub(super) const FOUR: Self = Self(4);
+
+    pub(super) fn get(self) -> usize {
+        self.0
+    }
+}
 
 impl fmt::Display for DeviceCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,14 +8,18 @@ use weighbridge::{Requirements, Sweep};
 
 use super::managed::ManagedRounds;
 use super::medium::Medium;
-use crate::contract::{Checkpointer, Retention, SaveOptions, Saving};
+use crate::contract::{
+    Checkpointer, KeepPolicies, KeepPolicy, Retention, SaveOptions, SavePolicies, SavePolicy, Saving,
+};
 use crate::data::Cache;
-use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
+use crate::workload::{DeviceMesh, Placement, State};
 
 /// A training that saves some of its steps, keeps the newest checkpoints, and goes on from the last.
 ///
 /// What does a manager of checkpoints cost? A training has `train_steps` steps. The manager saves each whose number
-/// `save_interval_steps` divides, keeps the newest `max_to_keep`, and deletes older ones with `num_deletion_threads` threads.
+/// `save_interval_steps` divides, keeps the newest `max_to_keep`, and deletes older ones with `num_deletion_threads` threads. With
+/// `save_decision_policy` and `preservation_policy` other rules say what is saved and what is kept; several are written
+/// `interval=10 or steps=3+12`, and one suffices.
 /// `save` is until a step's checkpoint is complete and what is kept no longer is gone: the block `blocking` is what the training
 /// waits for, `waiting` what goes on in the background after it. `restore` loads the newest after a training. `delete` has the
 /// training delete each checkpoint itself as soon as the next is complete. The names are those of Orbax. A system without a manager
@@ -45,11 +49,12 @@ fn manager(
 ) -> Result<()> {
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let placement = Placement::as_written(mesh, &state);
-    let options = SaveOptions { saving, placement, onto: None, orbax: OrbaxOptions::OWN };
+    let options = SaveOptions::on(saving, placement);
     let retention = training.retention();
     let data = Arc::new(Cache::from_env().open(&state.data())?);
     // One more than is kept: the newest is complete before the oldest goes.
-    let place = Medium::Disk.place(bencher, state.bytes().saturating_mul(retention.max_to_keep + 2))?;
+    let place =
+        Medium::Disk.place(bencher, state.bytes().saturating_mul(training.most_kept(&retention) + 1))?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
@@ -85,7 +90,7 @@ impl fmt::Display for ManagerOperation {
 }
 
 /// A training, and how its checkpoints are kept. The names are those of Orbax.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Sweep)]
+#[derive(Clone, Debug, PartialEq, Eq, Sweep)]
 pub struct ManagedTraining {
     /// A step is saved if this divides its number.
     #[sweep(implied, 2, 1)]
@@ -99,12 +104,32 @@ pub struct ManagedTraining {
     /// The threads that delete a checkpoint.
     #[sweep(implied, 1, 2)]
     pub num_deletion_threads: u64,
+    /// What says which steps are saved, in place of `save_interval_steps`.
+    #[sweep(implied, SavePolicies::default(), SavePolicies::from_iter([SavePolicy::Steps(vec![0, 3, 5])]))]
+    pub save_decision_policy: SavePolicies,
+    /// What says which checkpoints are kept, in place of `max_to_keep`.
+    #[sweep(
+        implied,
+        KeepPolicies::default(),
+        KeepPolicies::from_iter([KeepPolicy::Latest(Some(1)), KeepPolicy::StepInterval(4)])
+    )]
+    pub preservation_policy: KeepPolicies,
 }
 
 impl ManagedTraining {
-    fn retention(self) -> Retention {
-        let Self { save_interval_steps, max_to_keep, num_deletion_threads, .. } = self;
-        Retention { save_interval_steps, max_to_keep, num_deletion_threads }
+    fn retention(&self) -> Retention {
+        Retention {
+            save_interval_steps: self.save_interval_steps,
+            max_to_keep: self.max_to_keep,
+            num_deletion_threads: self.num_deletion_threads,
+            save_policies: self.save_decision_policy.clone(),
+            keep_policies: self.preservation_policy.clone(),
+        }
+    }
+
+    /// How many checkpoints are there at most, with the one that was just saved.
+    fn most_kept(&self, retention: &Retention) -> u64 {
+        if retention.goes_by_time() { self.train_steps } else { retention.at_once(self.train_steps).1 }
     }
 }
 
@@ -116,7 +141,8 @@ fn fits(
     mesh: &DeviceMesh,
     training: &ManagedTraining,
 ) -> Result<(), String> {
-    let ManagedTraining { save_interval_steps, max_to_keep, train_steps, num_deletion_threads } = *training;
+    let ManagedTraining { save_interval_steps, max_to_keep, train_steps, num_deletion_threads, .. } =
+        *training;
     for (name, value) in [
         ("save_interval_steps", save_interval_steps),
         ("max_to_keep", max_to_keep),
@@ -127,10 +153,25 @@ fn fits(
             return Err(format!("`{name}` is 0"));
         }
     }
+    if train_steps > Retention::MOST_STEPS {
+        return Err(format!("`train_steps` is over {}", Retention::MOST_STEPS));
+    }
+    let retention = training.retention();
+    let by_policies = retention.save_policies != SavePolicies::default()
+        || retention.keep_policies != KeepPolicies::default();
+    if *operation == ManagerOperation::Delete && by_policies {
+        return Err("a policy says what is saved or kept, so the training deletes nothing itself".into());
+    }
     if *operation == ManagerOperation::Delete && (max_to_keep < 2 || train_steps <= save_interval_steps) {
         return Err(
             "nothing is left to be deleted: it needs two steps that are saved, and two that are kept".into(),
         );
+    }
+    if retention.at_once(train_steps).0.is_empty() {
+        return Err(format!(
+            "no checkpoint is left after {train_steps} steps: {} saves and {} keeps none",
+            retention.save_policies, retention.keep_policies
+        ));
     }
     mesh.holds(variant)
 }
@@ -158,8 +199,14 @@ fn describe(
 ) -> String {
     let devices = if *mesh == DeviceMesh::NONE { String::new() } else { format!(", cut over {mesh}") };
     let ManagedTraining { save_interval_steps, max_to_keep, train_steps, .. } = training;
-    format!(
-        "{operation} of {}, {saving}{devices}; {train_steps} steps, saved every {save_interval_steps}, {max_to_keep} kept",
-        variant.describe()
-    )
+    let (save, keep) = (&training.save_decision_policy, &training.preservation_policy);
+    let saved = match save.all() {
+        [] => format!("saved every {save_interval_steps}"),
+        _ => format!("saved by {save}"),
+    };
+    let kept = match keep.all() {
+        [] => format!("{max_to_keep} kept"),
+        _ => format!("kept by {keep}"),
+    };
+    format!("{operation} of {}, {saving}{devices}; {train_steps} steps, {saved}, {kept}", variant.describe())
 }

@@ -12,7 +12,7 @@ use super::cancelled::CancelledRounds;
 use super::medium::Medium;
 use crate::contract::{Checkpointer, SaveOptions, Saving};
 use crate::data::Cache;
-use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
+use crate::workload::{DeviceMesh, Placement, State};
 
 /// A save in the background that is cancelled before it is complete.
 ///
@@ -41,7 +41,7 @@ fn cancel(
 ) -> Result<()> {
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let placement = Placement::as_written(mesh, &state);
-    let options = SaveOptions { saving: Saving::Background, placement, onto: None, orbax: OrbaxOptions::OWN };
+    let options = SaveOptions::on(Saving::Background, placement);
     let data = Arc::new(Cache::from_env().open(&state.data())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;

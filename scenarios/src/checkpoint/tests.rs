@@ -11,8 +11,9 @@ use weighbridge::{
 use super::inventory::Inventory;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
+use super::shares::{Shares, WriterRule};
 use crate::adapters::native::{ReferenceSharded, Safetensors};
-use crate::contract::{Checkpointer, Checkpoints, Executed, SaveOptions, Saving};
+use crate::contract::{Checkpointer, Checkpoints, Executed, Replicas, SaveLayer, SaveOptions, Saving};
 use crate::data::{Cache, DataSet};
 use crate::workload::{DeviceMesh, Placement, State};
 
@@ -27,11 +28,19 @@ fn run_onto(
     operation: &str,
     onto: Option<Placement>,
 ) -> Result<RepeatResult> {
+    run_with(checkpointer, operation, &SaveOptions { onto, ..SaveOptions::whole(Saving::Blocking) })
+}
+
+/// The same, saved so.
+fn run_with(
+    checkpointer: &mut dyn Checkpointer,
+    operation: &str,
+    options: &SaveOptions,
+) -> Result<RepeatResult> {
     let place = tempfile::tempdir().unwrap();
     let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
     let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
-    let options = SaveOptions { onto, ..SaveOptions::whole(Saving::Blocking) };
-    let mut checkpoints = checkpointer.open(&options, &data)?;
+    let mut checkpoints = checkpointer.open(options, &data)?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let directory = place.path().join("checkpoints");
     fs::create_dir(&directory).unwrap();
@@ -42,6 +51,11 @@ fn run_onto(
     };
     saved.inventory.tell(&bencher);
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "one checkpoint is left");
+    if let Some(Replicas { number, share }) = options.replicas {
+        let marked = directory.join("marked");
+        let shares = Shares::of(&mut *checkpoints, &data, &marked, [number, 2])?;
+        shares.check(if share { WriterRule::Each } else { WriterRule::TheFirst })?;
+    }
     let proof = options.onto.as_ref().map_or_else(|| Proof::whole(&data), |onto| Proof::onto(&data, onto));
     prove(&bencher, &mut *checkpoints, proof, &saved.directory)?;
     drop(checkpoints);
@@ -68,6 +82,32 @@ fn every_native_checkpointer_is_proven_and_all_deliver_the_same() {
         }
     }
     assert!(contents.iter().all(|content| content == &contents[0] && content.elements == 1));
+}
+
+#[test]
+fn each_layer_and_replicas_that_share_a_save_or_do_not_deliver_the_same_and_who_has_none_declines() {
+    let whole = run(&mut ReferenceSharded, "save").unwrap().work.unwrap().content;
+    let mut all = Vec::new();
+    for saving in [Saving::Blocking, Saving::Background] {
+        let plain = SaveOptions::whole(saving);
+        for layer in [SaveLayer::Tree, SaveLayer::Arrays, SaveLayer::ArraysWithMetadata] {
+            all.push(SaveOptions { layer, ..plain.clone() });
+        }
+        for (number, share) in [(2, true), (2, false), (4, true), (4, false)] {
+            let placement = on(&[("replica", number), ("model", 2)]);
+            let replicas = Some(Replicas { number, share });
+            all.push(SaveOptions { placement, replicas, ..plain.clone() });
+        }
+    }
+    for options in all {
+        for operation in OPERATIONS {
+            let done = run_with(&mut ReferenceSharded, operation, &options);
+            let done = done.unwrap_or_else(|error| panic!("{operation}, {options:?}: {error}"));
+            assert_eq!(done.work.unwrap().content, whole, "{operation}, {options:?}");
+        }
+        let declined = run_with(&mut Safetensors, "save", &options).unwrap_err();
+        assert!(declined.is_skip(), "{declined}");
+    }
 }
 
 /// The small state on a mesh, cut as often as it lets it.

@@ -38,16 +38,44 @@ pub struct SaveOptions {
     pub saving: Saving,
     /// The devices that the state lies on.
     pub placement: Placement,
+    /// The replicas that have all of it, along the first axis of the devices, and who of them writes. A system that holds a state
+    /// once declines.
+    pub replicas: Option<Replicas>,
     /// The devices that it is loaded onto, where that is to be another placement.
     pub onto: Option<Placement>,
     /// What Orbax is told.
     pub orbax: OrbaxOptions,
+    /// What of the system does it.
+    pub layer: SaveLayer,
 }
 
 impl SaveOptions {
     /// A state that is whole, saved so.
     pub fn whole(saving: Saving) -> Self {
-        Self { saving, placement: Placement::WHOLE, onto: None, orbax: OrbaxOptions::OWN }
+        Self::on(saving, Placement::WHOLE)
+    }
+
+    /// A state that lies so, saved so.
+    pub fn on(saving: Saving, placement: Placement) -> Self {
+        Self {
+            saving,
+            placement,
+            replicas: None,
+            onto: None,
+            orbax: OrbaxOptions::OWN,
+            layer: SaveLayer::Checkpointer,
+        }
+    }
+
+    /// Declines to save by a layer below.
+    ///
+    /// # Errors
+    /// A skip where that is asked for.
+    pub fn no_layers(&self) -> Result<()> {
+        match self.layer {
+            SaveLayer::Checkpointer => Ok(()),
+            layer => Err(skip(format!("saving by its {layer}: it has no layers that are called alone"))),
+        }
     }
 
     /// Declines to load onto other devices.
@@ -57,6 +85,17 @@ impl SaveOptions {
     pub fn no_devices(&self) -> Result<()> {
         match self.onto {
             Some(_) => Err(skip("loading onto other devices: it has none, and holds a state whole")),
+            None => Ok(()),
+        }
+    }
+
+    /// Declines to save from replicas.
+    ///
+    /// # Errors
+    /// A skip where that is asked for.
+    pub fn no_replicas(&self) -> Result<()> {
+        match self.replicas {
+            Some(_) => Err(skip("saving from replicas: it has none, and holds a state once")),
             None => Ok(()),
         }
     }
@@ -76,6 +115,39 @@ impl fmt::Display for Saving {
         f.write_str(match self {
             Self::Blocking => "blocking",
             Self::Background => "background",
+        })
+    }
+}
+
+/// Replicas of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replicas {
+    /// How many.
+    pub number: usize,
+    /// Whether each writes a share; else the first writes all.
+    pub share: bool,
+}
+
+/// A layer of a system, which can be called without those above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SaveLayer {
+    /// What its users call: a checkpoint that is complete has a name.
+    Checkpointer,
+    /// What saves a tree of arrays in a directory, and says what is in it.
+    Tree,
+    /// What saves arrays, without a tree.
+    Arrays,
+    /// The same, with a file of what is known of each array.
+    ArraysWithMetadata,
+}
+
+impl fmt::Display for SaveLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Checkpointer => "checkpointer",
+            Self::Tree => "tree",
+            Self::Arrays => "arrays",
+            Self::ArraysWithMetadata => "arrays with metadata",
         })
     }
 }
@@ -182,6 +254,15 @@ pub trait Checkpoints {
     /// As [`Checkpoints::collect`].
     fn collected(&mut self) -> Result<Collected> {
         Ok(Collected::default())
+    }
+
+    /// Overwrites the state: on each device, every byte is the number of the device and one. What is saved then tells from which
+    /// device it came. A system whose replicas are not cut has the number of a replica's first device in all of it.
+    ///
+    /// # Errors
+    /// When the state lies on no devices. As [`Checkpoints::save`].
+    fn mark_devices(&mut self) -> Result<()> {
+        Err(Error::new("the state lies on no devices"))
     }
 
     /// A manager of the checkpoints of trainings that begin with the state.

@@ -4,24 +4,6 @@ use std::path::Path;
 
 use weighbridge::{Kept, Result};
 
-/// Which steps of a training are saved, and how many checkpoints are kept. The names are those that Orbax has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retention {
-    /// A step is saved if this divides its number. Steps are counted from 0.
-    pub save_interval_steps: u64,
-    /// So many checkpoints are kept, the newest ones; older ones are deleted.
-    pub max_to_keep: u64,
-    /// How many threads delete a checkpoint.
-    pub num_deletion_threads: u64,
-}
-
-impl Retention {
-    /// Whether a step is saved.
-    pub fn is_due(&self, step: u64) -> bool {
-        step.is_multiple_of(self.save_interval_steps)
-    }
-}
-
 /// What every number of a state is multiplied by in a training step. It is exact in `f32`, so that each step has one rounding, and
 /// all systems have the same numbers after it. A step changes every number that is not zero.
 pub const TRAINED: f32 = 1.0 + 1.0 / 1024.0;

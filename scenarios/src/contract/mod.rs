@@ -9,13 +9,14 @@ mod learner;
 mod load;
 mod loader;
 mod manager;
+mod retention;
 mod stored;
 #[cfg(feature = "cuda")]
 pub(crate) mod to_device;
 mod train;
 mod trainer;
 
-pub use checkpointer::{Checkpointer, Checkpoints, SaveOptions, Saving, StepTimes};
+pub use checkpointer::{Checkpointer, Checkpoints, Replicas, SaveLayer, SaveOptions, Saving, StepTimes};
 pub use deliver::deliver;
 pub use learn::{
     Learn, RECOMPILATIONS, check_gradient, open_learning_task, tell_recompilations, time_steps, time_steps_of,
@@ -25,7 +26,8 @@ pub use load::{
     EpochStream, Load, for_each_batch, keep_order, load_epochs, load_in_order, open_data, time_epoch,
 };
 pub use loader::{Batch, Epochs, Executed, Loader, Rank};
-pub use manager::{Manager, Retention, TRAINED};
+pub use manager::{Manager, TRAINED};
+pub use retention::{KeepPolicies, KeepPolicy, Moment, Retention, SavePolicies, SavePolicy, SavedStep};
 pub use stored::{CheckpointFormat, LoadedTensor, StoredCheckpoint, StoredFiles, TensorHeader};
 pub(crate) use train::tell_rank_phases;
 pub use train::{

@@ -33,6 +33,11 @@ impl DeviceMesh {
         &self.axes
     }
 
+    /// How many devices there are: one where there is no grid.
+    pub fn devices(&self) -> usize {
+        self.axes.iter().map(|(_, size)| size).product()
+    }
+
     /// The devices of one replica, where replicas lie along the first axis.
     #[must_use]
     pub fn of_a_replica(&self) -> Self {

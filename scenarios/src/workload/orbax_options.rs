@@ -26,9 +26,31 @@ pub struct OrbaxOptions {
     /// The most bytes of a chunk of an array.
     #[sweep(implied, Setting::Own, Setting::Set(33_554_432))]
     pub chunk_byte_size: Setting<u64>,
+    /// Whether the replicas of an array share its writing.
+    #[sweep(implied, Setting::Own, Setting::Set(true), Setting::Set(false))]
+    pub use_replica_parallel: Setting<bool>,
+    /// Whether what replicas share lies in a folder of its own.
+    #[sweep(implied, Setting::Own, Setting::Set(true), Setting::Set(false))]
+    pub enable_replica_parallel_separate_folder: Setting<bool>,
 }
 
 impl OrbaxOptions {
+    /// Whether Orbax takes them together.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn fit(&self) -> Result<(), String> {
+        let apart = self.enable_replica_parallel_separate_folder == Setting::Set(true);
+        let needs = self.use_replica_parallel != Setting::Set(true) || self.use_ocdbt == Setting::Set(false);
+        if apart && needs {
+            return Err(
+                "`enable_replica_parallel_separate_folder` needs `use_replica_parallel=true` and OCDBT"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
     /// As Orbax has them itself.
     pub const OWN: Self = Self {
         use_ocdbt: Setting::Own,
@@ -37,6 +59,8 @@ impl OrbaxOptions {
         save_concurrent_gb: Setting::Own,
         restore_concurrent_gb: Setting::Own,
         chunk_byte_size: Setting::Own,
+        use_replica_parallel: Setting::Own,
+        enable_replica_parallel_separate_folder: Setting::Own,
     };
 }
 

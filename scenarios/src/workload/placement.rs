@@ -44,7 +44,7 @@ impl Placement {
 
     /// How many devices there are: one where there is no mesh.
     pub fn devices(&self) -> usize {
-        self.mesh.axes().iter().map(|(_, size)| size).product()
+        self.mesh.devices()
     }
 
     /// The bytes of the state on all devices together: what is not cut counts once for each.

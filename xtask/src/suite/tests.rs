@@ -32,16 +32,16 @@ fn every_list_of_options_inputs_and_meshes_is_an_axis_and_each_point_is_planned_
     let options = "{use_zarr3: [True, False], use_replica_parallel: [False, True], use_ocdbt: True,\n      \
                    enable_replica_parallel_separate_folder: [False, True], save_concurrent_gb: [null, 2]}";
     let plan = planned(&pytree(&keys, options), false, &Overrides::default()).expect("a suite");
-    // 16 combinations: with 4 of them a separate folder makes no sense, 8 are of replicas, 4 run on each mesh that fits.
+    // 16 combinations: with 4 of them a separate folder makes no sense, the others run on each mesh that fits.
     let told = plan.to_string();
-    assert!(told.starts_with("`x`: 4 points planned, 16 refused, 4 skipped, 4 dropped\n"), "{told}");
-    assert!(
-        told.contains("refused 16: there is not yet, or not here: a save that replicas share (CKPT-4)"),
-        "{told}"
-    );
-    assert!(told.contains("skipped 4: the mesh data=256 needs 256 devices"), "{told}");
+    assert!(told.starts_with("`x`: 12 points planned, 0 refused, 12 skipped, 4 dropped\n"), "{told}");
+    assert!(told.contains("skipped 12: the mesh data=256 needs 256 devices"), "{told}");
+    let refused =
+        planned(&pytree(&keys, "{use_colocated_python: [True, False]}"), false, &Overrides::default());
+    let refused = refused.expect("a suite").to_string();
+    assert!(refused.contains("refused 2: there is not yet, or not here: a backend of Pathways"), "{refused}");
     let suite = plan.suite.expect("some of it runs");
-    assert_eq!((suite.repeats, suite.benchmarks.len()), (Some(5), 4));
+    assert_eq!((suite.repeats, suite.benchmarks.len()), (Some(5), 12));
     let options: Vec<String> = suite.benchmarks[1]
         .options
         .iter()
@@ -60,6 +60,8 @@ fn every_list_of_options_inputs_and_meshes_is_an_axis_and_each_point_is_planned_
             "use_ocdbt=true",
             "use_zarr3=true",
             "use_compression=true",
+            "use_replica_parallel=false",
+            "enable_replica_parallel_separate_folder=false",
             "save_concurrent_gb=2",
         ]
     );
@@ -179,6 +181,99 @@ fn a_training_with_a_manager_is_planned_with_the_options_of_its_generator() {
     assert_eq!([of(0), of(1)], ["CKPT-6 cancel_delay_secs=0.5", "CKPT-1 saving=background"]);
     let late = planned("V1CheckpointerCancelBenchmark", "{cancel_delay_secs: 600}");
     assert!(late.to_string().contains("refused 1"), "{late}");
+}
+
+#[test]
+fn a_save_of_replicas_and_the_layer_of_arrays_are_planned_and_what_no_handler_takes_is_dropped() {
+    let axes = |plan: OrbaxPlan, scenario: &str| -> Vec<String> {
+        let axes = |benchmark: &weighbridge::suite::SuiteBenchmark| {
+            assert_eq!(benchmark.scenario.text, scenario);
+            let axes = benchmark.options.iter().skip(1);
+            axes.map(|(key, values)| format!("{}={}", key.name, values[0].text)).collect::<Vec<_>>().join(" ")
+        };
+        plan.suite.expect("it runs").benchmarks.iter().map(axes).collect()
+    };
+    let text = |generator: &str, mesh: &str, options: &str| {
+        format!(
+            "suite_name: x\n{STATE}mesh_config: {mesh}\nbenchmarks:\n  - {{generator: a.{generator}, options: {options}}}\n"
+        )
+    };
+    let read = |text: &str, input: Option<&str>| {
+        let input = input.map(|input| input.parse().expect("a state"));
+        planned(text, false, &Overrides { input, ..Overrides::default() }).expect("a suite")
+    };
+    let replicas =
+        "{mesh_axes: [replica, model], ici_parallelism: {model: 2}, dcn_parallelism: {replica: 4}}";
+    let options = "{use_replica_parallel: [true, false], enable_replica_parallel_separate_folder: [true, false], \
+                     use_load_and_broadcast: true, reference_checkpoint_path: 'gs://b/c', reference_sharding_path: 'gs://b/d'}";
+    let plan = read(&text("ReplicaParallelMultislice", replicas, options), Some("a:float32[32x16]"));
+    assert_eq!((plan.points, plan.dropped), (3, 1), "a folder apart has what is shared");
+    let files = "use_ocdbt=true use_zarr3=true use_compression=true";
+    let of = |writers: &str| format!("replicas=4 model=2 saving=background {files} writers={writers}");
+    assert_eq!(axes(plan, "CKPT-4"), [of("shared_apart"), of("shared"), of("first")]);
+    let elsewhere = read(&text("ReplicaParallelMultislice", replicas, options), None).to_string();
+    assert!(elsewhere.contains("a checkpoint on Google Cloud Storage"), "{elsewhere}");
+    let line = read(
+        &text("ReplicaParallelMultislice", "{mesh_axes: [data], ici_parallelism: {data: 2}}", options),
+        Some("a:float32[32x16]"),
+    );
+    assert!(line.to_string().contains("a mesh of the axes replica and model"), "{line}");
+
+    let data = "{mesh_axes: [data, fsdp], ici_parallelism: {data: 2, fsdp: 2}}";
+    let arrays = read(
+        &text("ArrayHandlerBenchmark", data, "{use_zarr3: true, use_metadata_store: [true, false]}"),
+        None,
+    );
+    let options = "saving=background use_ocdbt=true use_zarr3=true use_replica_parallel=false enable_replica_parallel_separate_folder=false";
+    let of = |layer: &str| format!("mesh=data=2+fsdp=2 operation=save {options} layer={layer}");
+    assert_eq!(axes(arrays, "CKPT-8"), [of("arrays_with_metadata"), of("arrays")]);
+}
+
+#[test]
+fn policies_of_a_manager_of_orbax_become_axes_and_what_they_cannot_keep_is_refused() {
+    let text = |options: &str| {
+        let mesh = "mesh_config: {mesh_axes: [data], ici_parallelism: {data: 2}}\n";
+        format!(
+            "suite_name: x\n{STATE}{mesh}benchmarks:\n  - {{generator: a.CheckpointPolicyBenchmark, options: {options}}}\n"
+        )
+    };
+    let of = |policies: &str| {
+        text(&format!("{{num_checkpoints: 100, checkpoint_policies_options: [{policies}]}}"))
+    };
+    let read = |text: &str| planned(text, false, &Overrides::default());
+    let newest = "{preservation_policies: [{policy_type: LatestN, n: 5}, {policy_type: CustomSteps, custom_steps: [11, 22]}], \
+                   save_decision_policies: [{policy_type: FixedIntervalPolicy, interval_steps: 10}], \
+                   expected_preserve_checkpoints: [50, 90]}";
+    let timed = "{preservation_policies: [{policy_type: EveryNSeconds, interval_secs: 3}], \
+                  save_decision_policies: [{policy_type: ContinuousCheckpointingPolicy}, {policy_type: InitialSavePolicy}]}";
+    let plan = read(&of(&format!("{newest}, {timed}"))).expect("a suite");
+    let axes = |benchmark: &weighbridge::suite::SuiteBenchmark| {
+        assert_eq!(benchmark.scenario.text, "CKPT-5");
+        let axes = benchmark.options.iter().skip(2);
+        axes.map(|(key, values)| format!("{}={}", key.name, values[0].text)).collect::<Vec<_>>().join(" ")
+    };
+    let axes: Vec<String> = plan.suite.expect("it runs").benchmarks.iter().map(axes).collect();
+    let [first, second] = [
+        "operation=save train_steps=100 save_decision_policy=interval=10 preservation_policy=latest=5 or steps=11+22",
+        "operation=save train_steps=100 save_decision_policy=continuous=0 or initial preservation_policy=seconds=3",
+    ];
+    assert_eq!(axes, [first, second]);
+    let lost = read(&of(&newest.replace("[50, 90]", "[40, 90]"))).expect("a suite").to_string();
+    assert!(lost.contains("checkpoints that the policies do not keep: [40]"), "{lost}");
+    for (wrong, said) in [
+        (newest.replace("n: 5", "m: 5"), "unknown key `m`"),
+        (newest.replace("LatestN", "LatestM"), "`policy_type` is LatestN, EveryNSteps"),
+        (
+            newest.replace("interval_steps: 10", "interval_steps: 0"),
+            "`interval_steps` is a whole number of at least 1",
+        ),
+        (newest.replace("[11, 22]", "[-1]"), "`custom_steps` is a whole number of at least 0"),
+    ] {
+        let mistake = read(&of(&wrong)).expect_err(&wrong);
+        assert!(mistake.contains(said), "{mistake}");
+    }
+    let long = read(&of(newest).replace("100", "100000")).expect("a suite").to_string();
+    assert!(long.contains("a training of over 10000 steps"), "{long}");
 }
 
 #[test]

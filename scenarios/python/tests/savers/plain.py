@@ -61,6 +61,7 @@ class Training(Manager):
             np.multiply(array, TRAINED, out=array)
 
     def offer(self, step: int) -> None:
+        assert not self.retention.save_policies and not self.retention.keep_policies
         if step % self.retention.save_interval_steps == 0:
             self.checkpoints.save(self.directory / str(step), False)
             for old in self.kept()[: -self.retention.max_to_keep]:

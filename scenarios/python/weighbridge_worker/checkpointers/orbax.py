@@ -15,9 +15,9 @@ onto another mesh than it is saved from.
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import orbax.checkpoint as ocp
+from etils import epath
 from jax.extend.backend import clear_backends
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
+from orbax.checkpoint import checkpoint_managers as policies
+from orbax.checkpoint import type_handlers
 from orbax.checkpoint import v1 as ocp_v1
+from orbax.checkpoint._src.metadata import array_metadata_store
 
 from ..adapter import Declined, Place
 from ..checkpointer import TRAINED, Checkpoints, Manager, Placement, Retention, SaveOptions, Saver, State
@@ -54,6 +58,10 @@ def shardings(state: State, placement: Placement) -> dict[str, jax.sharding.Shar
     }
 
 
+OF_REPLICAS = ("use_replica_parallel", "enable_replica_parallel_separate_folder")
+"""Options of the handler of arrays, which the layers above do not have."""
+
+
 class Orbax(Checkpoints):
     """A directory of Orbax's own layout."""
 
@@ -69,26 +77,35 @@ class Orbax(Checkpoints):
             for name, sharding in shardings(state, onto).items()
         }
         self.in_background = options.saving == "background"
-        told = dict(options.orbax)
-        chunk = told.pop("chunk_byte_size", None)
+        self.held: Mapping[str, jax.Array] = {}
         self.save_args: Any
         self.restore_args: Any
-        if options.orbax:
-            handler: Any = ocp.PyTreeCheckpointHandler(**told)
-            each = None if chunk is None else self.each(ocp.SaveArgs(chunk_byte_size=chunk))
-            self.save_args = ocp.args.PyTreeSave(self.state, save_args=each)
-            restore_args = ocp.checkpoint_utils.construct_restore_args(self.abstract)
-            self.restore_args = ocp.args.PyTreeRestore(self.abstract, restore_args=restore_args)
+        self.options = options
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Makes what saves and loads."""
+        if self.options.orbax:
+            handler = self.tree_handler()
         else:
             handler = ocp.StandardCheckpointHandler()
             self.save_args = ocp.args.StandardSave(self.state)
             self.restore_args = ocp.args.StandardRestore(self.abstract)
         self.checkpointer: Any = ocp.AsyncCheckpointer(handler) if self.in_background else ocp.Checkpointer(handler)
-        self.held: Mapping[str, jax.Array] = {}
 
-    def each(self, value: object) -> dict[str, object]:
-        """The same for every array."""
-        return dict.fromkeys(self.state, value)
+    def tree_handler(self) -> Any:
+        """The handler of trees, and the arguments that it takes."""
+        told = dict(self.options.orbax)
+        chunk = told.pop("chunk_byte_size", None)
+        if of_replicas := {name: told.pop(name) for name in OF_REPLICAS if name in told}:
+            # As the handler of trees has it itself, but for these.
+            arrays = type_handlers.ArrayHandler(array_metadata_store=array_metadata_store.Store(), **of_replicas)
+            told["type_handler_registry"] = type_handlers.create_type_handler_registry((jax.Array, arrays))
+        each = None if chunk is None else dict.fromkeys(self.state, ocp.SaveArgs(chunk_byte_size=chunk))
+        self.save_args = ocp.args.PyTreeSave(self.state, save_args=each)
+        restore_args = ocp.checkpoint_utils.construct_restore_args(self.abstract)
+        self.restore_args = ocp.args.PyTreeRestore(self.abstract, restore_args=restore_args)
+        return ocp.PyTreeCheckpointHandler(**told)
 
     def save(self, directory: Path, durable: bool) -> None:
         self.checkpointer.save(directory, args=self.save_args)
@@ -119,6 +136,24 @@ class Orbax(Checkpoints):
             array.delete()
         self.held = {}
 
+    def mark(self) -> None:
+        def marked(array: jax.Array) -> jax.Array:
+            parts = [
+                jax.device_put(
+                    np.full(shard.data.nbytes, shard.device.id + 1, np.uint8)
+                    .view(array.dtype)
+                    .reshape(shard.data.shape),
+                    shard.device,
+                )
+                for shard in array.addressable_shards
+            ]
+            return jax.make_array_from_single_device_arrays(array.shape, array.sharding, parts)
+
+        state = {name: marked(array) for name, array in self.state.items()}
+        self.close()
+        self.state = jax.block_until_ready(state)
+        self.prepare()
+
     def manager(self, retention: Retention) -> Training:
         return Training(self, retention)
 
@@ -134,6 +169,145 @@ def train(state: dict[str, jax.Array]) -> dict[str, jax.Array]:
     return {name: array * TRAINED for name, array in state.items()}
 
 
+class LayerOfOrbax(Orbax):
+    """A layer below the checkpointer: it writes into the directory that the caller names, and gives no name at the end.
+
+    `start` begins a save and gives futures; `finish` is what comes when they are done.
+    """
+
+    futures: Sequence[Any] = ()
+    saving_in: Path | None = None
+
+    async def start(self, directory: epath.Path) -> Sequence[Any]:
+        raise NotImplementedError
+
+    def finish(self, directory: epath.Path) -> None:
+        raise NotImplementedError
+
+    def save(self, directory: Path, durable: bool) -> None:
+        directory.mkdir()
+        self.futures, self.saving_in = asyncio.run(self.start(epath.Path(directory))), directory
+        if not self.in_background:
+            self.wait()
+
+    def wait(self) -> None:
+        for future in self.futures:
+            future.result()
+        if self.saving_in is not None:
+            self.finish(epath.Path(self.saving_in))
+        self.futures, self.saving_in = (), None
+
+    def cancel(self) -> None:
+        raise Declined("cancelling a save: this layer has no call for it")
+
+    def manager(self, retention: Retention) -> Training:
+        raise Declined("a manager of checkpoints: this layer has none")
+
+
+class Tree(LayerOfOrbax):
+    """`PyTreeCheckpointHandler`, as a `Checkpointer` calls it."""
+
+    def prepare(self) -> None:
+        self.checkpointer = self.tree_handler()
+
+    async def start(self, directory: epath.Path) -> Sequence[Any]:
+        return await self.checkpointer.async_save(directory, args=self.save_args) or ()
+
+    def finish(self, directory: epath.Path) -> None:
+        self.checkpointer.finalize(directory)
+
+    def load(self, directory: Path) -> None:
+        self.held = jax.block_until_ready(self.checkpointer.restore(epath.Path(directory), args=self.restore_args))
+
+
+class Arrays(LayerOfOrbax):
+    """`ArrayHandler`, as Orbax's own benchmark of it calls it: what it writes for one process is merged after it."""
+
+    def prepare(self) -> None:
+        told = dict(self.options.orbax)
+        of_replicas = {name: told.pop(name) for name in OF_REPLICAS if name in told}
+        self.use_ocdbt = told.pop("use_ocdbt", True)
+        self.chunk = told.pop("chunk_byte_size", None)
+        self.told = {name: told.pop(name) for name in ("use_zarr3", "use_compression") if name in told}
+        if told:
+            raise Declined(f"arrays alone with {', '.join(told)}: that is an option of the layers above")
+        store = array_metadata_store.Store() if self.options.layer == "arrays with metadata" else None
+        self.handler = type_handlers.ArrayHandler(array_metadata_store=store, **of_replicas)
+        self.context = type_handlers.get_ts_context(use_ocdbt=self.use_ocdbt)
+
+    def infos(self, directory: epath.Path) -> list[Any]:
+        """What the layers above say of each array."""
+        return [
+            type_handlers.ParamInfo(
+                name=name,
+                parent_dir=directory,
+                is_ocdbt_checkpoint=self.use_ocdbt,
+                ts_context=self.context,
+                value_typestr="jax.Array",
+                **self.told,
+            )
+            for name in self.state
+        ]
+
+    async def start(self, directory: epath.Path) -> Sequence[Any]:
+        each = [type_handlers.SaveArgs(chunk_byte_size=self.chunk) for _ in self.state]
+        return await self.handler.serialize(list(self.state.values()), self.infos(directory), args=each)
+
+    def finish(self, directory: epath.Path) -> None:
+        if self.use_ocdbt:
+            use_zarr3 = self.told.get("use_zarr3", False)
+            merging = type_handlers.merge_ocdbt_per_process_files(
+                directory, ts_context=self.context, use_zarr3=use_zarr3
+            )
+            asyncio.run(merging)
+
+    def load(self, directory: Path) -> None:
+        each = [
+            type_handlers.ArrayRestoreArgs(sharding=array.sharding, global_shape=array.shape, dtype=array.dtype)
+            for array in self.abstract.values()
+        ]
+        held = asyncio.run(self.handler.deserialize(self.infos(epath.Path(directory)), args=each))
+        self.held = dict(zip(self.state, jax.block_until_ready(held), strict=True))
+
+    def close(self) -> None:
+        for array in self.state.values():
+            array.delete()
+
+
+SAVE_POLICIES: Mapping[str, Callable[[Any], Any]] = {
+    "interval": lambda steps: policies.FixedIntervalPolicy(interval=steps),
+    "steps": lambda steps: policies.SpecificStepsPolicy(steps=steps),
+    "continuous": lambda seconds: policies.ContinuousCheckpointingPolicy(minimum_interval_secs=seconds),
+    "initial": lambda _: policies.InitialSavePolicy(),
+    "preemption": lambda _: policies.PreemptionCheckpointingPolicy(),
+}
+
+KEEP_POLICIES: Mapping[str, Callable[[Any], Any]] = {
+    "latest": lambda number: policies.LatestN(n=number),
+    "interval": lambda steps: policies.EveryNSteps(interval_steps=steps),
+    "seconds": lambda seconds: policies.EveryNSeconds(interval_secs=seconds),
+    "steps": lambda steps: policies.CustomSteps(steps=steps),
+}
+
+
+def manager_options(retention: Retention, in_background: bool) -> Any:
+    """A policy takes the place of the number that it stands for: Orbax refuses both."""
+    told: dict[str, Any] = {}
+    if retention.save_policies:
+        each = [SAVE_POLICIES[policy.name](policy.value) for policy in retention.save_policies]
+        told["save_decision_policy"] = policies.AnySavePolicy(each)
+    else:
+        told["save_interval_steps"] = retention.save_interval_steps
+    if retention.keep_policies:
+        each = [KEEP_POLICIES[policy.name](policy.value) for policy in retention.keep_policies]
+        told["preservation_policy"] = policies.AnyPreservationPolicy(each)
+    else:
+        told["max_to_keep"] = retention.max_to_keep
+    return ocp.CheckpointManagerOptions(
+        num_deletion_threads=retention.num_deletion_threads, enable_async_checkpointing=in_background, **told
+    )
+
+
 class Training(Manager):
     """A `CheckpointManager` of Orbax for each training."""
 
@@ -145,10 +319,9 @@ class Training(Manager):
 
     def begin(self, directory: Path) -> None:
         self.close()
-        options = ocp.CheckpointManagerOptions(
-            **asdict(self.retention), enable_async_checkpointing=self.checkpoints.in_background
+        self.manager = ocp.CheckpointManager(
+            directory, options=manager_options(self.retention, self.checkpoints.in_background)
         )
-        self.manager = ocp.CheckpointManager(directory, options=options)
         self.state = {name: jnp.copy(array) for name, array in self.checkpoints.state.items()}
         jax.block_until_ready(self.state)
 
@@ -297,8 +470,11 @@ def open_stored(files: StoredFiles, place: Place) -> StoredOrbax:
     return StoredOrbax(files)
 
 
+LAYERS = {"checkpointer": Orbax, "tree": Tree, "arrays": Arrays, "arrays with metadata": Arrays}
+
+
 def open(state: State, options: SaveOptions, place: Place) -> Orbax:
-    return Orbax(state, options)
+    return LAYERS[options.layer](state, options)
 
 
 ADAPTER = Saver(
@@ -307,6 +483,8 @@ ADAPTER = Saver(
     entry_point="orbax.checkpoint.StandardCheckpointer",
     open=open,
     reshards=True,
+    replicates=True,
+    layers=("tree", "arrays", "arrays with metadata"),
     open_stored=open_stored,
     stored_entry_point="orbax.checkpoint.v1.load",
 )

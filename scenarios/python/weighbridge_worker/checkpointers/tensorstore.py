@@ -3,6 +3,8 @@
 All arrays are opened and written at once, and the futures waited for. A write has two: `copy` (the array may be
 changed) and `commit` (it is stored). In the background, `save` waits for the copies and `wait` for the commits.
 
+It saves arrays and nothing above them, so its layer `arrays` is all of it.
+
 A device is an array in memory for each tensor: onto devices, each reads its part of the stored array.
 """
 
@@ -97,4 +99,5 @@ ADAPTER = Saver(
     entry_point="tensorstore.open",
     open=open,
     reshards=True,
+    layers=("arrays",),
 )

@@ -30,4 +30,8 @@ registered! {
     TorchSave: torch_save, "torch.save";
     /// The Python package of that name, with tensors of `PyTorch`.
     SafetensorsPython: safetensors, "safetensors (Python)";
+    /// Loads safetensors alone, by threads of its own.
+    RunaiStreamer: runai, "Run:ai Model Streamer";
+    /// Loads safetensors alone, into one run of memory.
+    FastSafetensors: fast_safetensors, "fastsafetensors";
 }

@@ -45,6 +45,8 @@ struct StateForm {
     /// The placement that it is loaded onto.
     onto: Option<PlacementForm>,
     orbax: OrbaxForm,
+    layer: String,
+    replicas: bool,
 }
 
 /// Where a state lies.
@@ -71,6 +73,8 @@ struct OrbaxForm {
     save_concurrent_gb: Option<u64>,
     restore_concurrent_gb: Option<u64>,
     chunk_byte_size: Option<u64>,
+    use_replica_parallel: Option<bool>,
+    enable_replica_parallel_separate_folder: Option<bool>,
 }
 
 impl From<&OrbaxOptions> for OrbaxForm {
@@ -82,6 +86,8 @@ impl From<&OrbaxOptions> for OrbaxForm {
             save_concurrent_gb: options.save_concurrent_gb.set(),
             restore_concurrent_gb: options.restore_concurrent_gb.set(),
             chunk_byte_size: options.chunk_byte_size.set(),
+            use_replica_parallel: options.use_replica_parallel.set(),
+            enable_replica_parallel_separate_folder: options.enable_replica_parallel_separate_folder.set(),
         }
     }
 }
@@ -121,6 +127,8 @@ impl StateParts {
             placement: (&options.placement).into(),
             onto: options.onto.as_ref().map(Into::into),
             orbax: (&options.orbax).into(),
+            layer: options.layer.to_string(),
+            replicas: options.replicas.is_some(),
         };
         Self { data: TensorFiles::of(data), state }
     }
@@ -207,14 +215,26 @@ impl Checkpoints for OpenState<'_> {
     }
 
     fn manager(&mut self, retention: &Retention) -> Result<Box<dyn Manager + '_>> {
-        let Retention { save_interval_steps, max_to_keep, num_deletion_threads } = retention;
+        let Retention {
+            save_interval_steps,
+            max_to_keep,
+            num_deletion_threads,
+            save_policies,
+            keep_policies,
+        } = retention;
         let retention = json!({
             "save_interval_steps": save_interval_steps,
             "max_to_keep": max_to_keep,
             "num_deletion_threads": num_deletion_threads,
+            "save_policies": save_policies.all(),
+            "keep_policies": keep_policies.all(),
         });
         self.call("manage", &json!({ "retention": retention }))?;
         Ok(Box::new(RemoteManager(self.worker)))
+    }
+
+    fn mark_devices(&mut self) -> Result<()> {
+        self.call("mark", &json!({}))
     }
 
     fn processes(&self) -> Vec<u32> {

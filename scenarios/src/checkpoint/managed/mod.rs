@@ -6,6 +6,7 @@ mod tests;
 use std::cell::{Cell, RefCell};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use weighbridge::{Bencher, Error, FieldKind, Kept, Result};
 use xxhash_rust::xxh3::xxh3_128;
@@ -14,7 +15,7 @@ use super::first_failure::FirstFailure;
 use super::inventory::Inventory;
 use super::proof::{content, deliver};
 use super::spoil::spoil;
-use crate::contract::{Manager, Retention, TRAINED};
+use crate::contract::{Manager, Moment, Retention, SavedStep, TRAINED};
 use crate::data::DataSet;
 
 /// Trainings of a state, one after another, each in a directory of its own.
@@ -36,10 +37,37 @@ pub(super) struct ManagedRounds<'a> {
 /// A training that was begun.
 struct ManagedRun {
     directory: PathBuf,
+    began: Instant,
     /// The step that comes next.
     next: u64,
-    /// The steps whose checkpoints must be there, oldest first.
-    there: Vec<u64>,
+    /// The checkpoints that must be there, oldest first.
+    there: Vec<SavedStep>,
+}
+
+impl ManagedRun {
+    fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    fn steps(&self) -> Vec<u64> {
+        self.there.iter().map(|saved| saved.step).collect()
+    }
+
+    /// The names of what is in the directory.
+    fn found(&self) -> Result<Vec<String>> {
+        let mut found: Vec<String> = fs::read_dir(&self.directory)?
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+            .collect::<Result<_>>()?;
+        found.sort_by_key(|name| (name.len(), name.clone()));
+        Ok(found)
+    }
+}
+
+/// A step that is to be saved, and when that was known: it is saved after that.
+#[derive(Clone, Copy)]
+struct DueStep {
+    step: u64,
+    known: Duration,
 }
 
 impl<'a> ManagedRounds<'a> {
@@ -71,14 +99,14 @@ impl<'a> ManagedRounds<'a> {
     /// # Errors
     /// What the system says; a checkpoint that is not as it must be.
     pub(super) fn save(self) -> Result<()> {
-        let body = |step: Option<u64>| {
-            if let Some(step) = step {
+        let body = |due: Option<DueStep>| {
+            if let Some(due) = due {
                 self.failed.try_to(|| {
-                    self.bencher.measure("blocking", || self.manager().offer(step))?;
+                    self.bencher.measure("blocking", || self.manager().offer(due.step))?;
                     self.bencher.measure("waiting", || self.manager().settle())
                 });
             }
-            self.after(move |rounds| step.map_or(Ok(()), |step| rounds.saved(step)))
+            self.after(move |rounds| due.map_or(Ok(()), |due| rounds.saved(due)))
         };
         self.bencher.batched(|| self.failed.try_to(|| self.next_due())).at_once(1).iter(body);
         self.end()
@@ -91,9 +119,9 @@ impl<'a> ManagedRounds<'a> {
     pub(super) fn delete(self) -> Result<()> {
         let next = || {
             loop {
-                let step = self.next_due()?;
-                self.saved_by(step)?;
-                if let [before, _] = self.with(|training| Ok(training.there.clone()))?[..] {
+                let due = self.next_due()?;
+                self.saved_by(due)?;
+                if let [before, _] = self.with(|training| Ok(training.steps()))?[..] {
                     return Ok(before);
                 }
             }
@@ -104,7 +132,7 @@ impl<'a> ManagedRounds<'a> {
             }
             self.after(move |rounds| {
                 rounds.with(|training| {
-                    training.there.retain(|step| Some(*step) != before);
+                    training.there.retain(|saved| Some(saved.step) != before);
                     Ok(())
                 })?;
                 rounds.look()
@@ -153,18 +181,19 @@ impl<'a> ManagedRounds<'a> {
         let directory = self.place.join(format!("training-{}", self.trainings.get()));
         fs::create_dir(&directory)?;
         self.manager().begin(&directory)?;
-        *self.training.borrow_mut() = Some(ManagedRun { directory, next: 0, there: Vec::new() });
+        *self.training.borrow_mut() =
+            Some(ManagedRun { directory, began: Instant::now(), next: 0, there: Vec::new() });
         Ok(())
     }
 
     /// Trains until a step is to be saved, in the next training where this one has no more.
-    fn next_due(&self) -> Result<u64> {
+    fn next_due(&self) -> Result<DueStep> {
         loop {
             if self.training.borrow().is_none() {
                 self.begin()?;
             }
-            if let Some(step) = self.trained()? {
-                return Ok(step);
+            if let Some(due) = self.trained()? {
+                return Ok(due);
             }
             // The training has ended.
             self.look()?;
@@ -177,39 +206,60 @@ impl<'a> ManagedRounds<'a> {
     }
 
     /// Trains until a step is to be saved; `None` where the training ends before.
-    fn trained(&self) -> Result<Option<u64>> {
+    fn trained(&self) -> Result<Option<DueStep>> {
         loop {
             let step = self.with(|training| Ok(training.next))?;
             if step >= self.train_steps {
                 return Ok(None);
             }
             self.manager().train()?;
-            self.with(|training| {
+            let (known, is_due) = self.with(|training| {
                 training.next += 1;
-                Ok(())
+                let known = training.now();
+                Ok((known, self.retention.is_due(step, Moment::at(known), &training.there)))
             })?;
-            if self.retention.is_due(step) {
-                return Ok(Some(step));
+            // What is due by then is due later, when it is offered.
+            if is_due == Some(true) {
+                return Ok(Some(DueStep { step, known }));
             }
-            self.manager().offer(step)?; // which is not to be saved
+            self.manager().offer(step)?;
             self.manager().settle()?;
-            self.look()?;
+            if self.was_due(step, known)? {
+                self.saved(DueStep { step, known })?;
+            } else {
+                self.look()?;
+            }
         }
     }
 
-    /// Saves a step outside the clock.
-    fn saved_by(&self, step: u64) -> Result<()> {
-        self.manager().offer(step)?;
-        self.manager().settle()?;
-        self.saved(step)
+    /// Whether a step was due that was offered after a moment. Where that went by time which passed while it was offered, both
+    /// may be, and the directory tells.
+    fn was_due(&self, step: u64, known: Duration) -> Result<bool> {
+        self.with(|training| {
+            let offered = Moment { earliest: known, latest: training.now() };
+            let is_due = self.retention.is_due(step, offered, &training.there);
+            is_due.map_or_else(|| Ok(training.found()?.contains(&step.to_string())), Ok)
+        })
     }
 
-    /// A step was saved: the oldest that is kept no longer must be gone.
-    fn saved(&self, step: u64) -> Result<()> {
+    /// Saves a step outside the clock.
+    fn saved_by(&self, due: DueStep) -> Result<()> {
+        self.manager().offer(due.step)?;
+        self.manager().settle()?;
+        self.saved(due)
+    }
+
+    /// A step was saved: what is kept no longer must be gone. Where that goes by moments that are known too roughly, the directory
+    /// tells.
+    fn saved(&self, due: DueStep) -> Result<()> {
         self.with(|training| {
-            training.there.push(step);
-            let old = training.there.len().saturating_sub(self.retention.max_to_keep as usize);
-            training.there.drain(..old);
+            let saved = Moment { earliest: due.known, latest: training.now() };
+            training.there.push(SavedStep { step: due.step, saved });
+            let found = training.found()?;
+            let mut kept = self.retention.kept(&training.there).into_iter();
+            training.there.retain(|saved| {
+                kept.next().flatten().unwrap_or_else(|| found.contains(&saved.step.to_string()))
+            });
             Ok(())
         })?;
         self.look()
@@ -217,20 +267,16 @@ impl<'a> ManagedRounds<'a> {
 
     /// Ends the training that is under way, whose checkpoints stay.
     fn run_to_the_end(&self) -> Result<()> {
-        while let Some(step) = self.trained()? {
-            self.saved_by(step)?;
+        while let Some(due) = self.trained()? {
+            self.saved_by(due)?;
         }
         Ok(())
     }
 
     /// Whether the checkpoints that must be there are all that is in the directory, and all that the manager says it has.
     fn look(&self) -> Result<()> {
-        let (directory, there, done) =
-            self.with(|training| Ok((training.directory.clone(), training.there.clone(), training.next)))?;
-        let mut found: Vec<String> = fs::read_dir(directory)?
-            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-            .collect::<Result<_>>()?;
-        found.sort_by_key(|name| (name.len(), name.clone()));
+        let (found, there, done) =
+            self.with(|training| Ok((training.found()?, training.steps(), training.next)))?;
         let names: Vec<String> = there.iter().map(u64::to_string).collect();
         if found != names {
             return Err(Error::new(format!(
@@ -248,7 +294,7 @@ impl<'a> ManagedRounds<'a> {
 
     /// Whether what was loaded is of the newest step that is kept: by its number and by one tensor, another one each time.
     fn newest_is_loaded(&self) -> Result<()> {
-        let newest = self.with(|training| Ok(training.there.last().copied()))?;
+        let newest = self.with(|training| Ok(training.steps().last().copied()))?;
         let newest = newest.ok_or_else(|| Error::new("no step was saved"))?;
         self.has_position(newest)?;
         let look = self.looks.replace(self.looks.get() + 1) % self.data.kinds().count().max(1);
@@ -290,8 +336,7 @@ impl<'a> ManagedRounds<'a> {
         self.failed.try_to(|| self.run_to_the_end());
         self.failed.result()?;
         self.look()?;
-        let (directory, there) =
-            self.with(|training| Ok((training.directory.clone(), training.there.clone())))?;
+        let (directory, there) = self.with(|training| Ok((training.directory.clone(), training.steps())))?;
         let (Some(oldest), Some(newest)) = (there.first().copied(), there.last().copied()) else {
             return Err(Error::new("no step was saved"));
         };

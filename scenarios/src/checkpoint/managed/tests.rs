@@ -49,7 +49,7 @@ fn run(lie: Lie, saving: Saving, retention: Retention, operation: &str) -> Resul
 }
 
 fn keep(save_interval_steps: u64, max_to_keep: u64) -> Retention {
-    Retention { save_interval_steps, max_to_keep, num_deletion_threads: 2 }
+    Retention::newest(save_interval_steps, max_to_keep, 2)
 }
 
 #[test]
@@ -66,6 +66,39 @@ fn an_honest_manager_is_proven_and_the_newest_state_is_the_same_whatever_is_time
     assert!(contents.iter().all(|content| content == &contents[0]), "step 4 is the newest of all");
     let other = run(Lie::None, Saving::Blocking, keep(3, 1), "save").unwrap().work.unwrap().content;
     assert_ne!(other, contents[0], "step 3 has another state");
+}
+
+/// The two rules by policies.
+fn by(save: &str, preserve: &str) -> Retention {
+    let (save_policies, keep_policies) = (save.parse().unwrap(), preserve.parse().unwrap());
+    Retention { save_policies, keep_policies, ..keep(1, 1) }
+}
+
+#[test]
+fn policies_of_steps_and_of_time_are_proven_and_who_breaks_them_is_told() {
+    for saving in [Saving::Blocking, Saving::Background] {
+        for (save, preserve) in [
+            ("interval=2", "latest=2"),
+            ("steps=1+3 or initial", "latest=1 or steps=1"),
+            ("interval=1", "interval=3 or latest=1"),
+            ("continuous=0", "seconds=0"),
+            ("continuous=60", "seconds=60"),
+            ("initial", "latest=all"),
+        ] {
+            for operation in ["save", "restore"] {
+                run(Lie::None, saving, by(save, preserve), operation)
+                    .unwrap_or_else(|error| panic!("{save}, {preserve}, {operation}: {error}"));
+            }
+        }
+    }
+    let told =
+        |lie, save, preserve| run(lie, Saving::Blocking, by(save, preserve), "save").unwrap_err().to_string();
+    let early = told(Lie::SavesEveryStep, "continuous=60", "latest=all");
+    assert!(early.contains(r#"has ["0", "1"], and the checkpoints of the steps [0]"#), "{early}");
+    let gone = told(Lie::DeletesTheNewest, "interval=2", "seconds=0");
+    assert!(gone.contains(r#"has ["0"], and the checkpoints of the steps [0, 2]"#), "{gone}");
+    let more = told(Lie::KeepsOneTooMany, "interval=1", "latest=2 or steps=4");
+    assert!(more.contains("are to be kept"), "{more}");
 }
 
 #[test]

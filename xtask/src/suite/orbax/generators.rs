@@ -40,6 +40,12 @@ pub(super) enum Counterpart {
         /// `train_steps` where it is not said.
         train_steps: &'static str,
     },
+    /// CKPT-5 with policies of what is saved and of what is kept.
+    Policies,
+    /// CKPT-8: the layer of arrays.
+    Arrays,
+    /// CKPT-4: a save of which replicas write shares. Its mesh has the axes `replica` and `model`.
+    Replicas,
     /// No scenario yet: what is missing.
     Missing(&'static str),
 }
@@ -131,7 +137,7 @@ pub(super) const GENERATORS: &[OrbaxGenerator] = &[
     generator_of(
         "ReplicaParallelMultislice",
         &["reference_checkpoint_path", "reference_sharding_path", "num_savings"],
-        Counterpart::Missing("a save that replicas share (CKPT-4)"),
+        Counterpart::Replicas,
     ),
     generator_of(
         "SnapshotterBenchmark",
@@ -148,7 +154,7 @@ pub(super) const GENERATORS: &[OrbaxGenerator] = &[
             "enable_replica_parallel_separate_folder",
             "use_metadata_store",
         ],
-        Counterpart::Missing("the layer of single arrays (CKPT-8)"),
+        Counterpart::Arrays,
     ),
     generator_of(
         "CheckpointManagerBenchmark",
@@ -164,7 +170,7 @@ pub(super) const GENERATORS: &[OrbaxGenerator] = &[
     generator_of(
         "CheckpointPolicyBenchmark",
         &["num_checkpoints", "checkpoint_policies_options"],
-        Counterpart::Missing("policies of what is saved and of what is kept"),
+        Counterpart::Policies,
     ),
     generator_of(
         "DeleterBenchmark",

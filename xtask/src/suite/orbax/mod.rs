@@ -4,7 +4,9 @@
 //! the options and says of each point whether it runs, is refused or is dropped.
 
 mod generators;
+mod options;
 mod plan;
+mod policies;
 mod read;
 
 pub(super) use plan::{OrbaxPlan, Overrides, plan};

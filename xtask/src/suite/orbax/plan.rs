@@ -6,7 +6,7 @@ use std::fmt;
 use weighbridge::suite::{Mistake, Node, Position, SuiteBenchmark, SuiteFile, TableKey, Value, WrittenText};
 use weighbridge_scenarios::workload::{DeviceMesh, State};
 
-use super::generators::Counterpart;
+use super::options::{CheckpointText, JudgedOptions, OptionSet, OrbaxCase, OrbaxScenario, store};
 use super::read::{OrbaxBenchmark, OrbaxInput, OrbaxSuite, read};
 
 /// What stands on the command line over a suite.
@@ -25,9 +25,9 @@ pub(in crate::suite) struct Overrides {
 /// A state as CKPT-1 takes it: the name of a variant, or tensors; or the path of a checkpoint, as CKPT-7 takes it.
 #[derive(Clone, Debug)]
 pub(in crate::suite) struct StateText {
-    text: String,
+    pub(super) text: String,
     /// What is known of it: nothing of a checkpoint that lies somewhere.
-    state: Option<State>,
+    pub(super) state: Option<State>,
 }
 
 impl std::str::FromStr for StateText {
@@ -167,18 +167,24 @@ impl OrbaxPlan {
                         let operations = option("operation", &["save", "load"], place);
                         ("CKPT-1", mesh, vec![option("mesh", &[&text], place), operations])
                     }
+                    OrbaxScenario::Arrays => {
+                        let operations = option("operation", &["save", "load"], place);
+                        ("CKPT-8", mesh, vec![option("mesh", &[&text], place), operations])
+                    }
                     OrbaxScenario::Cancel => ("CKPT-6", mesh, vec![option("mesh", &[&text], place)]),
                     OrbaxScenario::Manage(operations) => {
                         let operations = option("operation", operations, place);
                         ("CKPT-5", mesh, vec![option("mesh", &[&text], place), operations])
                     }
-                    OrbaxScenario::Broadcast => match mesh.axes() {
+                    of @ (OrbaxScenario::Broadcast | OrbaxScenario::Replicas) => match mesh.axes() {
                         [(replica, replicas), (model, devices)]
                             if replica == "replica" && model == "model" =>
                         {
                             let [replicas, devices] = [replicas, devices].map(usize::to_string);
                             let axes = [("replicas", &*replicas), ("model", &*devices)];
-                            ("CKPT-3", mesh, axes.map(|(axis, value)| option(axis, &[value], place)).to_vec())
+                            let axes = axes.map(|(axis, value)| option(axis, &[value], place)).to_vec();
+                            let is_load = matches!(of, OrbaxScenario::Broadcast);
+                            (if is_load { "CKPT-3" } else { "CKPT-4" }, mesh, axes)
                         }
                         _ => {
                             let why = format!(
@@ -223,7 +229,7 @@ fn option(axis: &str, values: &[&str], place: Position) -> (TableKey, Vec<Writte
 }
 
 /// The state of an input, or what is missing for it.
-fn state(input: &OrbaxInput) -> Result<StateText, String> {
+pub(super) fn state(input: &OrbaxInput) -> Result<StateText, String> {
     match input {
         OrbaxInput::Spec(text) => text.parse(),
         OrbaxInput::Path(path) => {
@@ -244,320 +250,6 @@ fn product(options: &[(TableKey, Vec<Node>)]) -> Vec<Vec<(&str, &Value)>> {
         points = points.iter().flat_map(longer).collect();
     }
     points
-}
-
-/// What becomes of one combination of options.
-enum JudgedOptions {
-    /// It makes no sense by the generator's own rule.
-    Dropped,
-    /// What is missing for it.
-    Refused(String),
-    /// It runs.
-    Runs(OrbaxCase),
-}
-
-/// What one combination of options is here, whatever its input and mesh are.
-struct OrbaxCase {
-    scenario: OrbaxScenario,
-    /// Values of axes of the scenario.
-    axes: Vec<(&'static str, String)>,
-    /// The checkpoint that the generator brings, where it does not take those of the suite.
-    checkpoint: Option<CheckpointText>,
-}
-
-/// A checkpoint that an option names.
-struct CheckpointText {
-    path: String,
-    /// Whether it can be loaded from where it lies; else a state has to stand in.
-    loads: bool,
-    /// What is done with its digests, `capture` or `check`, by which option, and where they lie.
-    digests: Option<(&'static str, &'static str, String)>,
-}
-
-impl CheckpointText {
-    /// One that only says what a state must be like that stands in.
-    fn of(path: &str) -> Self {
-        Self { path: path.to_owned(), loads: false, digests: None }
-    }
-
-    /// The option that names digests to check.
-    fn checks(&self) -> Option<&'static str> {
-        self.digests.as_ref().filter(|(what, ..)| *what == "check").map(|(_, option, _)| *option)
-    }
-
-    /// It as CKPT-7 takes it, or the one thing that is not at hand.
-    fn text(&self) -> Result<StateText, String> {
-        let path = &self.path;
-        if !self.loads || path.contains("://") {
-            return state(&OrbaxInput::Path(path.clone()));
-        }
-        let here = |path: &str| std::path::absolute(path).unwrap_or_else(|_| path.into());
-        if !here(path).exists() {
-            return Err(format!("a checkpoint at {path}: nothing is there (`--input` saves another state)"));
-        }
-        let mut text = format!("path:{}", here(path).display());
-        if let Some((what, option, directory)) = &self.digests {
-            if directory.contains("://") {
-                return Err(format!("digests on {}: {directory}, for `{option}`", store(directory)));
-            }
-            if *what == "check" && !here(directory).exists() {
-                return Err(format!("digests at {directory}, for `{option}`: nothing is there"));
-            }
-            text += &format!(" {what}={}", here(directory).display());
-        }
-        Ok(StateText { text, state: None })
-    }
-}
-
-/// What a path is of.
-fn store(path: &str) -> &'static str {
-    match path.split_once("://") {
-        None => "a file system",
-        Some(("gs", _)) => "Google Cloud Storage",
-        Some(_) => "an object store",
-    }
-}
-
-/// A scenario that does the work of a generator.
-enum OrbaxScenario {
-    RoundTrip,
-    Reshard,
-    Load,
-    Broadcast,
-    Cancel,
-    /// With what is timed.
-    Manage(Vec<&'static str>),
-}
-
-/// One combination of options.
-struct OptionSet<'a> {
-    point: &'a [(&'a str, &'a Value)],
-}
-
-impl OptionSet<'_> {
-    fn get(&self, name: &str) -> Option<&Value> {
-        self.point.iter().find(|(option, _)| *option == name).map(|(_, value)| *value)
-    }
-
-    fn is_on(&self, name: &str) -> bool {
-        self.get(name) == Some(&Value::Flag(true))
-    }
-
-    /// A text; `None` where there is none.
-    fn text(&self, name: &str) -> Option<&str> {
-        match self.get(name) {
-            Some(Value::Text(text)) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// A switch that is on or off; `None` where it is neither.
-    fn switch(&self, name: &str, default: bool) -> Option<bool> {
-        match self.get(name) {
-            None => Some(default),
-            Some(Value::Flag(flag)) => Some(*flag),
-            Some(_) => None,
-        }
-    }
-
-    fn judged(&self, benchmark: &OrbaxBenchmark) -> JudgedOptions {
-        let separate = self.is_on("enable_replica_parallel_separate_folder");
-        let shared = self.is_on("use_replica_parallel") && self.switch("use_ocdbt", true) == Some(true);
-        if separate && !shared {
-            return JudgedOptions::Dropped;
-        }
-        let mut checkpoint = None;
-        let (scenario, zarr3) = match benchmark.generator.does {
-            Counterpart::Missing(what) => {
-                return JudgedOptions::Refused(format!("{what}, for {}", benchmark.generator.class));
-            }
-            Counterpart::RoundTrip { zarr3 } => (OrbaxScenario::RoundTrip, zarr3),
-            Counterpart::Reshard => {
-                let paths =
-                    ["reference_checkpoint_path", "reference_sharding_path"].map(|option| self.text(option));
-                let [Some(path), Some(_)] = paths else { return JudgedOptions::Dropped };
-                checkpoint = Some(CheckpointText::of(path));
-                (OrbaxScenario::Reshard, true)
-            }
-            Counterpart::Broadcast => return self.broadcast(),
-            Counterpart::Load { format } => return self.loaded(format),
-            Counterpart::Manage { beside, train_steps } => return self.managed(beside, train_steps),
-            Counterpart::Cancel => return self.cancelled(),
-        };
-        if let Some(why) = self.missing() {
-            return JudgedOptions::Refused(why);
-        }
-        if !matches!(self.get("save_device_host_concurrent_gb"), None | Some(Value::Nothing)) {
-            let what = "a limit of what is copied from devices, for `save_device_host_concurrent_gb`";
-            return JudgedOptions::Refused(what.to_owned());
-        }
-        let mut axes = Vec::new();
-        match self.switch("async_enabled", true) {
-            // Where nothing is saved that is measured, it does not matter.
-            Some(is_async) if matches!(scenario, OrbaxScenario::RoundTrip) => {
-                axes.push(("saving", if is_async { "background" } else { "blocking" }.to_owned()));
-            }
-            Some(_) => {}
-            None => {
-                return JudgedOptions::Refused(
-                    "a value of `async_enabled` that is neither on nor off".to_owned(),
-                );
-            }
-        }
-        for (option, default) in [("use_ocdbt", true), ("use_zarr3", zarr3), ("use_compression", true)] {
-            match self.switch(option, default) {
-                Some(flag) => axes.push((option, flag.to_string())),
-                None => {
-                    return JudgedOptions::Refused(format!(
-                        "a value of `{option}` that is neither on nor off"
-                    ));
-                }
-            }
-        }
-        for option in ["save_concurrent_gb", "restore_concurrent_gb", "chunk_byte_size"] {
-            match self.count(option) {
-                Ok(number) => axes.extend(number.map(|number| (option, number))),
-                Err(why) => return JudgedOptions::Refused(why),
-            }
-        }
-        JudgedOptions::Runs(OrbaxCase { scenario, axes, checkpoint })
-    }
-
-    /// A load for one replica, which others get a copy of, or of each. The options of saves say nothing of it.
-    fn broadcast(&self) -> JudgedOptions {
-        let paths = ["reference_checkpoint_path", "reference_sharding_path"].map(|option| self.text(option));
-        let [Some(path), Some(_)] = paths else { return JudgedOptions::Dropped };
-        let missing = self.missing_but(&["use_load_and_broadcast"]);
-        if let Some(why) = missing {
-            return JudgedOptions::Refused(why);
-        }
-        let Some(once) = self.switch("use_load_and_broadcast", true) else {
-            let what = "a value of `use_load_and_broadcast` that is neither on nor off";
-            return JudgedOptions::Refused(what.to_owned());
-        };
-        let axes = vec![("sharing", if once { "broadcast" } else { "each" }.to_owned())];
-        let checkpoint = Some(CheckpointText::of(path));
-        JudgedOptions::Runs(OrbaxCase { scenario: OrbaxScenario::Broadcast, axes, checkpoint })
-    }
-
-    /// A load of a checkpoint that an option names.
-    fn loaded(&self, format: &'static str) -> JudgedOptions {
-        let Some(path) = self.text("checkpoint_path") else { return JudgedOptions::Dropped };
-        if let Some(why) = self.missing() {
-            return JudgedOptions::Refused(why);
-        }
-        let local = !path.contains("://");
-        // Of a checkpoint that is not at hand the cuts are told by its mesh alone.
-        if let Some(config) = self.text("sharding_config_path").filter(|_| local) {
-            return JudgedOptions::Refused(format!(
-                "cuts that a file names: {config}, for `sharding_config_path`"
-            ));
-        }
-        let named = [("capture", "capture_digests_path"), ("check", "reference_digests_path")];
-        let digests =
-            named.into_iter().find_map(|(what, option)| Some((what, option, self.text(option)?.to_owned())));
-        let replicated = self.text("sharding_config_path").is_none();
-        let mut axes = vec![("format", format.to_owned())];
-        axes.extend(replicated.then(|| ("cut", "replicated".to_owned())));
-        for option in ["restore_concurrent_gb", "safetensors_read_chunk_mb"] {
-            match self.count(option) {
-                Ok(number) => axes.extend(number.map(|number| (option, number))),
-                Err(why) => return JudgedOptions::Refused(why),
-            }
-        }
-        let ratio = "safetensors_max_over_read_ratio";
-        match self.get(ratio) {
-            None | Some(Value::Nothing) => {}
-            Some(Value::Number(number)) => axes.push((ratio, number.to_string())),
-            Some(Value::Whole(number)) => axes.push((ratio, number.to_string())),
-            Some(_) => return JudgedOptions::Refused(format!("a value of `{ratio}` that is no number")),
-        }
-        let checkpoint = Some(CheckpointText { path: path.to_owned(), loads: true, digests });
-        JudgedOptions::Runs(OrbaxCase { scenario: OrbaxScenario::Load, axes, checkpoint })
-    }
-
-    /// What an option asks for that is not here.
-    fn missing(&self) -> Option<String> {
-        self.missing_but(&[])
-    }
-
-    /// The same, but for options that are here.
-    fn missing_but(&self, here: &[&str]) -> Option<String> {
-        let missing = [
-            ("use_colocated_python", "a backend of Pathways"),
-            (
-                "use_load_and_broadcast",
-                "a broadcast over a mesh whose first axis is not said to be of replicas",
-            ),
-            ("use_replica_parallel", "a save that replicas share (CKPT-4)"),
-            ("metric_tracemalloc_enabled", "Python's allocations as a metric"),
-        ];
-        let (option, what) =
-            missing.into_iter().find(|(option, _)| self.is_on(option) && !here.contains(option))?;
-        Some(format!("{what}, for `{option}`"))
-    }
-
-    /// The option that asks for a trace.
-    fn trace(&self) -> Option<&'static str> {
-        ["enable_trace", "trace_every_repeat", "enable_xprof"].into_iter().find(|option| self.is_on(option))
-    }
-
-    /// A whole number above 0; `None` where there is none.
-    fn count(&self, option: &str) -> Result<Option<String>, String> {
-        match self.get(option) {
-            None | Some(Value::Nothing) => Ok(None),
-            Some(Value::Whole(number)) if *number > 0 => Ok(Some(number.to_string())),
-            Some(_) => Err(format!("a value of `{option}` that is no whole number above 0")),
-        }
-    }
-
-    /// A save that is cancelled, or not.
-    fn cancelled(&self) -> JudgedOptions {
-        let delay = match self.get("cancel_delay_secs") {
-            None => "2".to_owned(),
-            Some(Value::Whole(seconds)) if (0..=60).contains(seconds) => seconds.to_string(),
-            Some(Value::Number(seconds)) if (0.0..=60.0).contains(seconds) => seconds.to_string(),
-            Some(_) => {
-                let what = "a value of `cancel_delay_secs` that is no number of seconds from 0 to 60";
-                return JudgedOptions::Refused(what.to_owned());
-            }
-        };
-        match self.switch("perform_cancellation", true) {
-            Some(true) => {
-                let axes = vec![("cancel_delay_secs", delay)];
-                JudgedOptions::Runs(OrbaxCase { scenario: OrbaxScenario::Cancel, axes, checkpoint: None })
-            }
-            Some(false) => {
-                let axes = vec![("saving", "background".to_owned())];
-                JudgedOptions::Runs(OrbaxCase { scenario: OrbaxScenario::RoundTrip, axes, checkpoint: None })
-            }
-            None => JudgedOptions::Refused(
-                "a value of `perform_cancellation` that is neither on nor off".to_owned(),
-            ),
-        }
-    }
-
-    /// A training whose checkpoints a manager keeps.
-    fn managed(&self, beside: &'static str, train_steps: &'static str) -> JudgedOptions {
-        if let Some(why) = self.missing() {
-            return JudgedOptions::Refused(why);
-        }
-        let own = [
-            ("save_interval_steps", "1"),
-            ("max_to_keep", "1"),
-            ("train_steps", train_steps),
-            ("num_deletion_threads", "1"),
-        ];
-        let mut axes = Vec::new();
-        for (option, default) in own {
-            match self.count(option) {
-                Ok(number) => axes.push((option, number.unwrap_or_else(|| default.to_owned()))),
-                Err(why) => return JudgedOptions::Refused(why),
-            }
-        }
-        let scenario = OrbaxScenario::Manage(vec!["save", beside]);
-        JudgedOptions::Runs(OrbaxCase { scenario, axes, checkpoint: None })
-    }
 }
 
 impl fmt::Display for OrbaxPlan {

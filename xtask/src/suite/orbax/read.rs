@@ -3,6 +3,7 @@
 use weighbridge::suite::{Keys, Mistake, Node, Position, TableKey, Value, arrays};
 
 use super::generators::{OrbaxGenerator, generator};
+use super::policies;
 
 /// A suite of Orbax, as it is written.
 #[derive(Debug)]
@@ -156,6 +157,9 @@ fn benchmark(node: &Node, mut ignored: Option<&mut Vec<Mistake>>) -> Result<Orba
             Value::List(_) => value.list(&key.name)?.to_vec(),
             _ => vec![value.clone()],
         };
+        if key.name == policies::OPTION {
+            values.iter().try_for_each(|value| policies::policies(value).map(drop))?;
+        }
         read.push((key.clone(), values));
     }
     Ok(OrbaxBenchmark { generator, place: named.place, options: read })

@@ -5,12 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use weighbridge::{Dtype, Error, Kept, KeptField, Result};
 
 use super::owned::Owned;
 use super::reference_sharded::{NEVER, Sharded, save};
-use crate::contract::{Checkpoints, Manager, Retention, Saving, TRAINED};
+use crate::contract::{Checkpoints, Manager, Moment, Retention, SavedStep, Saving, TRAINED};
 
 /// Checkpoints of trainings of one state.
 pub(super) struct ShardedManager<'a> {
@@ -54,22 +55,26 @@ impl Manager for ShardedManager<'_> {
     }
 
     fn offer(&mut self, step: u64) -> Result<()> {
-        if !self.retention.is_due(step) {
+        self.settle()?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        if self.retention.is_due(step, Moment::at(now), &there(&self.directory)?) != Some(true) {
             return Ok(());
         }
-        self.settle()?;
-        let (threads, directory, retention) = (self.sharded.threads, self.directory.clone(), self.retention);
+        let (threads, directory, retention) =
+            (self.sharded.threads, self.directory.clone(), self.retention.clone());
         let save_and_delete = move |state: &Owned| {
-            save(state, Some(step), threads, &directory.join(step.to_string()), false, &NEVER)?;
-            let kept = steps(&directory)?;
-            let old = kept.len().saturating_sub(retention.max_to_keep as usize);
-            kept[..old].iter().try_for_each(|step| remove(&directory, *step, retention.num_deletion_threads))
+            let writers = vec![state; threads];
+            save(&writers, Some(step), &directory.join(step.to_string()), false, &NEVER)?;
+            let there = there(&directory)?;
+            let old = there.iter().zip(retention.kept(&there)).filter(|(_, kept)| *kept != Some(true));
+            old.map(|(saved, _)| saved.step)
+                .try_for_each(|step| remove(&directory, step, retention.num_deletion_threads))
         };
         match self.sharded.saving {
             Saving::Blocking => save_and_delete(&self.sharded.state),
             Saving::Background => {
                 let copy = self.sharded.state.again()?;
-                self.sharded.under_way = Some(thread::spawn(move || save_and_delete(&copy)));
+                self.sharded.under_way.begin(move || save_and_delete(&copy));
                 Ok(())
             }
         }
@@ -112,14 +117,24 @@ impl Manager for ShardedManager<'_> {
     }
 }
 
+/// The checkpoints in a directory, oldest first, with the moments when their files were complete, since the epoch of Unix.
+fn there(directory: &Path) -> Result<Vec<SavedStep>> {
+    let mut there = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let Some(step) = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok()) else {
+            continue;
+        };
+        let changed = entry.metadata()?.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        there.push(SavedStep { step, saved: Moment::at(changed) });
+    }
+    there.sort_unstable_by_key(|saved| saved.step);
+    Ok(there)
+}
+
 /// The steps whose checkpoints are in a directory, oldest first.
 fn steps(directory: &Path) -> Result<Vec<u64>> {
-    let mut steps = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        steps.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u64>().ok()));
-    }
-    steps.sort_unstable();
-    Ok(steps)
+    Ok(there(directory)?.into_iter().map(|saved| saved.step).collect())
 }
 
 /// Removes the checkpoint of a step: its name first, then its files, on so many threads.

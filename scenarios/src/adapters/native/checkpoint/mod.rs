@@ -1,15 +1,18 @@
 //! Checkpointers written in Rust, in this process.
 
+mod layer;
 mod layout;
 mod manager;
 mod owned;
 mod parts;
 mod pieces;
 mod reference_sharded;
+mod replicas;
 mod safetensors;
 mod safetensors_stored;
 mod sharded_stored;
 mod shards;
+mod under_way;
 
 pub use reference_sharded::ReferenceSharded;
 pub use safetensors::Safetensors;

@@ -13,21 +13,24 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 use serde::{Deserialize, Serialize};
 use weighbridge::{Error, Kept, Result, adapter, skip};
 
+use super::layer::ShardedLayer;
 use super::layout::TensorLayout;
 use super::manager::ShardedManager;
 use super::owned::Owned;
 use super::parts::MeshParts;
 use super::pieces::TensorPiece;
+use super::replicas::ShardedReplicas;
 use super::sharded_stored::StoredShards;
-use super::shards;
+use super::shards::{self, ShardWriting};
+use super::under_way::SaveUnderWay;
 use crate::contract::{
-    CheckpointFormat, Checkpointer, Checkpoints, Executed, Manager, Retention, SaveOptions, Saving,
-    StoredCheckpoint, StoredFiles,
+    CheckpointFormat, Checkpointer, Checkpoints, Executed, Manager, Retention, SaveLayer, SaveOptions,
+    Saving, StoredCheckpoint, StoredFiles,
 };
 use crate::data::DataSet;
 use crate::workload::Placement;
@@ -41,12 +44,18 @@ pub struct ReferenceSharded;
 impl Checkpointer for ReferenceSharded {
     fn open(&mut self, options: &SaveOptions, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>> {
         let threads = thread::available_parallelism().map_or(1, usize::from);
+        if let Some(replicas) = options.replicas {
+            return Ok(Box::new(ShardedReplicas::new(data, replicas, options, threads)?));
+        }
+        if options.layer != SaveLayer::Checkpointer {
+            return Ok(Box::new(ShardedLayer::new(data, options, threads)?));
+        }
         Ok(Box::new(Sharded {
             state: Arc::new(Owned::copy(data)?),
             saving: options.saving,
             threads,
             onto: options.onto.clone(),
-            under_way: None,
+            under_way: SaveUnderWay::default(),
             cancelled: Arc::default(),
             held: None,
         }))
@@ -67,7 +76,7 @@ pub(super) struct Sharded {
     /// The devices that it is loaded onto.
     onto: Option<Placement>,
     /// A save in the background.
-    pub(super) under_way: Option<JoinHandle<Result<()>>>,
+    pub(super) under_way: SaveUnderWay,
     /// Whether that is to end before it is complete.
     cancelled: Arc<AtomicBool>,
     held: Option<Held>,
@@ -173,12 +182,13 @@ impl ShardManifest {
             return Err(broken(directory, "has a manifest whose tensors lie where none can"));
         }
         let mut room = Owned::room(Arc::new(self.layout))?;
-        shards::read(directory, &self.pieces, room.bytes_mut()).map_err(|what| broken(directory, &what))?;
+        shards::read(directory, &self.pieces, room.bytes_mut(), true)
+            .map_err(|what| broken(directory, &what))?;
         Ok(room)
     }
 }
 
-fn broken(directory: &Path, what: &str) -> Error {
+pub(super) fn broken(directory: &Path, what: &str) -> Error {
     Error::new(format!("the checkpoint {} {what}", directory.display()))
 }
 
@@ -186,27 +196,23 @@ impl Checkpoints for Sharded {
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
         self.wait()?;
         if self.saving == Saving::Blocking {
-            return save(&self.state, None, self.threads, directory, durable, &NEVER);
+            return save(&vec![&*self.state; self.threads], None, directory, durable, &NEVER);
         }
         // What is written is a copy: the caller may change the state.
         let (copy, threads) = (self.state.again()?, self.threads);
         let directory = directory.to_owned();
         self.cancelled.store(false, Ordering::Relaxed);
         let cancelled = self.cancelled.clone();
-        self.under_way =
-            Some(thread::spawn(move || save(&copy, None, threads, &directory, durable, &cancelled)));
+        self.under_way.begin(move || save(&vec![&copy; threads], None, &directory, durable, &cancelled));
         Ok(())
     }
 
     fn is_complete(&mut self) -> Result<bool> {
-        Ok(self.under_way.as_ref().is_none_or(JoinHandle::is_finished))
+        Ok(self.under_way.is_complete())
     }
 
     fn wait(&mut self) -> Result<()> {
-        let Some(under_way) = self.under_way.take() else { return Ok(()) };
-        under_way
-            .join()
-            .unwrap_or_else(|_| Err(Error::new("the thread of a save in the background panicked")))
+        self.under_way.wait()
     }
 
     fn cancel(&mut self) -> Result<()> {
@@ -235,7 +241,7 @@ impl Checkpoints for Sharded {
     }
 
     fn manager(&mut self, retention: &Retention) -> Result<Box<dyn Manager + '_>> {
-        Ok(Box::new(ShardedManager::new(self, *retention)?))
+        Ok(Box::new(ShardedManager::new(self, retention.clone())?))
     }
 
     fn executed(&self) -> Executed {
@@ -246,18 +252,17 @@ impl Checkpoints for Sharded {
 /// A save that nobody cancels.
 pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// Saves a state, of a step where a training has one: all of it under its name, or nothing. Where it is cancelled before it is
-/// complete, nothing is what was asked for.
+/// Saves a state, of a step where a training has one: all of it under its name, or nothing. Each of the writers has all of the state
+/// and writes a file of it; there is one at least. Where it is cancelled before it is complete, nothing is what was asked for.
 pub(super) fn save(
-    state: &Owned,
+    writers: &[&Owned],
     step: Option<u64>,
-    threads: usize,
     directory: &Path,
     durable: bool,
     cancelled: &AtomicBool,
 ) -> Result<()> {
     let partial = partial(directory)?;
-    let whole = write(state, step, threads, &partial, durable, cancelled);
+    let whole = write(writers, step, &partial, durable, cancelled);
     let saved = whole
         .and_then(|whole| if whole { put(&partial, directory, durable).map(|()| true) } else { Ok(false) });
     if !matches!(saved, Ok(true)) {
@@ -267,22 +272,23 @@ pub(super) fn save(
 }
 
 /// Writes all files into a directory that is made for them; `false` where it was cancelled before.
-fn write(
-    state: &Owned,
+pub(super) fn write(
+    writers: &[&Owned],
     step: Option<u64>,
-    threads: usize,
     directory: &Path,
     durable: bool,
     cancelled: &AtomicBool,
 ) -> Result<bool> {
     let failed = |what: &str, error: io::Error| failed(directory, what, &error);
     fs::create_dir(directory).map_err(|error| failed("be made", error))?;
-    let pieces = match shards::write(directory, state.bytes(), threads, durable, cancelled) {
+    let bytes: Vec<&[u8]> = writers.iter().map(|state| state.bytes()).collect();
+    let how = ShardWriting { durable, digests: true, cancelled };
+    let pieces = match shards::write(directory, &bytes, how) {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
         pieces => pieces.map_err(|error| failed("be written", error))?,
     };
     let manifest =
-        ShardManifest { format: FORMAT, step, layout: TensorLayout::clone(state.layout()), pieces };
+        ShardManifest { format: FORMAT, step, layout: TensorLayout::clone(writers[0].layout()), pieces };
     let text = serde_json::to_vec(&manifest).map_err(|error| failed("be described", error.into()))?;
     let mut file = File::create_new(directory.join(MANIFEST)).map_err(|error| failed("be written", error))?;
     file.write_all(&text).map_err(|error| failed("be written", error))?;
@@ -317,7 +323,7 @@ fn sync(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-fn failed(directory: &Path, what: &str, error: &io::Error) -> Error {
+pub(super) fn failed(directory: &Path, what: &str, error: &io::Error) -> Error {
     Error::new(format!("the checkpoint {} could not {what}: {error}", directory.display()))
 }
 
@@ -342,7 +348,7 @@ mod tests {
             saving: Saving::Blocking,
             threads,
             onto: None,
-            under_way: None,
+            under_way: SaveUnderWay::default(),
             cancelled: Arc::default(),
             held: None,
         }
@@ -354,7 +360,7 @@ mod tests {
         let state = Owned::copy(&data).unwrap();
         let cancelled = AtomicBool::new(true);
         let directory = place.path().join("saved");
-        save(&state, None, 2, &directory, false, &cancelled).unwrap();
+        save(&[&state; 2], None, &directory, false, &cancelled).unwrap();
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "the data alone");
         let mut sharded = Sharded { saving: Saving::Background, ..sharded_of(&data, 2) };
         sharded.save(&place.path().join("nowhere").join("saved"), false).unwrap();

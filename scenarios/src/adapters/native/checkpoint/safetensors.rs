@@ -31,6 +31,8 @@ impl Checkpointer for Safetensors {
             return Err(skip("`serialize_to_file` returns when the file is written"));
         }
         options.no_devices()?;
+        options.no_layers()?;
+        options.no_replicas()?;
         Ok(Box::new(SafetensorsFile { state: Owned::copy(data)?, held: None }))
     }
 

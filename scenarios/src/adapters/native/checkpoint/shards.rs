@@ -19,20 +19,34 @@ fn shard_file(shard: usize) -> String {
     format!("shard-{shard}.bin")
 }
 
-/// Writes all of `bytes` into as many files as there are to be threads; the pieces, in order. Where it is cancelled, it ends before
-/// the next piece as [`io::ErrorKind::Interrupted`], which no write does: it is begun again then.
+/// How files are written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ShardWriting<'a> {
+    /// Whether they are on the disk in the end.
+    pub(super) durable: bool,
+    /// Whether pieces get digests.
+    pub(super) digests: bool,
+    /// Whether it is to end before it is complete.
+    pub(super) cancelled: &'a AtomicBool,
+}
+
+/// Writes a state, of which each of the writers has all bytes: a file for each, by a thread of its own; the pieces, in order. Where
+/// it is cancelled, it ends before the next piece as [`io::ErrorKind::Interrupted`], which no write does: it is begun again
+/// then.
+///
+/// # Panics
+/// Without a writer.
 pub(super) fn write(
     directory: &Path,
-    bytes: &[u8],
-    threads: usize,
-    durable: bool,
-    cancelled: &AtomicBool,
+    writers: &[&[u8]],
+    how: ShardWriting<'_>,
 ) -> io::Result<Vec<TensorPiece>> {
     let written: Vec<io::Result<Vec<TensorPiece>>> = thread::scope(|scope| {
-        let write = |pieces: Vec<TensorPiece>| {
-            scope.spawn(|| write_shard(directory, pieces, bytes, durable, cancelled))
-        };
-        let threads: Vec<_> = cut(bytes.len(), threads).into_iter().map(write).collect();
+        let shards = cut(writers[0].len(), writers.len()).into_iter();
+        let threads: Vec<_> = shards
+            .zip(writers)
+            .map(|(pieces, bytes)| scope.spawn(move || write_shard(directory, pieces, bytes, how)))
+            .collect();
         let end = |thread: ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
         };
@@ -50,9 +64,9 @@ fn write_shard(
     directory: &Path,
     mut pieces: Vec<TensorPiece>,
     bytes: &[u8],
-    durable: bool,
-    cancelled: &AtomicBool,
+    how: ShardWriting<'_>,
 ) -> io::Result<Vec<TensorPiece>> {
+    let ShardWriting { durable, digests, cancelled } = how;
     let Some(first) = pieces.first() else { return Ok(pieces) };
     let path = directory.join(shard_file(first.shard));
     let length: usize = pieces.iter().map(|piece| piece.bytes).sum();
@@ -66,7 +80,9 @@ fn write_shard(
             return Err(io::ErrorKind::Interrupted.into());
         }
         let run = &bytes[piece.offset..][..piece.bytes];
-        piece.digest = digest(run);
+        if digests {
+            piece.digest = digest(run);
+        }
         file.write_all_at(run, piece.at)?;
     }
     if durable {
@@ -92,8 +108,19 @@ fn create(path: &Path, durable: bool) -> io::Result<File> {
     options.open(path)
 }
 
-/// Reads all pieces to their places, on as many threads as there are files; what is wrong in words.
-pub(super) fn read(directory: &Path, pieces: &[TensorPiece], room: &mut [u8]) -> Result<(), String> {
+/// The pieces of so many bytes that lie in so many files, without digests.
+pub(super) fn pieces(bytes: usize, shards: usize) -> Vec<TensorPiece> {
+    cut(bytes, shards).concat()
+}
+
+/// Reads all pieces to their places, on as many threads as there are files, and holds them against their `digests` where they have
+/// some; what is wrong in words.
+pub(super) fn read(
+    directory: &Path,
+    pieces: &[TensorPiece],
+    room: &mut [u8],
+    digests: bool,
+) -> Result<(), String> {
     let mut rest = room;
     let (mut shards, mut next): (Vec<Vec<ShardPlace<'_>>>, usize) = (Vec::new(), 0);
     for piece in pieces {
@@ -111,7 +138,7 @@ pub(super) fn read(directory: &Path, pieces: &[TensorPiece], room: &mut [u8]) ->
         return Err("has a manifest whose pieces are not those of its layout".to_owned());
     }
     thread::scope(|scope| {
-        let read = |shard| scope.spawn(|| read_shard(directory, shard));
+        let read = |shard| scope.spawn(move || read_shard(directory, shard, digests));
         let threads: Vec<_> = shards.into_iter().map(read).collect();
         let end = |thread: ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|_| Err("could not be read: a thread panicked".to_owned()))
@@ -120,7 +147,7 @@ pub(super) fn read(directory: &Path, pieces: &[TensorPiece], room: &mut [u8]) ->
     })
 }
 
-fn read_shard(directory: &Path, pieces: Vec<ShardPlace<'_>>) -> Result<(), String> {
+fn read_shard(directory: &Path, pieces: Vec<ShardPlace<'_>>, digests: bool) -> Result<(), String> {
     let Some((first, _)) = pieces.first() else { return Ok(()) };
     let name = shard_file(first.shard);
     let told = |error: io::Error| format!("has no `{name}` that can be read: {error}");
@@ -128,7 +155,7 @@ fn read_shard(directory: &Path, pieces: Vec<ShardPlace<'_>>) -> Result<(), Strin
     let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_SEQUENTIAL); // advice
     for (piece, place) in pieces {
         file.read_exact_at(place, piece.at).map_err(told)?;
-        if digest(place) != piece.digest {
+        if digests && digest(place) != piece.digest {
             let (from, bytes) = (piece.at, piece.bytes);
             return Err(format!(
                 "is damaged: {bytes} bytes of `{name}` from {from} on are not those that were saved"

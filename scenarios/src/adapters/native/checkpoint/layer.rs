@@ -1,0 +1,94 @@
+//! `Reference (sharded)` without what is above a layer: files under their last names, and below that files without a manifest.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use weighbridge::{Error, Kept, Result};
+
+use super::owned::Owned;
+use super::reference_sharded::{NEVER, ShardManifest, broken, failed, write};
+use super::shards::{self, ShardWriting};
+use super::under_way::SaveUnderWay;
+use crate::contract::{Checkpoints, Executed, SaveLayer, SaveOptions, Saving};
+use crate::data::DataSet;
+
+/// A state that is saved by a layer.
+pub(super) struct ShardedLayer {
+    state: Arc<Owned>,
+    layer: SaveLayer,
+    saving: Saving,
+    threads: usize,
+    under_way: SaveUnderWay,
+    held: Option<Owned>,
+}
+
+impl ShardedLayer {
+    pub(super) fn new(data: &DataSet, options: &SaveOptions, threads: usize) -> Result<Self> {
+        options.no_devices()?;
+        let state = Arc::new(Owned::copy(data)?);
+        let (layer, saving) = (options.layer, options.saving);
+        Ok(Self { state, layer, saving, threads, under_way: SaveUnderWay::default(), held: None })
+    }
+}
+
+/// Saves a state in a directory that is made for it.
+fn save(state: &Owned, layer: SaveLayer, threads: usize, directory: &Path, durable: bool) -> Result<()> {
+    if layer != SaveLayer::Arrays {
+        return write(&vec![state; threads], None, directory, durable, &NEVER).map(drop);
+    }
+    fs::create_dir(directory).map_err(|error| failed(directory, "be made", &error))?;
+    let how = ShardWriting { durable, digests: false, cancelled: &NEVER };
+    let written = shards::write(directory, &vec![state.bytes(); threads], how);
+    written.map(drop).map_err(|error| failed(directory, "be written", &error))
+}
+
+impl Checkpoints for ShardedLayer {
+    fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
+        self.wait()?;
+        let (layer, threads, directory) = (self.layer, self.threads, directory.to_owned());
+        match self.saving {
+            Saving::Blocking => save(&self.state, layer, threads, &directory, durable),
+            Saving::Background => {
+                let copy = self.state.again()?;
+                self.under_way.begin(move || save(&copy, layer, threads, &directory, durable));
+                Ok(())
+            }
+        }
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        self.under_way.wait()
+    }
+
+    fn load(&mut self, directory: &Path) -> Result<()> {
+        self.held = None;
+        self.held = Some(if self.layer == SaveLayer::Arrays {
+            let mut room = Owned::room(self.state.layout().clone())?;
+            let pieces = shards::pieces(room.bytes().len(), self.threads);
+            shards::read(directory, &pieces, room.bytes_mut(), false)
+                .map_err(|what| broken(directory, &what))?;
+            room
+        } else {
+            let manifest = ShardManifest::of(directory)?;
+            if let Some(difference) = self.state.layout().difference(manifest.layout()) {
+                return Err(broken(directory, &format!("is of another state: {difference}")));
+            }
+            manifest.read(directory)?
+        });
+        Ok(())
+    }
+
+    fn loaded(&mut self, field: usize) -> Result<Kept> {
+        self.held.as_ref().map(|held| held.kept(field)).ok_or_else(|| Error::new("nothing was loaded"))
+    }
+
+    fn release(&mut self) -> Result<()> {
+        self.held = None;
+        Ok(())
+    }
+
+    fn executed(&self) -> Executed {
+        Executed::ours(Vec::new(), weighbridge::Delivery::Owned, self.threads as u64)
+    }
+}
