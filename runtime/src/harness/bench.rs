@@ -32,8 +32,12 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     traces::check(args, plan)?;
     terminal.remark(&report::skips(plan));
 
-    let save_as: Option<BaselineName> = args.save_baseline.as_deref().map(str::parse).transpose()?;
+    if let Some(name) = args.save_baseline.as_deref().filter(|name| *name != BaselineName::OF_COMMIT) {
+        name.parse::<BaselineName>()?; // a mistake costs no run
+    }
     let Some(session) = Session::begin(context, device)? else { return Ok(Exit::Interrupted) };
+    let save_as = args.save_baseline.as_deref();
+    let save_as = save_as.map(|name| BaselineName::typed(name, &session.environment)).transpose()?;
     let layout = session.layout.clone();
     let (runs, baselines) = (Runs::new(layout.clone()), Baselines::new(layout.clone()));
     terminal.remark(&report::machine(&session.environment));
@@ -161,7 +165,10 @@ fn named_baseline(
 ) -> Result<Option<Baseline>, TargetError> {
     let args = &context.args;
     let Some(name) = args.baseline.as_ref().or(args.baseline_lenient.as_ref()) else { return Ok(None) };
-    let found = baselines.find(&environment.machine_id(), &context.suite.name(), &name.parse()?);
+    let found = {
+        let name = BaselineName::typed(name, environment)?;
+        baselines.find(&environment.machine_id(), &context.suite.name(), &name)
+    };
     match found {
         Ok(stored) => Ok(Some(stored.baseline)),
         Err(crate::store::StoreError::NoBaseline { .. }) if args.baseline.is_none() => Ok(None),

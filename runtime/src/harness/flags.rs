@@ -278,7 +278,14 @@ pub(super) const FLAGS: &[Flag] = &[
     flag("no-lock", None, Run, "do not wait for other measuring runs on this machine", switch!(no_lock)),
     flag("resume", Some("RUN"), Run, "run the missing repeats of a run that was broken off", text!(resume)),
     flag("dry-run", None, Run, "print the plan and run nothing", switch!(dry_run)),
-    short("save-baseline", 's', Some("NAME"), Compare, "keep this run as a baseline", text!(save_baseline)),
+    short(
+        "save-baseline",
+        's',
+        Some("NAME"),
+        Compare,
+        "keep this run as a baseline; `@commit` is the commit",
+        text!(save_baseline),
+    ),
     short(
         "baseline",
         'b',

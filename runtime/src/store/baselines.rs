@@ -10,7 +10,7 @@ use super::runs::names_or_none;
 use super::{Disk, Files, Layout, StoreError, Unreadable};
 use crate::bencher::INJECT;
 use crate::plan::nearest;
-use crate::record::{self, Baseline, CaseStatus, MachineId, RunRecord, RunStatus};
+use crate::record::{self, Baseline, CaseStatus, Environment, MachineId, RunRecord, RunStatus};
 
 /// The most bytes that a committed baseline may take.
 const COMMITTED: usize = 1_000_000;
@@ -33,6 +33,25 @@ impl FromStr for BaselineName {
         } else {
             Err(StoreError::BadName(text.to_owned()))
         }
+    }
+}
+
+impl BaselineName {
+    /// What stands for the commit in the place of a name.
+    pub const OF_COMMIT: &str = "@commit";
+
+    /// A name as it was typed. [`BaselineName::OF_COMMIT`] is the id of the commit that the environment has, with `-dirty` where
+    /// files differ from it, and `unknown` where there is none.
+    ///
+    /// # Errors
+    /// A text that is no name.
+    pub fn typed(text: &str, environment: &Environment) -> Result<Self, StoreError> {
+        if text != Self::OF_COMMIT {
+            return text.parse();
+        }
+        let fact = |name: &str| environment.software.get(name).map(String::as_str);
+        let dirty = if fact("working tree") == Some("dirty") { "-dirty" } else { "" };
+        fact("commit").map_or_else(|| "unknown".to_owned(), |id| format!("{id}{dirty}")).parse()
     }
 }
 
@@ -274,6 +293,23 @@ mod tests {
         let home = tempfile::tempdir().expect("a temporary directory");
         let layout = Layout::new(home.path().join("data")).with_workspace(home.path().join("workspace"));
         test(Baselines::new(layout));
+    }
+
+    #[test]
+    fn a_baseline_may_be_called_as_the_commit_is() {
+        let called = |facts: &[(&str, &str)], text: &str| {
+            let mut environment = Environment::default();
+            environment.software.extend(facts.iter().map(|(name, fact)| ((*name).into(), (*fact).into())));
+            BaselineName::typed(text, &environment).map(|name| name.to_string())
+        };
+        assert_eq!(called(&[("commit", "0a1b"), ("working tree", "clean")], "@commit").unwrap(), "0a1b");
+        assert_eq!(
+            called(&[("commit", "0a1b"), ("working tree", "dirty")], "@commit").unwrap(),
+            "0a1b-dirty"
+        );
+        assert_eq!(called(&[], "@commit").unwrap(), "unknown");
+        assert_eq!(called(&[("commit", "0a1b")], "main").unwrap(), "main");
+        assert!(called(&[("commit", "0a1b")], "@comit").is_err());
     }
 
     #[test]
