@@ -234,5 +234,12 @@ fn a_run_is_not_resumed_by_another_program() {
     assert_eq!(refused.code, Some(2), "{}", refused.all());
     assert!(refused.stderr.contains("another program, commit or machine (program: "), "{}", refused.all());
     assert_eq!(journal(&bench.only_run()), before);
+    // Another bench target has no such cases at all.
+    let other = Bench::new("ordinary");
+    let mut of_other = other.command(&["--resume", &run]);
+    of_other.arg("--data").arg(bench.data());
+    let refused = Ran::of(&mut of_other);
+    assert_eq!(refused.code, Some(2), "{}", refused.all());
+    assert!(refused.stderr.contains("it is of the suite "), "{}", refused.all());
     assert_eq!(bench.run(&["--resume", &run]).code, Some(0));
 }

@@ -1,7 +1,7 @@
 //! The run or the case that was meant.
 
-use anyhow::Result;
-use weighbridge::data::{CaseId, CaseRecord, RunLine, RunManifest, RunRecord, RunStatus};
+use anyhow::{Result, anyhow};
+use weighbridge::data::{CaseId, CaseRecord, RunId, RunLine, RunManifest, RunRecord, RunStatus};
 
 use crate::place::Place;
 use crate::stop;
@@ -17,6 +17,10 @@ pub(crate) struct Picked {
 
 /// The run that `typed` names, or, when nothing (or `latest`) is typed, the latest complete run of every
 /// suite. Imported runs are among them where their suite is named.
+///
+/// # Errors
+/// A run that is damaged, where it is named, or where it is newer than one that was picked: it may be of that suite, and the
+/// latest is meant.
 pub(crate) fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> Result<Picked> {
     let store = place.runs();
     let listing = store.lines()?;
@@ -51,11 +55,27 @@ pub(crate) fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> R
                 }
             }
             picked.runs.sort_by(|a, b| a.suite.cmp(&b.suite));
+            // Ids begin with the time.
+            let newer = |name: &str| picked.runs.iter().find(|run| run.id.as_str() < name);
+            for broken in listing.broken.iter().filter(|broken| broken.name.parse::<RunId>().is_ok()) {
+                if let Some(run) = newer(&broken.name) {
+                    let (name, folder) = (&broken.name, store_folder(place, &broken.name));
+                    return Err(anyhow!(
+                        "run {name} is newer than {} of {}, and cannot be read: {}; name the run that is meant, or remove {folder}",
+                        run.id,
+                        run.suite,
+                        broken.why
+                    ));
+                }
+            }
         }
         Some(start) => {
             let alike: Vec<&RunLine> =
                 runs.iter().filter(|run| !start.is_empty() && run.id.as_str().starts_with(start)).collect();
             match alike[..] {
+                [] if let Some(broken) = listing.broken.iter().find(|one| one.name.starts_with(start)) => {
+                    return Err(anyhow!("run {} cannot be read: {}", broken.name, broken.why));
+                }
                 [] => return Err(stop::unknown("run", start, runs.iter().map(|run| run.id.as_str()))),
                 [run] => picked.runs.push(store.manifest(&run.id)?),
                 [..] => {
@@ -69,6 +89,10 @@ pub(crate) fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> R
         }
     }
     Ok(picked)
+}
+
+fn store_folder(place: &Place, name: &str) -> String {
+    place.layout.runs().join(name).display().to_string()
 }
 
 /// A run to show.

@@ -49,6 +49,6 @@ pub use pace::{Pace, PerIteration};
 pub use partial_budget::PartialBudget;
 pub use remote::{Asked, Audit, CheckedBatch, Costs, Ran, Remote, Stopped, Used, Whole};
 pub use source::{Count, Field, Item, ItemBytes, See, Source};
-pub(crate) use visible::visible;
 pub use visible::{is_unseen, visible_in_line};
+pub(crate) use visible::{quoted, visible};
 pub use work::{Delivery, Operator, Work, WorkReport};

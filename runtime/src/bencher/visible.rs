@@ -17,6 +17,12 @@ pub fn visible_in_line(text: &str) -> String {
     written_out(text, |_| false)
 }
 
+/// The text with a mark before each line after the first, so that none of them passes for a line of the harness, or for a
+/// command to what reads its output.
+pub(crate) fn quoted(text: &str) -> String {
+    visible(text).replace('\n', "\n| ")
+}
+
 fn written_out(text: &str, stays: impl Fn(char) -> bool) -> String {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.to_owned();
@@ -52,6 +58,7 @@ mod tests {
         assert_eq!(visible("a\x1b[2Jb\rc\u{202e}d\x07"), r"a\u{1b}[2Jb\rc\u{202e}d\u{7}");
         assert_eq!(visible("two\nlines\tof größe 7 µs"), "two\nlines\tof größe 7 µs");
         assert_eq!(visible_in_line("no\nweighbridge: exit=0"), r"no\nweighbridge: exit=0");
+        assert_eq!(quoted("why\n::stop-commands::x\nexit=0"), "why\n| ::stop-commands::x\n| exit=0");
         assert_eq!(visible_in_line("CV\u{200b}-1\u{feff}"), r"CV\u{200b}-1\u{feff}");
     }
 }

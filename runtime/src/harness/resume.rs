@@ -15,6 +15,7 @@ pub(super) fn args(suite: &Suite, today: &BenchArgs, run: &str) -> Result<BenchA
     refuse_other_flags()?;
     let id = run.parse().map_err(|error| super::args::UsageError(format!("--resume: {error}")))?;
     let manifest = holding(Layout::new(suite.data(today.data.as_deref())), &id).manifest(&id)?;
+    of_suite(suite, &manifest)?; // its filters may take nothing here
     let line = manifest.command.iter().skip(1).map(OsString::from).collect();
     // The twins of flags are among the variables that the manifest keeps.
     let then = BenchArgs::parse(line, &|name| manifest.environment.variables.get(name).cloned())?;
@@ -71,12 +72,19 @@ fn of_today(today: &BenchArgs, then: BenchArgs) -> BenchArgs {
     }
 }
 
+/// Refuses a run of another suite.
+fn of_suite(suite: &Suite, manifest: &RunManifest) -> Result<(), TargetError> {
+    if manifest.suite == suite.name() {
+        return Ok(());
+    }
+    let why = format!("it is of the suite {}, this is {}", manifest.suite, suite.name());
+    Err(TargetError::Resume { run: manifest.id.clone(), why })
+}
+
 /// Refuses to go on with a run that is whole, of another suite, or of another plan.
 pub(super) fn check(suite: &Suite, manifest: &RunManifest, plan: &Plan) -> Result<(), TargetError> {
     let refuse = |why: String| Err(TargetError::Resume { run: manifest.id.clone(), why });
-    if manifest.suite != suite.name() {
-        return refuse(format!("it is of the suite {}, this is {}", manifest.suite, suite.name()));
-    }
+    of_suite(suite, manifest)?;
     if manifest.status == RunStatus::Complete {
         return refuse("it is complete".to_owned());
     }

@@ -11,7 +11,8 @@ use std::time::Duration;
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getpgrp};
 
-use super::marked::carries;
+use super::marked::{carries, has_variable};
+use super::place::MARK;
 use super::{ChildPlace, left_behind::ProcessState};
 use crate::device::ProcessTree;
 
@@ -30,22 +31,27 @@ pub(super) fn are_listed() -> bool {
     fs::exists("/proc/thread-self/children").unwrap_or(false)
 }
 
-/// The children of this process that come from this place, but `root`.
-pub(super) fn from(place: &ChildPlace, root: Option<u32>) -> Vec<u32> {
+/// The children of this process that come from this place, but `root`; and since the moment that is named, if one is, those that
+/// were started with an environment of their own making.
+pub(super) fn from(place: &ChildPlace, root: Option<u32>, since: Option<u64>) -> Vec<u32> {
     let mut children = ProcessTree::below(std::process::id()).children();
-    children.retain(|child| Some(*child) != root && is_from(place, *child));
+    children.retain(|child| Some(*child) != root && is_from(place, *child, since));
     children
 }
 
 /// One that has written over its environment is taken for a stray where it has left this process's group: nobody else's
-/// children do both.
-fn is_from(place: &ChildPlace, child: u32) -> bool {
+/// children do both. So is one that has no mark of any place, has left that group as well, and was started since the
+/// measuring process was: this process starts none like it meanwhile.
+fn is_from(place: &ChildPlace, child: u32, since: Option<u64>) -> bool {
     for _ in 0..LOOKS {
-        if ProcessState::of(child).is_none_or(ProcessState::has_ended) {
-            return false;
-        }
+        let Some(state) = ProcessState::of(child).filter(|state| !state.has_ended()) else { return false };
         match carries(child, &place.entry()) {
-            Some(carries) => return carries,
+            Some(true) => return true,
+            Some(false) => {
+                let is_stray =
+                    since.is_some_and(|since| state.started >= since) && state.group != getpgrp().as_raw();
+                return is_stray && has_variable(child, MARK) == Some(false);
+            }
             None => thread::sleep(PAUSE),
         }
     }

@@ -66,6 +66,8 @@ pub(super) struct ProcessState {
     letter: u8,
     /// The process group.
     pub(super) group: i32,
+    /// When it was started, in ticks since the machine was.
+    pub(super) started: u64,
 }
 
 impl ProcessState {
@@ -75,7 +77,8 @@ impl ProcessState {
         // The name stands in parentheses and may have any letter, these too.
         let mut fields = text[text.rfind(')')? + 1..].split_whitespace();
         let letter = *fields.next()?.as_bytes().first()?;
-        Some(Self { letter, group: fields.nth(1)?.parse().ok()? })
+        let (group, started) = (fields.nth(1)?.parse().ok()?, fields.nth(16)?.parse().ok()?);
+        Some(Self { letter, group, started })
     }
 
     /// Whether it has ended, and waits for its parent to take notice.

@@ -17,6 +17,15 @@ pub(super) fn carries(process: u32, entry: &str) -> Option<bool> {
     (!environment.is_empty()).then(|| environment.split(|byte| *byte == 0).any(is_it))
 }
 
+/// Whether that environment has a variable of this name, whatever its value is. As [`carries`].
+pub(super) fn has_variable(process: u32, name: &str) -> Option<bool> {
+    let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+    let is_it = |variable: &[u8]| {
+        variable.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&b'='))
+    };
+    (!environment.is_empty()).then(|| environment.split(|byte| *byte == 0).any(is_it))
+}
+
 /// How often those that are just being replaced by another program are looked at again, and how long between two looks.
 const LOOKS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(1);
@@ -43,6 +52,15 @@ pub(super) fn carriers(entry: &str) -> Vec<u32> {
         thread::sleep(PAUSE);
     }
     found
+}
+
+/// The processes of a group.
+pub(super) fn of_group(group: u32) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    processes
+        .filter(|process| ProcessState::of(*process).is_some_and(|state| state.group == group as i32))
+        .collect()
 }
 
 /// Whether a process may show an environment later: it lives, is no thread of the kernel, and is ours to look at.

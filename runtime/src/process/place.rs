@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::adopted;
-use super::marked::carriers;
+use super::marked::{carriers, of_group};
 use super::trace::Trace;
 use crate::device::{Platform, ProcessTree};
 
 /// Holds the mark of a measuring process, and of all that it starts.
-const MARK: &str = "WEIGHBRIDGE_MARK";
+pub(super) const MARK: &str = "WEIGHBRIDGE_MARK";
 /// Holds the folder that is kept for the run.
 const KEPT: &str = "WEIGHBRIDGE_KEPT";
 /// Holds the milliseconds after which a worker that is silent is given up.
@@ -111,20 +111,22 @@ impl ChildPlace {
         format!("{MARK}={}", self.mark)
     }
 
-    /// The process `root`, all below it, and what came from there and has this process for a parent now. The caller is not
-    /// among them.
-    pub(crate) fn members(&self, root: Option<u32>) -> Vec<u32> {
+    /// The process `root`, all below it, and what came from there and has this process for a parent now; also without its mark,
+    /// where it was started `since` a moment, in ticks since the machine was started. The caller is not among them.
+    pub(crate) fn members(&self, root: Option<u32>, since: Option<u64>) -> Vec<u32> {
         let mut roots = Vec::from_iter(root);
-        roots.extend(adopted::from(self, root));
+        roots.extend(adopted::from(self, root, since));
         if !adopted::are_listed() {
             roots.extend(carriers(&self.entry()));
         }
         with_all_below(roots)
     }
 
-    /// The process `root`, all below it, and whatever else on this machine carries this mark. The caller is not among them.
+    /// The process `root`, all below it and all of the group that it leads, and whatever else on this machine carries this mark. The
+    /// caller is not among them.
     pub(super) fn members_anywhere(&self, root: Option<u32>) -> Vec<u32> {
         let mut roots = Vec::from_iter(root);
+        roots.extend(root.into_iter().flat_map(of_group).filter(|process| *process != std::process::id()));
         roots.extend(carriers(&self.entry()));
         with_all_below(roots)
     }

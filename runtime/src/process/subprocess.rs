@@ -12,6 +12,7 @@ use nix::unistd::Pid;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::left_behind::ProcessState;
 use super::{ChildPlace, Output, adopted, end_tree, left_behind};
 use crate::device::ProcessTree;
 use crate::json::{Frames, send};
@@ -52,6 +53,8 @@ pub(crate) struct Subprocess {
     buffer: Vec<u8>,
     place: ChildPlace,
     leads: bool,
+    /// When it was started, in ticks since the machine was, where the system says.
+    began: Option<u64>,
     /// How it has ended, once that has been asked for: its id may be another's from then on.
     status: Option<ExitStatus>,
     ended: bool,
@@ -80,6 +83,7 @@ impl Subprocess {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
+        let began = ProcessState::of(child.id()).map(|state| state.started);
         let (frames, buffer) = (Frames::up_to(spawning.longest), vec![0; 64 << 10]);
         let mut own = Self {
             child,
@@ -88,6 +92,7 @@ impl Subprocess {
             buffer,
             place,
             leads: spawning.leads,
+            began,
             status: None,
             ended: false,
         };
@@ -150,7 +155,9 @@ impl Subprocess {
         if !self.ended {
             self.ended = true;
             let root = self.status.is_none().then(|| self.child.id());
-            let ended = end_tree(&|| self.place.members(root), stopped);
+            // What a worker's process has started may be beside others of this one.
+            let since = self.began.filter(|_| self.leads);
+            let ended = end_tree(&|| self.place.members(root, since), stopped);
             if self.leads && root.is_some() {
                 let _ = killpg(Pid::from_raw(self.child.id() as i32), Signal::SIGKILL); // all that some systems show
             }
@@ -278,6 +285,17 @@ mod tests {
         let mut heard = vec![0];
         let status = child.end(&mut |stopped| heard = stopped.to_vec()).unwrap();
         assert_eq!((status.code(), heard), (Some(3), vec![]));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn who_has_left_all_and_made_an_environment_of_its_own_is_ended_too() {
+        let script = "(setsid env -i A=1 /bin/sh -c 'echo $$; exec /bin/sleep 1000' &) ; exit 7";
+        let (mut child, [out, _]) = spawn(script);
+        let stray = told(&out, 1)[0];
+        while child.receive() != Received::End {}
+        child.end(&mut |_| {});
+        assert!(has_ended(stray));
     }
 
     #[test]

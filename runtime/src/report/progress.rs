@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::{Style, Terminal};
+use crate::bencher::quoted;
 use crate::plan::CaseId;
 use crate::run::{Event, Outcome, RoundId, RunEnding};
 
@@ -63,7 +64,8 @@ impl Progress {
                 if let Outcome::Failed(failure) = &repeat.outcome {
                     self.terminal.redraw("");
                     let failed = self.terminal.paint(Style::Red, "failed");
-                    self.terminal.remark(&format!("{failed}: {case} {failure}"));
+                    let why = quoted(&failure.to_string()).replace('\n', "\n    ");
+                    self.terminal.remark(&format!("{failed}: {case} {why}"));
                 }
             }
             Event::Ended(ending) => {

@@ -9,7 +9,7 @@ use super::machine::fake_device;
 use super::plan::counted;
 use super::tree::tree;
 use super::{Style, Terminal, quantity};
-use crate::bencher::{visible, visible_in_line};
+use crate::bencher::{quoted, visible, visible_in_line};
 use crate::metric::Direction;
 use crate::metric::names;
 use crate::plan::CaseId;
@@ -248,9 +248,9 @@ fn apart(cases: &[CaseRecord], log: &Logs<'_>, terminal: Terminal) -> String {
                 let failed = case.repeats.iter().find(|repeat| matches!(repeat.outcome, Outcome::Failed(_)));
                 let log = failed.and_then(|repeat| log(&case.id, repeat.number));
                 let log = log.map_or_else(String::new, |log| format!("\nlog: {}", log.display()));
-                say(Style::Red, "failed", case, &format!("{why}{log}"));
+                say(Style::Red, "failed", case, &format!("{}{log}", quoted(why)));
             }
-            CaseStatus::Skipped(why) => say(Style::Dim, "skipped", case, why),
+            CaseStatus::Skipped(why) => say(Style::Dim, "skipped", case, &quoted(why)),
             CaseStatus::Incomplete | CaseStatus::Measured => {}
         }
         match &case.agreement {

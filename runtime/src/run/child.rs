@@ -59,7 +59,7 @@ fn outlive_a_stop() {
 /// Ends what this process has started since then and removes what is left of it: nobody else is there to do it.
 fn clean_up(since: SystemTime) {
     let place = ChildPlace::from_env();
-    let members = || place.members(Some(std::process::id()));
+    let members = || place.members(Some(std::process::id()), None);
     let mut held = left_behind::shared_memory_of(members, since);
     end_tree(&members, &mut |_| {});
     // The body runs until this process ends: it may have made more meanwhile.

@@ -260,6 +260,34 @@ fn an_interrupted_run_is_passed_over_and_said() {
 }
 
 #[test]
+fn a_newer_run_that_is_damaged_is_no_verdict_on_an_older_one_and_is_named_where_it_is_asked_for() {
+    let home = with(&plain(2_000, 8.0e6, 12.0e6));
+    let slower = plain(3_000, 4.0e6, 12.0e6);
+    home.store(&slower);
+    assert_eq!(said(&home, &args("main")).exit, Exit::Regressed);
+    let id = slower.manifest.id.as_str();
+    let file = home.place.layout.runs().join(id).join("run.json");
+    std::fs::write(&file, "{").expect("writable");
+    let asked = |run: Option<&str>| {
+        let args = CompareBaseline { run: run.map(str::to_owned), ..args("main") };
+        run_in(&args, &home.place, &Actions::default()).expect_err("it is damaged").to_string()
+    };
+    let newer = asked(None);
+    assert!(newer.contains(&format!("run {id} is newer than")) && newer.contains("or remove "), "{newer}");
+    assert!(asked(Some("latest")).contains("cannot be read"));
+    assert!(asked(Some(id)).starts_with(&format!("run {id} cannot be read: ")));
+    // An older one is named, and hinders nothing.
+    std::fs::rename(
+        file.parent().expect("it has one"),
+        home.place.layout.runs().join("19700101-000001-0000aa"),
+    )
+    .expect("renamed");
+    let said = said(&home, &args("main"));
+    assert_eq!(said.exit, Exit::Fine);
+    assert!(said.remarks[0].contains("passed over `19700101-000001-0000aa`"), "{:?}", said.remarks);
+}
+
+#[test]
 fn json_is_one_document_and_the_line_goes_beside_it() {
     let json = CompareBaseline { format: ComparisonFormat::Json, ..args("main") };
     let said = said(&with(&plain(2_000, 4.0e6, 12.0e6)), &json);

@@ -37,7 +37,7 @@ const KEPT: &[&str] = &[
 ];
 
 /// Parts of names of which none is kept, whatever else takes it in: records and baselines are shown and committed.
-const SECRET: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSW"];
+const SECRET: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL"];
 
 /// The twins of flags that change what is shown of a run and nothing of how it is measured: a run that is looked at in another
 /// way is of the same series.
