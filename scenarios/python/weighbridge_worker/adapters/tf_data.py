@@ -201,7 +201,6 @@ class OwnTfData(TfData):
 
         self.place = place
         self.own = Own(pipeline, data.sources)
-        tf.random.set_global_generator(tf.random.Generator.from_seed(pipeline.seed))
         super().__init__(pipeline, data)
 
     def in_memory(self) -> Any:
