@@ -13,8 +13,9 @@
 | noise, brightness, scale | `tf.random.normal`, `tf.image.random_brightness`'s arithmetic |
 | MixUp | on the batch: arithmetic; the weight from two gamma draws |
 
-No seed is set: with one, operations of `tf.random` begin anew with each iterator of a dataset, and draw the same in each
-epoch. A global `Generator` would go on, and costs a fifth of the rate (HPC-1: 3,800 images a second, 4,300 to 5,000 without).
+No seed is set: with one, operations of `tf.random` begin anew with each iterator of a dataset, and draw the same in
+each epoch. A global `Generator` would go on, and costs a fifth of the rate (HPC-1: 3,800 images a second, 4,300 to
+5,000 without).
 
 Images are `f32` in 0 to 255 between steps, and rounded where the field is `u8` after each step that makes fractions.
 """
