@@ -120,7 +120,7 @@ fn said(home: &Home, line: &[&str]) -> Said {
     let cli = Cli::try_parse_from([&["xtask"], line].concat()).unwrap_or_else(|error| panic!("{error}"));
     answer(cli.command, &home.place).unwrap_or_else(|error| Said {
         text: String::new(),
-        remarks: vec![format!("error: {error:#}")],
+        remarks: vec![format!("error: {}", stop::told(&error))],
         exit: stop::exit(&error),
     })
 }

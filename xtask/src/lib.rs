@@ -105,7 +105,7 @@ pub fn run<T: Into<OsString> + Clone>(line: impl IntoIterator<Item = T>) -> Exit
             said.exit.into()
         }
         Err(error) => {
-            eprint!("{}", inert::lines(&format!("error: {error:#}")));
+            eprint!("{}", inert::lines(&format!("error: {}", stop::told(&error))));
             stop::exit(&error).into()
         }
     }

@@ -44,6 +44,17 @@ pub(crate) fn unknown<'a>(
     usage(format!("there is no {what} `{typed}`: {help}"))
 }
 
+/// An error with its causes, each told once: some errors have the text of their cause in their own.
+pub(crate) fn told(error: &anyhow::Error) -> String {
+    let mut told = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !told.contains(&cause) {
+            told = format!("{told}: {cause}");
+        }
+    }
+    told
+}
+
 /// The exit code of an error.
 pub(crate) fn exit(error: &anyhow::Error) -> Exit {
     if let Some(stop) = error.downcast_ref::<Stop>() {
@@ -67,3 +78,19 @@ impl std::fmt::Display for Stop {
 }
 
 impl std::error::Error for Stop {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once_whether_an_error_has_its_text_or_not() {
+        let error = std::io::Error::other("it is no file");
+        let error = anyhow::Error::new(error).context("failed to read `run.json`").context("no run");
+        assert_eq!(told(&error), "no run: failed to read `run.json`: it is no file");
+        let source = std::io::Error::other("it is full");
+        let store = data::StoreError::Io { attempt: "write", path: "x".into(), source };
+        let text = told(&store.into());
+        assert_eq!(text.matches("it is full").count(), 1, "{text}");
+    }
+}
