@@ -211,8 +211,8 @@ class Checkpoints(ABC):
 class Saver(System):
     """A checkpointer. Its file ends with `ADAPTER = Saver(...)`."""
 
-    open: Callable[[State, SaveOptions, Place], Checkpoints]
-    """Takes the state, and how it is to be saved."""
+    open: Callable[[State, SaveOptions, Place], Checkpoints] | None
+    """Takes the state, and how it is to be saved; `None` where it loads alone what others have saved."""
 
     reshards: bool = False
     """Whether it loads onto other devices than it saves from, and so has `Checkpoints.part`."""
@@ -236,6 +236,8 @@ class Case:
     """An open checkpointer with its state."""
 
     def __init__(self, saver: Saver, said: Message) -> None:
+        if saver.open is None:
+            raise Declined("saving: it loads what others have saved, as CKPT-7 has it do")
         data = Data(said["data"])
         if data.elements != 1:
             raise Broken(f"a state is one element, and there are {data.elements}")

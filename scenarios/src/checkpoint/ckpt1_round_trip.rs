@@ -1,6 +1,5 @@
 //! CKPT-1: a state saved, saved for good, and loaded.
 
-use std::fmt;
 use std::sync::Arc;
 
 use weighbridge::Requirements;
@@ -8,6 +7,7 @@ use weighbridge::prelude::*;
 
 use super::collected::{Collecting, collect};
 use super::medium::Medium;
+use super::operation::Operation;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
 use super::watched::Watched;
@@ -112,25 +112,4 @@ fn describe(
 ) -> String {
     let devices = if *mesh == DeviceMesh::NONE { String::new() } else { format!(", cut over {mesh}") };
     format!("{operation} of {}, {saving}, on {medium}{devices}", variant.describe())
-}
-
-/// What is timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// A save, until a reader finds it.
-    Save,
-    /// The same, until its file system was flushed.
-    DurableSave,
-    /// A load.
-    Load,
-}
-
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Save => "save",
-            Self::DurableSave => "durable save",
-            Self::Load => "load",
-        })
-    }
 }

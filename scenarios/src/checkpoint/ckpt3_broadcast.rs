@@ -1,7 +1,5 @@
 //! CKPT-3: a checkpoint that replicas of a training load, one of them from files and the others from it.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use weighbridge::Requirements;
@@ -14,7 +12,7 @@ use super::stored::{CheckpointDigests, Cut, StoredProof, copy, measure, place};
 use super::watched::Watched;
 use crate::contract::{Checkpointer, SaveOptions, Saving, StoredFiles};
 use crate::data::Cache;
-use crate::workload::{DeviceMesh, OrbaxLoadOptions, State};
+use crate::workload::{DeviceCount, DeviceMesh, OrbaxLoadOptions, State};
 
 /// A checkpoint that is loaded onto several replicas: one reads it, and the others get a copy.
 ///
@@ -55,7 +53,7 @@ fn broadcast(
         .map_err(|_| skip("loading onto devices: it has none, and holds a state whole"))?;
     let files = StoredFiles { directory: &directory, format, orbax: &OrbaxLoadOptions::OWN };
     let mut stored = bencher.open(|| checkpointer.open_stored(files))?;
-    let onto = place(&mut *stored, mesh(replicas, model), Cut::Replicas)?;
+    let onto = place(&mut *stored, DeviceMesh::replicated(replicas, model), Cut::Replicas)?;
     stored.share(sharing == Sharing::Broadcast)?;
     bencher.work(stored.executed().report(&data, stored.entry_point()));
     let inventory = Inventory::of(&directory)?;
@@ -74,54 +72,21 @@ fn broadcast(
     proof.prove(bencher, &mut reads, &directory).map(drop)
 }
 
-/// The devices: replicas of a model that is cut.
-pub(super) fn mesh(replicas: DeviceCount, model: DeviceCount) -> DeviceMesh {
-    DeviceMesh::grid(&[("replica", replicas.0), ("model", model.0)])
-}
-
-/// So many devices along an axis of a mesh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeviceCount(usize);
-
-impl DeviceCount {
-    pub(super) const ONE: Self = Self(1);
-    pub(super) const TWO: Self = Self(2);
-    pub(super) const FOUR: Self = Self(4);
-
-    pub(super) fn get(self) -> usize {
-        self.0
-    }
-}
-
-impl fmt::Display for DeviceCount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl FromStr for DeviceCount {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let devices = text.parse().ok().filter(|devices| (1..=64).contains(devices));
-        devices.map(Self).ok_or_else(|| format!("`{text}` is no number of devices from 1 to 64"))
-    }
-}
-
 /// Whether the state can lie on the devices, for the plan.
 fn fits(variant: &State, replicas: &DeviceCount, model: &DeviceCount, _: &Sharing) -> Result<(), String> {
-    if replicas.0 < 2 {
+    if replicas.get() < 2 {
         return Err("one replica has nobody to give a copy to".to_owned());
     }
-    mesh(*replicas, *model).holds(variant)
+    DeviceMesh::replicated(*replicas, *model).holds(variant)
 }
 
 /// What a point needs, for the plan: every replica has the whole state.
 fn needs(variant: &State, replicas: &DeviceCount, model: &DeviceCount, _: &Sharing) -> Requirements {
     let mut needs = variant.needs();
     // What the axis of the model does not divide lies on every device.
-    needs.memory =
-        needs.memory.saturating_add(variant.bytes().saturating_mul((replicas.0 * model.0.min(2)) as u64));
+    needs.memory = needs
+        .memory
+        .saturating_add(variant.bytes().saturating_mul((replicas.get() * model.get().min(2)) as u64));
     needs
 }
 

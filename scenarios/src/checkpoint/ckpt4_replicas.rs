@@ -7,14 +7,13 @@ use std::sync::Arc;
 use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
-use super::ckpt3_broadcast::{DeviceCount, mesh};
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
 use super::shares::{Shares, WriterRule};
 use crate::contract::{Checkpointer, Replicas, SaveOptions, Saving};
 use crate::data::Cache;
-use crate::workload::{OrbaxOptions, Placement, Setting, State};
+use crate::workload::{DeviceCount, DeviceMesh, OrbaxOptions, Placement, Setting, State, Tensor};
 
 /// A state that lies on `replicas` times `model` devices, saved by the first replica or by all replicas together.
 ///
@@ -48,9 +47,7 @@ fn replicas(
     orbax: OrbaxOptions,
 ) -> Result<()> {
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
-    let mesh = mesh(replicas, model);
-    let cut = Placement::spread(mesh.of_a_replica(), &state);
-    let placement = Placement { mesh, shardings: cut.shardings };
+    let placement = lying(DeviceMesh::replicated(replicas, model), &state);
     let options = SaveOptions {
         replicas: Some(writers.of(replicas)),
         orbax: writers.told(orbax),
@@ -131,7 +128,31 @@ fn fits(
         }
     }
     writers.told(orbax.clone()).fit()?;
-    mesh(*replicas, *model).holds(variant)
+    let mesh = DeviceMesh::replicated(*replicas, *model);
+    mesh.holds(variant)?;
+    if *writers != Writers::First && shared(&lying(mesh, variant), variant, replicas.get()) < 90 {
+        return Err(format!("over a tenth of the state has no dimension that {replicas} replicas divide"));
+    }
+    Ok(())
+}
+
+/// Where the state lies: cut over the devices of a replica, and whole on each replica.
+fn lying(mesh: DeviceMesh, state: &State) -> Placement {
+    let cut = Placement::spread(mesh.of_a_replica(), state);
+    Placement { mesh, shardings: cut.shardings }
+}
+
+/// The percentage of the state's numbers whose tensors so many replicas can share: on a device they have a dimension that it divides.
+fn shared(placement: &Placement, state: &State, replicas: usize) -> usize {
+    let (mut shared, mut all) = (0, 0);
+    for (tensor, Tensor { shape, .. }) in state.tensors().iter().enumerate() {
+        let numbers: usize = shape.iter().product();
+        all += numbers;
+        if placement.part(tensor, shape, 0).iter().any(|range| range.len().is_multiple_of(replicas)) {
+            shared += numbers;
+        }
+    }
+    100 * shared / all.max(1)
 }
 
 /// What a point needs, for the plan: every replica has the whole state.
@@ -160,4 +181,28 @@ fn describe(
     _: &OrbaxOptions,
 ) -> String {
     format!("save of {} from {replicas} replicas of {model} devices, {writers}, {saving}", variant.describe())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replicas_that_cannot_share_are_not_asked_to() {
+        let part = |state: &str, replicas: usize, model: usize| {
+            let state: State = state.parse().unwrap();
+            let mesh = DeviceMesh::grid(&[("replica", replicas), ("model", model)]);
+            shared(&lying(mesh, &state), &state, replicas)
+        };
+        assert_eq!([part("a:float32[8x6]", 4, 2), part("a:float32[8x6]", 3, 2)], [100, 100]);
+        assert_eq!(part("a:float32[8x8]", 3, 2), 0);
+        assert_eq!(part("a:float32[9];b:float32[3x3x3]", 9, 1), 25);
+        let told = |replicas: &str, writers| {
+            let [replicas, model] = [replicas, "2"].map(|text| text.parse().unwrap());
+            fits(&State::MB_16, &replicas, &model, &writers, &Saving::Blocking, &OrbaxOptions::OWN)
+        };
+        assert_eq!(told("2", Writers::Shared), Ok(()));
+        assert_eq!(told("3", Writers::First), Ok(()));
+        assert!(told("3", Writers::Shared).unwrap_err().contains("that 3 replicas divide"));
+    }
 }

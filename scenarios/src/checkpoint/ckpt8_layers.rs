@@ -5,8 +5,8 @@ use std::sync::Arc;
 use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
-use super::ckpt1_round_trip::Operation;
 use super::medium::Medium;
+use super::operation::Operation;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
 use crate::contract::{Checkpointer, SaveLayer, SaveOptions, Saving};
@@ -20,7 +20,7 @@ use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 /// and says in files of its own what is in it. `arrays` saves the arrays, and what was written for one process is merged after it;
 /// `arrays_with_metadata` has a file of what is known of each array beside them. Orbax has all of them (`Checkpointer`,
 /// `PyTreeCheckpointHandler`, `ArrayHandler`). Reference (sharded) writes its files under their last names for the second, and without
-/// digests and a manifest for the third. `TensorStore` is a layer of arrays alone. Of other systems the layers below the first are
+/// digests and a manifest for the third; the fourth is as the second. `TensorStore` is a layer of arrays alone. Of other systems the layers below the first are
 /// recorded skips.
 ///
 /// Timed: the save, until every file is written, or the load, with the way to a worker and back. The block `blocking` is what the

@@ -18,6 +18,7 @@ mod first_failure;
 mod inventory;
 mod managed;
 mod medium;
+mod operation;
 mod proof;
 mod replicas;
 mod rounds;

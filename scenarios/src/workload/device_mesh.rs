@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{State, Tensor};
+use super::{DeviceCount, State, Tensor};
 
 /// A grid of devices: each axis with its size. Without axes there is no grid, and a state lies in memory whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,11 @@ impl DeviceMesh {
     /// A grid of these axes with their sizes.
     pub fn grid(axes: &[(&str, usize)]) -> Self {
         Self { axes: axes.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect() }
+    }
+
+    /// Replicas of a model that is cut.
+    pub(crate) fn replicated(replicas: DeviceCount, model: DeviceCount) -> Self {
+        Self::grid(&[("replica", replicas.get()), ("model", model.get())])
     }
 
     /// The axes with their sizes, in order.

@@ -6,6 +6,7 @@
 mod checkpoint_source;
 mod cut;
 mod destination;
+mod device_count;
 mod device_mesh;
 mod draw;
 mod learning_task;
@@ -29,6 +30,7 @@ mod variants;
 pub use checkpoint_source::{CheckpointSource, DigestUse};
 pub use cut::cut;
 pub use destination::Destination;
+pub use device_count::DeviceCount;
 pub use device_mesh::DeviceMesh;
 pub use draw::{Draw, Draws};
 pub use learning_task::{Form, LearningTask, Parameters};

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from fastsafetensors import SafeTensorsFileLoader, SingleGroup
 
-from ..adapter import Declined, Place
-from ..checkpointer import Checkpoints, SaveOptions, Saver, State
+from ..adapter import Place
+from ..checkpointer import Saver
 from ..stored import StoredFiles
 from .safetensors import StoredSafetensors
 
@@ -35,14 +35,10 @@ def open_stored(files: StoredFiles, place: Place) -> Fast:
     return Fast(files.directory)
 
 
-def open(state: State, options: SaveOptions, place: Place) -> Checkpoints:
-    raise Declined("saving: it loads what others have saved, as CKPT-7 has it do")
-
-
 ADAPTER = Saver(
     framework="fastsafetensors",
     distribution="fastsafetensors",
     entry_point="fastsafetensors.SafeTensorsFileLoader",
-    open=open,
+    open=None,
     open_stored=open_stored,
 )

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from runai_model_streamer import SafetensorsStreamer
 
-from ..adapter import Declined, Place
-from ..checkpointer import Checkpoints, SaveOptions, Saver, State
+from ..adapter import Place
+from ..checkpointer import Saver
 from ..stored import StoredFiles
 from .safetensors import StoredSafetensors
 
@@ -30,14 +30,10 @@ def open_stored(files: StoredFiles, place: Place) -> Streamed:
     return Streamed(files.directory)
 
 
-def open(state: State, options: SaveOptions, place: Place) -> Checkpoints:
-    raise Declined("saving: it loads what others have saved, as CKPT-7 has it do")
-
-
 ADAPTER = Saver(
     framework="Run:ai Model Streamer",
     distribution="runai-model-streamer",
     entry_point="runai_model_streamer.SafetensorsStreamer",
-    open=open,
+    open=None,
     open_stored=open_stored,
 )

@@ -44,9 +44,19 @@ struct ManagedRun {
     there: Vec<SavedStep>,
 }
 
+/// How far behind the clock is that file systems keep times by: a tick of the kernel, of which there are a hundred a second at
+/// least. A manager may go by those times.
+const FILE_CLOCK: Duration = Duration::from_millis(10);
+
 impl ManagedRun {
+    /// The moment since a tick before the training began, so that what is told by such a tick is no moment before it.
     fn now(&self) -> Duration {
-        self.began.elapsed()
+        FILE_CLOCK + self.began.elapsed()
+    }
+
+    /// When what was offered after a moment, and is complete now, may say that it was saved.
+    fn saved_since(&self, known: Duration) -> Moment {
+        Moment { earliest: known.saturating_sub(FILE_CLOCK), latest: self.now() }
     }
 
     fn steps(&self) -> Vec<u64> {
@@ -253,7 +263,7 @@ impl<'a> ManagedRounds<'a> {
     /// tells.
     fn saved(&self, due: DueStep) -> Result<()> {
         self.with(|training| {
-            let saved = Moment { earliest: due.known, latest: training.now() };
+            let saved = training.saved_since(due.known);
             training.there.push(SavedStep { step: due.step, saved });
             let found = training.found()?;
             let mut kept = self.retention.kept(&training.there).into_iter();

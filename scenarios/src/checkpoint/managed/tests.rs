@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use weighbridge::{Bencher, Budget, Error, Kept, Purpose, RepeatResult, Result, Settings};
 
-use super::ManagedRounds;
+use super::{ManagedRounds, ManagedRun};
 use crate::adapters::native::{ReferenceSharded, Safetensors};
-use crate::contract::{Checkpointer, Manager, Retention, SaveOptions, Saving};
+use crate::contract::{Checkpointer, Manager, Moment, Retention, SaveOptions, SavedStep, Saving};
 use crate::data::{Cache, DataSet};
 use crate::workload::State;
 
@@ -99,6 +100,19 @@ fn policies_of_steps_and_of_time_are_proven_and_who_breaks_them_is_told() {
     assert!(gone.contains(r#"has ["0"], and the checkpoints of the steps [0, 2]"#), "{gone}");
     let more = told(Lie::KeepsOneTooMany, "interval=1", "latest=2 or steps=4");
     assert!(more.contains("are to be kept"), "{more}");
+}
+
+#[test]
+fn a_manager_that_goes_by_the_times_of_files_is_not_early() {
+    let began = std::time::Instant::now();
+    let run = ManagedRun { directory: PathBuf::new(), began, next: 1, there: Vec::new() };
+    let known = run.now();
+    let there = [SavedStep { step: 0, saved: run.saved_since(known) }];
+    // The file's time is of the tick before, so that a second has passed by it before it has since it was offered.
+    let offered = Moment::at(known + Duration::from_secs(1).saturating_sub(Duration::from_millis(4)));
+    assert_ne!(by("continuous=1", "latest=all").is_due(1, offered, &there), Some(false));
+    let early = Moment::at(known + Duration::from_millis(900));
+    assert_eq!(by("continuous=1", "latest=all").is_due(1, early, &there), Some(false));
 }
 
 #[test]
