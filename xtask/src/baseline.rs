@@ -2,9 +2,12 @@
 
 use std::fmt::Write;
 
-use anyhow::{Context, Result};
-use weighbridge::data::{BaselineName, Stored, quantity, visible_in_line};
+use anyhow::{Context, Result, bail};
+use weighbridge::data::{
+    BaselineName, Baselines, RunManifest, StoreError, Stored, quantity, visible_in_line,
+};
 
+use crate::baseline_path::KeptBaselines;
 use crate::cli::{BaselineAction, BaselineArgs};
 use crate::place::Place;
 use crate::said::Said;
@@ -16,7 +19,7 @@ const FITS: &str = "a String takes all that is written";
 pub(crate) fn run(args: &BaselineArgs, place: &Place) -> Result<Said> {
     match &args.action {
         BaselineAction::Set { name, run, suite, commit } => {
-            set(place, &name.parse()?, run.as_deref(), suite.as_deref(), *commit)
+            set(place, name, run.as_deref(), suite.as_deref(), *commit)
         }
         BaselineAction::List => list(place),
         BaselineAction::Show { name, json } => show(place, &name.parse()?, *json),
@@ -24,25 +27,34 @@ pub(crate) fn run(args: &BaselineArgs, place: &Place) -> Result<Said> {
     }
 }
 
-fn set(
-    place: &Place,
-    name: &BaselineName,
-    run: Option<&str>,
-    suite: Option<&str>,
-    commit: bool,
-) -> Result<Said> {
+fn set(place: &Place, typed: &str, run: Option<&str>, suite: Option<&str>, commit: bool) -> Result<Said> {
+    if commit && place.kept.is_some() {
+        return Err(stop::usage(
+            "--commit writes into the workspace, and --baseline-path elsewhere: take one of them",
+        ));
+    }
+    if typed != BaselineName::OF_COMMIT {
+        typed.parse::<BaselineName>()?;
+    }
     let picked = pick::runs(place, run, suite)?;
     if picked.runs.is_empty() {
         return Err(stop::nothing("there is no complete run to promote: make one with `cargo bench`"));
     }
+    if let Some(kept) = &place.kept {
+        kept.make()?;
+    }
     let mut text = String::new();
     for manifest in &picked.runs {
         let run = place.runs().load(&manifest.id)?;
+        let name = &BaselineName::typed(typed, &manifest.environment)?;
         let baselines = place.baselines();
+        // Others write there as well: what was seen may be replaced, and is named.
+        let before = if place.kept.is_some() { before(&baselines, name, manifest)? } else { None };
         let stored = if commit { baselines.commit(name, &run)? } else { baselines.set(name, &run)? };
+        let before = before.map(|before| format!(", in the place of {before}")).unwrap_or_default();
         writeln!(
             text,
-            "baseline `{name}` of {} is run {} ({} cases): {}",
+            "baseline `{name}` of {} is run {} ({} cases): {}{before}",
             manifest.suite,
             manifest.id,
             stored.baseline.cases.len(),
@@ -53,8 +65,19 @@ fn set(
     Ok(Said { remarks: picked.remarks, ..Said::fine(text) })
 }
 
+/// What is in the place of a baseline.
+fn before(baselines: &Baselines, name: &BaselineName, run: &RunManifest) -> Result<Option<String>> {
+    match baselines.find(&run.environment.machine_id(), &run.suite, name) {
+        Ok(stored) => Ok(Some(format!("run {}", stored.baseline.run))),
+        Err(StoreError::NoBaseline { .. }) => Ok(None),
+        Err(StoreError::Record { .. } | StoreError::Misplaced { .. }) => Ok(Some("a damaged one".to_owned())),
+        Err(error) => Err(error.into()),
+    }
+}
+
 fn list(place: &Place) -> Result<Said> {
     let (stored, broken) = place.baselines().list()?;
+    let kept = place.kept.as_ref().map_or("here", KeptBaselines::typed);
     let mut table = Table::new(["name", "suite", "machine", "run", "profile", "cases>", "kept"]);
     for Stored { baseline, committed, .. } in &stored {
         table.row([
@@ -64,11 +87,11 @@ fn list(place: &Place) -> Result<Said> {
             baseline.run.to_string(),
             baseline.profile.clone(),
             baseline.cases.len().to_string(),
-            if *committed { "committed" } else { "here" }.to_owned(),
+            if *committed { "committed" } else { kept }.to_owned(),
         ]);
     }
     let text = if table.is_empty() {
-        "no baselines: make one with `cargo bench -- --save-baseline main`\n".to_owned()
+        format!("no baselines: make one with {}\n", place.how_to_set("main"))
     } else {
         table.text()
     };
@@ -140,18 +163,17 @@ fn remove(place: &Place, name: &BaselineName, suite: Option<&str>) -> Result<Sai
     Ok(Said::fine(text))
 }
 
-/// All baselines of that name; if there is none, a mistake with the nearest name.
+/// All baselines of that name that can be read; if there is none, a mistake with the nearest name.
 pub(crate) fn named(place: &Place, name: &BaselineName) -> Result<Vec<Stored>> {
-    let (stored, _) = place.baselines().list()?;
-    let wanted = name.to_string();
-    if !stored.iter().any(|stored| stored.baseline.name == wanted) {
-        return Err(stop::unknown(
-            "baseline",
-            &wanted,
-            stored.iter().map(|stored| stored.baseline.name.as_str()),
-        ));
+    let (stored, broken) = place.baselines().named(name)?;
+    if let (true, Some(damaged)) = (stored.is_empty(), broken.first()) {
+        bail!("{}", damaged.why);
     }
-    Ok(stored.into_iter().filter(|stored| stored.baseline.name == wanted).collect())
+    if stored.is_empty() {
+        let known = place.baselines().names()?;
+        return Err(stop::unknown("baseline", &name.to_string(), known.iter().map(String::as_str)));
+    }
+    Ok(stored)
 }
 
 #[cfg(test)]

@@ -162,12 +162,19 @@ fn steps(place: &Place) -> Vec<CiStep> {
             &[],
         ),
         cargo("features", "test --package weighbridge --features nvml,criterion --doc", &[]),
+        // Apart, since without it another error is tested.
+        cargo("features", "test --package weighbridge-xtask --features remote --lib baseline_path", &[]),
         cargo("fmt", "fmt --all --check", &[]),
         cargo("clippy", "clippy --workspace --all-targets --features burn,cuda -- -D warnings", &[]),
         // What stands in for a feature is compiled without it alone.
         cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[]),
         // The suite has both or neither.
         cargo("clippy", "clippy --package weighbridge --features cuda -- -D warnings", &[]),
+        cargo(
+            "clippy",
+            "clippy --package weighbridge-xtask --all-targets --features remote -- -D warnings",
+            &[],
+        ),
         cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
         cargo("doc", "doc --workspace --no-deps --features burn,cuda", &[("RUSTDOCFLAGS", "-D warnings")]),
         CiStep { name: "lock", does: StepAction::Lock },
@@ -326,9 +333,11 @@ mod tests {
              --features burn,cuda --lib --test smoke --test conformance --test gpu --test device_conformance --test \
              fake_symbols --test cuda_loader\n\
              features  $ cargo test --package weighbridge --features nvml,criterion --doc\n\
+             features  $ cargo test --package weighbridge-xtask --features remote --lib baseline_path\n\
              clippy    $ cargo clippy --workspace --all-targets --features burn,cuda -- -D warnings\n\
              clippy    $ cargo clippy --workspace --all-targets -- -D warnings\n\
              clippy    $ cargo clippy --package weighbridge --features cuda -- -D warnings\n\
+             clippy    $ cargo clippy --package weighbridge-xtask --all-targets --features remote -- -D warnings\n\
              doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps\n\
              doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --features burn,cuda\n\
              lock      $ cargo xtask lock --check\n\

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::baseline_path::LooksUp;
+
 const EXITS: &str = "Exit codes: 0 fine, 1 unexpected, 2 usage, 3 regressed, 4 nothing to judge by, \
                      5 inconclusive, \
                      6 a case failed or did not verify.";
@@ -23,13 +25,13 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum XtaskCommand {
     /// Judge every suite's latest run against its baseline of this name.
-    CompareBaseline(CompareBaseline),
+    CompareBaseline(LooksUp<CompareBaseline>),
     /// Show scenario, framework and metrics of the latest run, or of a named one.
     Summary(Summary),
     /// Tell the story of one case: samples, processes, disturbances, what decided about it and what would.
-    Explain(Explain),
+    Explain(LooksUp<Explain>),
     /// Promote runs to baselines, list, show and remove them.
-    Baseline(BaselineArgs),
+    Baseline(LooksUp<BaselineArgs>),
     /// List, show, follow and prune runs.
     Runs(RunsArgs),
     /// Work out the digest of stored files anew that were edited on purpose.
@@ -58,7 +60,7 @@ pub(crate) enum XtaskCommand {
     /// Find the commit that made a case slower, by duels.
     Bisect(crate::history::bisect::Bisect),
     /// Take a change of a case for good, with the reason.
-    Accept(crate::history::accept::Accept),
+    Accept(LooksUp<crate::history::accept::Accept>),
     /// Say how many operations a model takes, and which cells of a table of throughputs cannot all be true.
     Flops(crate::flops::FlopsArgs),
     /// Say what limits a pipeline, tried on stalls that are planted.
@@ -90,10 +92,10 @@ pub(crate) struct CompareBaseline {
     pub(crate) name: Option<String>,
     /// Build this git revision and measure it in turns with the work tree, instead of using a stored baseline: finds
     /// changes of 1 % and states its error rate.
-    #[arg(long, value_name = "REV", conflicts_with_all = ["name", "run", "allow_different_machine"])]
+    #[arg(long, value_name = "REV", conflicts_with_all = ["name", "run", "allow_different_machine", "baseline_path"])]
     pub(crate) rebuild: Option<String>,
     /// Measure this bench program, built earlier, in turns with the work tree's: for one suite.
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["name", "run", "rebuild", "allow_different_machine"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["name", "run", "rebuild", "allow_different_machine", "baseline_path"])]
     pub(crate) program: Option<PathBuf>,
     /// Arguments for the bench targets of `--rebuild` and `--program`: filters, `--quick`.
     #[arg(last = true, value_name = "BENCH ARGS")]
@@ -232,7 +234,7 @@ pub(crate) enum BaselineAction {
         #[arg(long)]
         json: bool,
     },
-    /// Remove a baseline from the data directory.
+    /// Remove a baseline from the data directory, or from where they are kept.
     Remove {
         /// The baseline's name.
         name: String,
@@ -357,9 +359,9 @@ pub(crate) enum ReportKind {
     /// Write the training steps of a run: throughput mode by mode, where a step goes, operations and peaks. Markdown.
     Training(ReportTraining),
     /// Write a run as one page that needs nothing else: tables, charts, the run beside earlier ones.
-    Html(crate::report::html::ReportHtml),
+    Html(LooksUp<crate::report::html::ReportHtml>),
     /// Write the comment of a pull request: the verdict, what changed, the rest folded.
-    Comment(crate::report::comment::ReportComment),
+    Comment(LooksUp<crate::report::comment::ReportComment>),
     /// Draw a run: bars, radar, latencies, memory, curves, a heat map, as SVG and PNG.
     Charts(crate::report::charts::ReportCharts),
 }

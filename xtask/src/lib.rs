@@ -15,6 +15,7 @@
 //! what it has to say; it prints nothing itself, so that tests can read it.
 
 mod baseline;
+mod baseline_path;
 mod bottleneck;
 mod calibrate;
 mod catalogue;
@@ -123,10 +124,10 @@ fn dispatch(cli: Cli) -> anyhow::Result<Said> {
 /// What a command says at a place.
 fn answer(command: XtaskCommand, place: &Place) -> anyhow::Result<Said> {
     match command {
-        XtaskCommand::CompareBaseline(args) => compare_baseline::run(&args, place),
+        XtaskCommand::CompareBaseline(args) => compare_baseline::run(&args.command, &args.at(place)?),
         XtaskCommand::Summary(args) => summary::run(&args, place),
-        XtaskCommand::Baseline(args) => baseline::run(&args, place),
-        XtaskCommand::Explain(args) => explain::run(&args, place),
+        XtaskCommand::Baseline(args) => baseline::run(&args.command, &args.at(place)?),
+        XtaskCommand::Explain(args) => explain::run(&args.command, &args.at(place)?),
         XtaskCommand::Runs(args) => runs::run(&args, place),
         XtaskCommand::Digest(args) => digest::run(&args),
         XtaskCommand::Lock(args) => lock::run(&args, place),
@@ -140,7 +141,7 @@ fn answer(command: XtaskCommand, place: &Place) -> anyhow::Result<Said> {
         XtaskCommand::History(args) => history::run(&args, place),
         XtaskCommand::Backfill(args) => history::backfill::run(&args, place),
         XtaskCommand::Bisect(args) => history::bisect::run(&args, place),
-        XtaskCommand::Accept(args) => history::accept::run(&args, place),
+        XtaskCommand::Accept(args) => history::accept::run(&args.command, &args.at(place)?),
         XtaskCommand::Flops(args) => flops::run(&args),
         XtaskCommand::Bottleneck(args) => bottleneck::run(&args),
         XtaskCommand::Coverage(args) => coverage::run(&args, place),

@@ -7,6 +7,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use weighbridge::data::{Baselines, Layout, Runs};
 
+use crate::baseline_path::KeptBaselines;
+
 /// Where a command works.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
@@ -16,6 +18,8 @@ pub(crate) struct Place {
     pub(crate) target: PathBuf,
     /// The data directory.
     pub(crate) layout: Layout,
+    /// Where baselines lie, if not in the data directory and in the workspace.
+    pub(crate) kept: Option<KeptBaselines>,
     /// The bench targets of the workspace that a plain `cargo bench` builds.
     pub(crate) suites: Vec<BenchSuite>,
 }
@@ -63,6 +67,7 @@ impl Place {
             layout: layout.with_workspace(&root),
             target: target.into(),
             root,
+            kept: None,
             suites: suites(&metadata),
         })
     }
@@ -74,7 +79,21 @@ impl Place {
 
     /// The baselines.
     pub(crate) fn baselines(&self) -> Baselines {
-        Baselines::new(self.layout.clone())
+        match &self.kept {
+            Some(kept) => kept.baselines(&self.layout),
+            None => Baselines::new(self.layout.clone()),
+        }
+    }
+
+    /// The commands that make a baseline of this name.
+    pub(crate) fn how_to_set(&self, name: &str) -> String {
+        match &self.kept {
+            Some(kept) => kept.how_to_set(name),
+            None => format!(
+                "`cargo bench -- --save-baseline {name}` or `{} baseline set {name}`",
+                weighbridge::tool()
+            ),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 /// The variable that names the file to the tests: see the package `tests/needs`, which writes it.
 pub(crate) const FILE: &str = "WEIGHBRIDGE_SKIPPED_TESTS";
 /// What a test may need.
-pub(crate) const NEEDS: [&str; 19] = [
+pub(crate) const NEEDS: [&str; 20] = [
     "python3",
     "nextest",
     "mount",
@@ -29,6 +29,7 @@ pub(crate) const NEEDS: [&str; 19] = [
     "orbax",
     "actionlint",
     "check-jsonschema",
+    "moto",
 ];
 
 /// A test that was skipped.

@@ -1,5 +1,6 @@
 //! Baselines: runs that were promoted by name, per machine and suite.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -162,9 +163,52 @@ impl Baselines {
     /// # Errors
     /// When a directory cannot be read. When it is not there, there are none.
     pub fn list(&self) -> Result<(Vec<Stored>, Vec<Unreadable>), StoreError> {
+        self.those(|_, _| true)
+    }
+
+    /// All baselines of a name, by suite, then machine; and what cannot be read in their place. No other is read.
+    ///
+    /// # Errors
+    /// As [`Baselines::list`].
+    pub fn named(&self, name: &BaselineName) -> Result<(Vec<Stored>, Vec<Unreadable>), StoreError> {
+        self.those(|_, path| path.file_stem().is_some_and(|stem| stem == name.0.as_str()))
+    }
+
+    /// All baselines of a suite on a machine, by name; and what cannot be read in their place. No other is read.
+    ///
+    /// # Errors
+    /// As [`Baselines::list`].
+    pub fn of_suite(
+        &self,
+        machine: &MachineId,
+        suite: &str,
+    ) -> Result<(Vec<Stored>, Vec<Unreadable>), StoreError> {
+        self.those(|root, path| {
+            path.parent().is_some_and(|folder| folder == Layout::baselines_of(root, machine, suite))
+        })
+    }
+
+    /// The names of all baselines, whether they can be read or not. None is read.
+    ///
+    /// # Errors
+    /// As [`Baselines::list`].
+    pub fn names(&self) -> Result<BTreeSet<String>, StoreError> {
+        let mut names = BTreeSet::new();
+        for (root, _) in self.roots() {
+            let paths = self.beneath(&root)?;
+            names.extend(paths.iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())));
+        }
+        Ok(names)
+    }
+
+    /// Those whose root and path are meant.
+    fn those(
+        &self,
+        meant: impl Fn(&Path, &Path) -> bool,
+    ) -> Result<(Vec<Stored>, Vec<Unreadable>), StoreError> {
         let (mut stored, mut broken) = (Vec::new(), Vec::new());
         for (root, committed) in self.roots() {
-            for path in self.beneath(&root)? {
+            for path in self.beneath(&root)?.into_iter().filter(|path| meant(&root, path)) {
                 let checked = self.read(&path).and_then(|baseline| {
                     expect_place(&baseline, &path, &root)?;
                     Ok(baseline)
@@ -228,9 +272,7 @@ impl Baselines {
     }
 
     fn no_baseline(&self, suite: &str, name: &BaselineName) -> StoreError {
-        let known: Vec<String> = self
-            .list()
-            .map_or_else(|_| Vec::new(), |(known, _)| known.into_iter().map(|of| of.baseline.name).collect());
+        let known = self.names().unwrap_or_default();
         let others = known.iter().map(String::as_str).filter(|other| *other != name.0);
         let nearest = nearest(&name.0, others).map(str::to_owned);
         StoreError::NoBaseline { name: name.to_string(), suite: suite.to_owned(), nearest }
@@ -399,6 +441,32 @@ mod tests {
             let path = baselines.commit(&name("main"), &whole).expect("under a megabyte").path;
             let bytes = std::fs::metadata(path).expect("written").len();
             assert!(bytes < 1_000_000, "{bytes}");
+        });
+    }
+
+    #[test]
+    fn those_of_a_name_or_a_suite_are_found_and_no_other_file_is_read() {
+        with_home(|baselines| {
+            let one = run(1_000, 1);
+            let mut other = run(2_000, 1);
+            other.manifest.suite = "toy/other".into();
+            for (run, called) in [(&one, "main"), (&other, "main"), (&one, "v1.2")] {
+                baselines.set(&name(called), run).expect("promoted");
+            }
+            let damaged = baselines.set(&name("damaged"), &one).expect("promoted").path;
+            std::fs::write(&damaged, "{").expect("writable");
+            let told = |(stored, broken): (Vec<Stored>, Vec<Unreadable>)| {
+                let told = |of: &Stored| format!("{} of {}", of.baseline.name, of.baseline.suite);
+                (stored.iter().map(told).collect::<Vec<_>>(), broken.len())
+            };
+            let named = told(baselines.named(&name("main")).expect("readable"));
+            assert_eq!(named, (vec!["main of toy/other".to_owned(), "main of toy/suite".to_owned()], 0));
+            assert_eq!(told(baselines.named(&name("damaged")).expect("readable")), (Vec::new(), 1));
+            let machine = one.manifest.environment.machine_id();
+            let of_suite = told(baselines.of_suite(&machine, SUITE).expect("readable"));
+            assert_eq!(of_suite, (vec!["main of toy/suite".to_owned(), "v1.2 of toy/suite".to_owned()], 1));
+            let names = baselines.names().expect("readable");
+            assert_eq!(names.iter().map(String::as_str).collect::<Vec<_>>(), ["damaged", "main", "v1.2"]);
         });
     }
 

@@ -17,6 +17,8 @@ pub struct Layout {
     data: PathBuf,
     /// Where runs lie in it.
     folder: &'static str,
+    /// Where baselines lie, if not in it.
+    baselines: Option<PathBuf>,
     workspace: Option<PathBuf>,
 }
 
@@ -35,7 +37,7 @@ pub enum OutputStream {
 impl Layout {
     /// The layout of a data directory.
     pub fn new(data: impl Into<PathBuf>) -> Self {
-        Self { data: data.into(), folder: RUNS, workspace: None }
+        Self { data: data.into(), folder: RUNS, baselines: None, workspace: None }
     }
 
     /// The data directory of a workspace when none is named, from cargo's target directory.
@@ -47,6 +49,12 @@ impl Layout {
     #[must_use]
     pub fn with_workspace(self, root: impl Into<PathBuf>) -> Self {
         Self { workspace: Some(root.into()), ..self }
+    }
+
+    /// The same, where all baselines lie below another root: none are committed.
+    #[must_use]
+    pub fn with_baselines(self, root: impl Into<PathBuf>) -> Self {
+        Self { baselines: Some(root.into()), workspace: None, ..self }
     }
 
     /// The same, where duels that have not ended stand in the place of runs: they are journalled in the same way.
@@ -182,7 +190,7 @@ impl Layout {
 
     /// All baselines of this data directory.
     pub fn baselines(&self) -> PathBuf {
-        self.data.join("baselines")
+        self.baselines.clone().unwrap_or_else(|| self.data.join("baselines"))
     }
 
     /// The suite that `cargo xtask suite run` has made of a file of this name.
@@ -207,7 +215,12 @@ impl Layout {
 
     /// A baseline under one of those two roots.
     pub(super) fn baseline(root: &Path, machine: &MachineId, suite: &str, name: &BaselineName) -> PathBuf {
-        root.join(machine.as_str()).join(harmless(suite)).join(format!("{name}.json"))
+        Self::baselines_of(root, machine, suite).join(format!("{name}.json"))
+    }
+
+    /// All baselines of a suite on a machine, under one of them.
+    pub(super) fn baselines_of(root: &Path, machine: &MachineId, suite: &str) -> PathBuf {
+        root.join(machine.as_str()).join(harmless(suite))
     }
 
     /// The locks that keep two measuring runs of one machine apart, whatever their data directories. Runs with folders of

@@ -55,11 +55,13 @@ pub enum Need {
     Actionlint,
     /// The command `check-jsonschema`, likewise.
     CheckJsonschema,
+    /// The command `moto_server`: an object store of the S3 kind on this machine.
+    Moto,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Python3,
         Self::Nextest,
         Self::Mount,
@@ -79,6 +81,7 @@ impl Need {
         Self::Orbax,
         Self::Actionlint,
         Self::CheckJsonschema,
+        Self::Moto,
     ];
 
     /// What it is called, as in `cargo xtask ci --must-run python3`.
@@ -103,6 +106,7 @@ impl Need {
             Self::Orbax => "orbax",
             Self::Actionlint => "actionlint",
             Self::CheckJsonschema => "check-jsonschema",
+            Self::Moto => "moto",
         }
     }
 
@@ -127,6 +131,7 @@ impl Need {
             Self::Orbax => "Orbax is not installed: `cargo xtask peers install orbax`",
             Self::Actionlint => "there is no `actionlint`",
             Self::CheckJsonschema => "there is no `check-jsonschema`",
+            Self::Moto => "there is no `moto_server`, and `WEIGHBRIDGE_MOTO` names none",
         }
     }
 }
@@ -198,6 +203,22 @@ pub fn junit_xsd() -> Option<String> {
         skipped(Need::JunitXsd);
     }
     schema.filter(|_| there)
+}
+
+/// The variable that names the command `moto_server` where it is not on the path.
+pub const MOTO: &str = "WEIGHBRIDGE_MOTO";
+
+/// The command that starts an object store: the one that [`MOTO`] names, else `moto_server`. `None` if it is not there: the
+/// calling test is then said to be skipped, and returns.
+#[track_caller]
+#[must_use]
+pub fn moto_server() -> Option<String> {
+    let server = std::env::var(MOTO).unwrap_or_else(|_| "moto_server".to_owned());
+    let there = succeeds(Command::new(&server).arg("--help"));
+    if !there {
+        skipped(Need::Moto);
+    }
+    there.then_some(server)
 }
 
 /// The folder of the installed Orbax, if it is this one. `None` if it is not there: the calling test is then said to be skipped,

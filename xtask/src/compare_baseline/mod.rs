@@ -10,7 +10,6 @@ mod text;
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use weighbridge::data::{
@@ -110,17 +109,16 @@ fn judge_all(
     place: &Place,
     remarks: &mut Vec<String>,
 ) -> Result<Vec<JudgedSuite>> {
-    let name: BaselineName = wanted.parse()?;
-    let (stored, broken) = place.baselines().list()?;
+    let name = called(args, wanted, place)?;
+    let wanted = &name.to_string();
+    let (named, broken) = place.baselines().named(&name)?;
     remarks.extend(broken.iter().map(|broken| format!("warning: {}", broken.why)));
-    let named: Vec<&Stored> = stored.iter().filter(|stored| stored.baseline.name == wanted).collect();
     if named.is_empty() {
         // A damaged baseline is no missing one: making another would hide what happened to it.
-        let file = format!("{name}.json");
-        if let Some(damaged) = broken.iter().find(|broken| Path::new(&broken.name).ends_with(&file)) {
+        if let Some(damaged) = broken.first() {
             bail!("{}", damaged.why);
         }
-        return Err(no_baseline(wanted, &stored));
+        return Err(no_baseline(place, wanted)?);
     }
     let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
     remarks.extend(picked.remarks);
@@ -133,7 +131,8 @@ fn judge_all(
             None if explicit => {
                 let suite = &manifest.suite;
                 return Err(stop::nothing(format!(
-                    "{suite} has no baseline `{name}`: make one with `cargo bench -- --save-baseline {name}`"
+                    "{suite} has no baseline `{name}`: make one with {}",
+                    place.how_to_set(wanted)
                 )));
             }
             None => {
@@ -141,7 +140,7 @@ fn judge_all(
             }
         }
     }
-    for stored in named {
+    for stored in &named {
         let suite = &stored.baseline.suite;
         let meant = !explicit || args.suite.as_ref() == Some(suite);
         let said = remarks.iter().any(|remark| remark.contains(suite.as_str()));
@@ -157,6 +156,18 @@ fn judge_all(
         )));
     }
     Ok(judged)
+}
+
+/// The name that was typed, or that of the commit which the newest of the runs is of.
+fn called(args: &CompareBaseline, wanted: &str, place: &Place) -> Result<BaselineName> {
+    if wanted != BaselineName::OF_COMMIT {
+        return Ok(wanted.parse()?);
+    }
+    let runs = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?.runs;
+    let newest = runs.iter().max_by(|one, other| one.id.as_str().cmp(other.id.as_str()));
+    let newest =
+        newest.ok_or_else(|| stop::nothing("there is no complete run to judge: run `cargo bench`"))?;
+    Ok(BaselineName::typed(wanted, &newest.environment)?)
 }
 
 /// What the workspace's settings say of the gate, and what was accepted.
@@ -207,10 +218,10 @@ fn against<'a>(
     place: &Place,
     name: &BaselineName,
     run: &RunManifest,
-    named: &[&'a Stored],
+    named: &'a [Stored],
 ) -> Result<Option<&'a Stored>> {
     let own_machine = run.environment.machine_id();
-    let mut of_suite = named.iter().copied().filter(|stored| stored.baseline.suite == run.suite);
+    let mut of_suite = named.iter().filter(|stored| stored.baseline.suite == run.suite);
     if let Some(own) = of_suite.clone().find(|stored| stored.baseline.environment.machine_id() == own_machine)
     {
         return Ok(Some(own));
@@ -223,14 +234,14 @@ fn against<'a>(
     }
 }
 
-fn no_baseline(name: &str, stored: &[Stored]) -> anyhow::Error {
-    let near = nearest(name, stored.iter().map(|stored| stored.baseline.name.as_str()));
+fn no_baseline(place: &Place, name: &str) -> Result<anyhow::Error> {
+    let known = place.baselines().names()?;
+    let near = nearest(name, known.iter().map(String::as_str));
     let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
-    stop::nothing(format!(
-        "there is no baseline `{name}`{near}: make one with `cargo bench -- --save-baseline {name}` or \
-         `{} baseline set {name}`",
-        weighbridge::tool()
-    ))
+    Ok(stop::nothing(format!(
+        "there is no baseline `{name}`{near}: make one with {}",
+        place.how_to_set(name)
+    )))
 }
 
 #[cfg(test)]

@@ -144,13 +144,9 @@ pub(crate) fn last_baseline(
     run: &RunManifest,
     remarks: &mut Vec<String>,
 ) -> Result<Option<Stored>> {
-    let (stored, broken) = place.baselines().list()?;
+    let (stored, broken) = place.baselines().of_suite(&run.environment.machine_id(), &run.suite)?;
     remarks.extend(broken.iter().map(|broken| format!("warning: {}", broken.why)));
-    let machine = run.environment.machine_id();
-    let fitting = stored.into_iter().filter(|stored| {
-        let baseline = &stored.baseline;
-        baseline.suite == run.suite && baseline.run != run.id && baseline.environment.machine_id() == machine
-    });
+    let fitting = stored.into_iter().filter(|stored| stored.baseline.run != run.id);
     Ok(fitting.max_by(|a, b| a.baseline.run.as_str().cmp(b.baseline.run.as_str())))
 }
 

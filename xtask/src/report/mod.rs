@@ -37,9 +37,9 @@ pub(crate) fn run(args: &Report, place: &Place) -> Result<Said> {
     match &args.what {
         ReportKind::Comparison(args) => comparison(args, place),
         ReportKind::Charts(args) => charts::run(args, place),
-        ReportKind::Comment(args) => comment::run(args, place),
+        ReportKind::Comment(args) => comment::run(&args.command, &args.at(place)?),
         ReportKind::Training(args) => training(args, place),
-        ReportKind::Html(args) => html::run(args, place),
+        ReportKind::Html(args) => html::run(&args.command, &args.at(place)?),
     }
 }
 

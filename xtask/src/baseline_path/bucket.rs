@@ -1,0 +1,354 @@
+//! Baselines in an object store. The one file that knows `object_store` and the runtime that drives it.
+//!
+//! Of an error of the crate only what is known to be harmless is told: the answers of some servers repeat the key of who asks.
+
+use std::error::Error as _;
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, S3ConditionalPut};
+use object_store::client::{ClientConfigKey, HttpError, HttpErrorKind};
+use object_store::path::Path as Key;
+use object_store::{
+    Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, RetryConfig, UpdateVersion,
+};
+use tokio::runtime::{Builder, Runtime};
+
+use super::objects::{ObjectVersion, Objects, overtaken};
+use crate::stop;
+
+/// How often a request is made again.
+const RETRIES: u32 = 3;
+/// A key that no baseline has: its names end in `.json`.
+const NOBODYS: &str = ".none";
+/// What the crate says of an answer that sends to another place and does not name it.
+const REDIRECTED: &str = "redirect without LOCATION";
+/// Where machines of a cloud ask who they are.
+const WHO_AM_I: &str = "169.254.";
+
+/// How long an answer is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// The longest silence of the other end. Four of them and the pauses are shorter than `all`.
+    pub(super) silence: Duration,
+    /// The first pause before a request is made again. Each further one is twice as long.
+    pub(super) pause: Duration,
+    /// A request with all that are made for it again.
+    pub(super) all: Duration,
+}
+
+impl Patience {
+    const USUAL: Self = Self {
+        silence: Duration::from_secs(4),
+        pause: Duration::from_millis(250),
+        all: Duration::from_secs(20),
+    };
+}
+
+/// A part of an object store.
+pub(super) struct Bucket {
+    store: Box<dyn ObjectStore>,
+    prefix: Key,
+    patience: Patience,
+    /// Of the current thread. Always there until it is dropped.
+    runtime: Option<Runtime>,
+    /// The keys that were listed last.
+    listed: Mutex<Vec<String>>,
+}
+
+/// Why a request has failed.
+enum RequestFailure {
+    /// The store says that there is no such object.
+    Absent,
+    /// The object is not the one that the request expects.
+    Unexpected,
+    /// Anything else, in words.
+    Other(String),
+}
+
+impl Bucket {
+    /// A bucket, as the environment says where it is and who asks.
+    ///
+    /// # Errors
+    /// When the environment says what cannot be.
+    pub(super) fn from_env(bucket: &str, prefix: &str) -> anyhow::Result<Self> {
+        let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
+        Self::of(builder, prefix, Patience::USUAL)
+    }
+
+    pub(super) fn of(builder: AmazonS3Builder, prefix: &str, patience: Patience) -> anyhow::Result<Self> {
+        let endpoint = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint];
+        let endpoint = endpoint.iter().find_map(|key| builder.get_config_value(key));
+        let silence = format!("{}ms", patience.silence.as_millis());
+        let wait = |key| AmazonS3ConfigKey::Client(key);
+        let mut builder = builder
+            .with_conditional_put(S3ConditionalPut::ETagMatch)
+            // Some stores know no other.
+            .with_disable_bulk_delete(true)
+            // All kinds of failures are tried again here: the crate does not try all of them again.
+            .with_retry(RetryConfig { max_retries: 0, ..RetryConfig::default() })
+            .with_config(wait(ClientConfigKey::ConnectTimeout), &silence)
+            .with_config(wait(ClientConfigKey::ReadTimeout), &silence);
+        // Whoever names such an endpoint means it. Keys sign requests and are never sent.
+        if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
+            builder = builder.with_allow_http(true);
+        }
+        let store = builder.build().map_err(|error| {
+            stop::usage(format!("the object store's settings cannot be: {}", innermost(&error)))
+        })?;
+        Self::on(Box::new(store), prefix, patience)
+    }
+
+    /// The same on any store.
+    pub(super) fn on(store: Box<dyn ObjectStore>, prefix: &str, patience: Patience) -> anyhow::Result<Self> {
+        let runtime = Some(Builder::new_current_thread().enable_all().build()?);
+        Ok(Self { store, prefix: Key::parse(prefix)?, patience, runtime, listed: Mutex::default() })
+    }
+
+    fn key(&self, key: &str) -> Key {
+        key.split('/').fold(self.prefix.clone(), Key::join)
+    }
+
+    /// Makes a request, and makes it again if another time may end otherwise.
+    fn ask<T>(&self, request: impl AsyncFn() -> Result<T, Error>) -> Result<T, RequestFailure> {
+        let repeatedly = async {
+            let mut retries = 0;
+            loop {
+                match request().await {
+                    Ok(answer) => return Ok(answer),
+                    Err(error) if retries < RETRIES && may_pass(&error) => {
+                        tokio::time::sleep(self.patience.pause * 2_u32.pow(retries)).await;
+                        retries += 1;
+                    }
+                    Err(error) => return Err(RequestFailure::of(&error, retries)),
+                }
+            }
+        };
+        let runtime = self.runtime.as_ref().expect("it goes when this is dropped");
+        let late = |_| RequestFailure::Other(format!("it is not done within {:?}", self.patience.all));
+        runtime.block_on(async { tokio::time::timeout(self.patience.all, repeatedly).await.map_err(late)? })
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let request = async || self.store.list(Some(&self.prefix)).try_collect::<Vec<_>>().await;
+        let found = self.ask(request).map_err(|failure| match failure {
+            RequestFailure::Absent | RequestFailure::Unexpected => {
+                io::Error::other("there is no such bucket")
+            }
+            failure @ RequestFailure::Other(_) => failure.into(),
+        })?;
+        let below = |key: &Key| {
+            let parts: Vec<_> = key.prefix_match(&self.prefix)?.collect();
+            Some(parts.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join("/"))
+        };
+        let mut keys: Vec<String> = found.iter().filter_map(|object| below(&object.location)).collect();
+        // Some tools make an object for each folder.
+        keys.retain(|key| !key.is_empty());
+        if keys.is_empty() {
+            // A page that asks for a password reads like an empty list. Only a store says that it has no such object.
+            match self.read(NOBODYS) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+                Ok(_) => {
+                    return Err(io::Error::other(
+                        "what answers is no object store: it has all that is asked for",
+                    ));
+                }
+            }
+        }
+        Ok(keys)
+    }
+}
+
+impl fmt::Debug for Bucket {
+    /// Without the store, which holds the keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bucket").field("prefix", &self.prefix).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Bucket {
+    fn drop(&mut self) {
+        // A look-up of a name cannot be broken off, and is not waited for.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Objects for Bucket {
+    fn names(&self, prefix: &str) -> io::Result<Vec<String>> {
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        // One request for all of them, when the first names are asked for.
+        if prefix.is_empty() {
+            *listed = self.list()?;
+        }
+        let below = |key: &String| match prefix {
+            "" => key.split('/').next().map(str::to_owned),
+            _ => key.strip_prefix(prefix)?.strip_prefix('/')?.split('/').next().map(str::to_owned),
+        };
+        let mut names: Vec<String> = listed.iter().filter_map(below).collect();
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
+    }
+
+    fn read(&self, key: &str) -> io::Result<(Vec<u8>, ObjectVersion)> {
+        let key = self.key(key);
+        let found = self.ask(async || {
+            let found = self.store.get(&key).await?;
+            let tag = found.meta.e_tag.clone();
+            Ok((found.bytes().await?, tag))
+        });
+        let (content, tag) = found.map_err(io::Error::from)?;
+        let tag =
+            tag.ok_or_else(|| io::Error::other("what answers is no object store: it gives no entity tags"))?;
+        Ok((content.into(), ObjectVersion(tag)))
+    }
+
+    fn put(&self, key: &str, content: &[u8], expected: Option<&ObjectVersion>) -> io::Result<ObjectVersion> {
+        let mode = match expected {
+            None => PutMode::Create,
+            Some(ObjectVersion(tag)) => {
+                PutMode::Update(UpdateVersion { e_tag: Some(tag.clone()), version: None })
+            }
+        };
+        let at = self.key(key);
+        let put = self.ask(async || {
+            let options = PutOptions { mode: mode.clone(), ..PutOptions::default() };
+            self.store.put_opts(&at, PutPayload::from(content.to_owned()), options).await
+        });
+        match put {
+            Ok(put) => {
+                let tag = put.e_tag.ok_or_else(|| {
+                    io::Error::other("what answers is no object store: it gives no entity tags")
+                })?;
+                Ok(ObjectVersion(tag))
+            }
+            // A request whose answer was lost has perhaps been heard: then it stands in the way of the next.
+            Err(RequestFailure::Unexpected | RequestFailure::Absent) => match self.read(key) {
+                Ok((there, version)) if there == content => Ok(version),
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+                _ => Err(overtaken()),
+            },
+            Err(failure) => Err(failure.into()),
+        }
+    }
+
+    fn remove(&self, key: &str, expected: &ObjectVersion) -> io::Result<()> {
+        // Not all stores remove on a condition. Between the two requests another writer may come.
+        if self.read(key)?.1 != *expected {
+            return Err(overtaken());
+        }
+        let key = self.key(key);
+        match self.ask(async || self.store.delete(&key).await) {
+            // An earlier request was heard.
+            Ok(()) | Err(RequestFailure::Absent) => Ok(()),
+            Err(failure) => Err(failure.into()),
+        }
+    }
+}
+
+impl RequestFailure {
+    fn of(error: &Error, retries: u32) -> Self {
+        let status = status(error);
+        match error {
+            // A bucket or a whole server may be absent as well, and is not to be taken for an object.
+            Error::NotFound { .. } if status.is_none() || code(error).as_deref() == Some("NoSuchKey") => {
+                Self::Absent
+            }
+            Error::AlreadyExists { .. } | Error::Precondition { .. } if status != Some(409) => {
+                Self::Unexpected
+            }
+            error => {
+                let times =
+                    if retries > 0 { format!(", asked {} times", retries + 1) } else { String::new() };
+                Self::Other(cannot(error) + &times)
+            }
+        }
+    }
+}
+
+impl From<RequestFailure> for io::Error {
+    fn from(failure: RequestFailure) -> Self {
+        match failure {
+            RequestFailure::Absent => ErrorKind::NotFound.into(),
+            RequestFailure::Unexpected => overtaken(),
+            RequestFailure::Other(why) => Self::other(why),
+        }
+    }
+}
+
+/// Whether the same request may end otherwise: nobody answered, or the answer says to come again.
+fn may_pass(error: &Error) -> bool {
+    match status(error) {
+        Some(status) => matches!(status, 408 | 409 | 429 | 500..),
+        None => http(error).is_some(),
+    }
+}
+
+/// What went wrong between the two ends, if anything did.
+fn http(error: &Error) -> Option<&HttpError> {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if let Some(http) = error.downcast_ref() {
+            return Some(http);
+        }
+        cause = error.source();
+    }
+    None
+}
+
+/// The innermost cause, in its own words.
+fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut error = error;
+    while let Some(cause) = error.source() {
+        error = cause;
+    }
+    error.to_string()
+}
+
+/// The status of an answer. The crate has it in its text alone; tests with a server hold that it is there.
+fn status(error: &Error) -> Option<u16> {
+    let text = error.to_string();
+    let (_, after) = text.split_once("status code: ")?;
+    after.get(..3)?.parse().ok()
+}
+
+/// What the store calls an error.
+fn code(error: &Error) -> Option<String> {
+    let text = error.to_string();
+    let (code, _) = text.split_once("<Code>")?.1.split_once("</Code>")?;
+    code.bytes().all(|byte| byte.is_ascii_alphanumeric()).then(|| code.to_owned())
+}
+
+/// An error in words.
+fn cannot(error: &Error) -> String {
+    let text = error.to_string();
+    if text.contains(WHO_AM_I) {
+        return "nobody says who asks: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY".to_owned();
+    }
+    if let Some(status) = status(error).or_else(|| text.contains(REDIRECTED).then_some(301)) {
+        let code = code(error).map(|code| format!(" ({code})")).unwrap_or_default();
+        let help = match status {
+            301 | 307 | 308 => ": AWS_REGION is another than the bucket's",
+            401 | 403 => ": the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY may not do this",
+            404 => ": there is no such bucket, or AWS_ENDPOINT_URL is no object store",
+            _ => "",
+        };
+        return format!("the object store answers {status}{code}{help}");
+    }
+    match http(error) {
+        Some(http) if http.kind() == HttpErrorKind::Timeout => "the object store does not answer".to_owned(),
+        Some(http) => format!("the object store cannot be reached: {}", innermost(http)),
+        None => format!("what answers is no object store: {}", innermost(error)),
+    }
+}
+
+#[cfg(test)]
+mod server;
+#[cfg(test)]
+mod tests;

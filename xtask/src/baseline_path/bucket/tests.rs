@@ -1,0 +1,329 @@
+//! Object stores: one in memory, one on the loopback interface that fails as it is told, and a real server where there is one.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use object_store::memory::InMemory;
+use weighbridge::data::Exit;
+
+use super::server::{LoopbackStore, Reply};
+use super::*;
+use crate::baseline_path::KeptBaselines;
+use crate::baseline_path::tests::{
+    a_second_writer_is_told, checkout, failure, is_found_by_another_checkout, says, text,
+};
+use crate::fixtures::{Home, plain};
+
+const WHERE: &str = "s3://weighings/ours";
+const KEY: &str = "AKIDNOBODYS";
+const SECRET: &str = "NobodysSecret";
+/// Some servers repeat who asked.
+const TELLTALE: &str =
+    "<Error><Code>SignatureDoesNotMatch</Code><AWSAccessKeyId>AKIDNOBODYS</AWSAccessKeyId></Error>";
+
+/// Waits for an answer as long as a test may take, and makes requests again at once.
+const PATIENT: Patience =
+    Patience { silence: Duration::from_mins(5), pause: Duration::ZERO, all: Duration::from_mins(5) };
+
+fn at(endpoint: &str, patience: Patience) -> KeptBaselines {
+    within(endpoint, "weighings", "ours", patience)
+}
+
+fn within(endpoint: &str, bucket: &str, prefix: &str, patience: Patience) -> KeptBaselines {
+    let builder = AmazonS3Builder::new()
+        .with_bucket_name(bucket)
+        .with_endpoint(endpoint)
+        .with_access_key_id(KEY)
+        .with_secret_access_key(SECRET)
+        // Whatever proxies a machine has, it reaches itself without one.
+        .with_proxy_url("http://127.0.0.1:9")
+        .with_proxy_excludes("127.0.0.1");
+    KeptBaselines::on(WHERE, WHERE.into(), Bucket::of(builder, prefix, patience).expect("sound"))
+}
+
+/// A checkout with a run that is no baseline yet, beside a store that holds an earlier one as `main`.
+fn beside(store: &LoopbackStore) -> Home {
+    let first = checkout(at(&store.endpoint, PATIENT));
+    first.store(&plain(1_000, 8.0e6, 12.0e6));
+    text(&first, &["baseline", "set", "main"]);
+    let home = checkout(at(&store.endpoint, PATIENT));
+    home.store(&plain(2_000, 4.0e6, 12.0e6));
+    store.state().asked.clear();
+    home
+}
+
+/// Every command fails for this reason, and nothing is lost: neither here nor there.
+fn every_command_fails(home: &Home, reason: &str) {
+    let runs = text(home, &["runs", "list"]);
+    for line in [
+        &["compare-baseline", "main"][..],
+        &["compare-baseline", "other"],
+        &["baseline", "set", "main"],
+        &["baseline", "list"],
+        &["baseline", "show", "main"],
+        &["baseline", "remove", "main"],
+        &["explain", "CV-1/small/Reference"],
+        &["report", "comment"],
+    ] {
+        let told = failure(home, line);
+        assert!(told.contains(reason) && told.contains(WHERE), "{line:?}: {told}");
+        assert!(!told.contains(SECRET) && !told.contains(KEY), "{line:?}: {told}");
+    }
+    assert_eq!(text(home, &["runs", "list"]), runs);
+}
+
+#[test]
+fn a_baseline_in_an_object_store_is_found_by_another_checkout() {
+    let memory = Arc::new(InMemory::new());
+    is_found_by_another_checkout(|| {
+        let bucket = Bucket::on(Box::new(Arc::clone(&memory)), "ours", PATIENT).expect("sound");
+        KeptBaselines::on(WHERE, WHERE.into(), bucket)
+    });
+    let store = LoopbackStore::start();
+    is_found_by_another_checkout(|| at(&store.endpoint, PATIENT));
+    assert!(
+        store.state().objects.keys().all(|key| key.starts_with("ours/")),
+        "{:?}",
+        store.state().objects.keys()
+    );
+}
+
+#[test]
+fn a_second_writer_into_an_object_store_replaces_nothing_that_it_has_not_seen() {
+    let memory = Arc::new(InMemory::new());
+    a_second_writer_is_told(|| {
+        let bucket = Bucket::on(Box::new(Arc::clone(&memory)), "", PATIENT).expect("sound");
+        KeptBaselines::on(WHERE, WHERE.into(), bucket)
+    });
+    let store = LoopbackStore::start();
+    a_second_writer_is_told(|| at(&store.endpoint, PATIENT));
+}
+
+#[test]
+fn a_store_that_fails_twice_is_asked_a_third_time() {
+    let store = LoopbackStore::start();
+    let home = beside(&store);
+    for reply in [Reply::Say(503, "<Error><Code>SlowDown</Code></Error>"), Reply::Close, Reply::Half] {
+        store.state().next = [reply.clone(), reply.clone()].into();
+        assert_eq!(
+            says(&home, &["compare-baseline", "main"]).expect("judged").exit,
+            Exit::Regressed,
+            "{reply:?}"
+        );
+        store.state().next = [reply.clone(), reply.clone()].into();
+        assert!(
+            text(&home, &["baseline", "set", "other"]).starts_with("baseline `other` of toy/suite is run")
+        );
+    }
+}
+
+#[test]
+fn a_put_whose_answer_is_lost_is_no_other_writers() {
+    let store = LoopbackStore::start();
+    let home = beside(&store);
+    let asked = || std::mem::take(&mut store.state().asked);
+    let methods = |asked: Vec<String>| asked.iter().map(|asked| asked[..3].to_owned()).collect::<Vec<_>>();
+    // What is there is read, and then replaced.
+    store.state().next = [Reply::Do, Reply::DoAndClose].into();
+    assert!(text(&home, &["baseline", "set", "main"]).contains(", in the place of run "));
+    assert_eq!(methods(asked()), ["GET", "PUT", "PUT", "GET"]);
+    // It is looked for, by its name and then among all names, and created.
+    store.state().next = [Reply::Do, Reply::Do, Reply::DoAndClose].into();
+    text(&home, &["baseline", "set", "other"]);
+    assert_eq!(methods(asked()), ["GET", "GET", "PUT", "PUT", "GET"]);
+    assert_eq!(text(&home, &["baseline", "list"]).matches("19700101-003320-000007").count(), 2);
+}
+
+#[test]
+fn a_store_that_always_says_503_is_asked_four_times_and_named() {
+    let store = LoopbackStore::start();
+    let home = beside(&store);
+    store.state().ever = Some(Reply::Say(503, "<Error><Code>SlowDown</Code></Error>"));
+    let told = failure(&home, &["baseline", "list"]);
+    assert_eq!(
+        told,
+        format!("failed to list `{WHERE}`: the object store answers 503 (SlowDown), asked 4 times")
+    );
+    assert_eq!(store.state().asked, ["GET "; 4]);
+    every_command_fails(&home, "the object store answers 503 (SlowDown), asked 4 times");
+    let objects = store.state().objects.len();
+    assert_eq!(objects, 1, "nothing is half written and nothing is lost");
+}
+
+#[test]
+fn a_store_that_refuses_connections_is_no_empty_one() {
+    let store = LoopbackStore::start();
+    let mut home = beside(&store);
+    let gone = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("bound");
+    home.place.kept = Some(at(&format!("http://{gone}"), PATIENT));
+    every_command_fails(
+        &home,
+        "the object store cannot be reached: Connection refused (os error 111), asked 4 times",
+    );
+}
+
+#[test]
+fn a_store_that_never_answers_is_not_waited_for() {
+    let store = LoopbackStore::start();
+    let mut home = beside(&store);
+    store.state().ever = Some(Reply::Hang);
+    let brief = Patience { silence: Duration::from_millis(20), ..PATIENT };
+    home.place.kept = Some(at(&store.endpoint, brief));
+    every_command_fails(&home, "the object store does not answer, asked 4 times");
+    // However long each answer may take, all of them together have an end.
+    let once = Patience { all: Duration::from_millis(20), ..PATIENT };
+    home.place.kept = Some(at(&store.endpoint, once));
+    every_command_fails(&home, "it is not done within 20ms");
+}
+
+#[test]
+fn what_is_no_store_or_no_bucket_or_not_allowed_is_no_empty_store() {
+    let store = LoopbackStore::start();
+    let home = beside(&store);
+    for (reply, reason) in [
+        (Reply::Say(200, "<html><body>Who are you?</body></html>"), "what answers is no object store"),
+        (Reply::Say(404, "<Error><Code>NoSuchBucket</Code></Error>"), "there is no such bucket"),
+        (Reply::Say(404, "no such page"), "there is no such bucket"),
+        (Reply::Say(301, ""), "AWS_REGION"),
+    ] {
+        store.state().ever = Some(reply);
+        for line in [&["compare-baseline", "main"][..], &["baseline", "list"]] {
+            let told = failure(&home, line);
+            assert!(told.contains(reason), "{told}");
+        }
+    }
+    store.state().ever = Some(Reply::Say(403, TELLTALE));
+    store.state().asked.clear();
+    every_command_fails(
+        &home,
+        "the object store answers 403 (SignatureDoesNotMatch): the keys in AWS_ACCESS_KEY_ID",
+    );
+    assert_eq!(store.state().asked.len(), 8, "what will not pass is asked once");
+}
+
+#[test]
+fn a_damaged_object_is_refused_by_its_name() {
+    let store = LoopbackStore::start();
+    let home = beside(&store);
+    for content in store.state().objects.values_mut() {
+        content.truncate(content.len() / 2);
+    }
+    for line in [&["compare-baseline", "main"][..], &["baseline", "show", "main"]] {
+        let told = failure(&home, line);
+        assert!(
+            told.starts_with(&format!("failed to read `{WHERE}/")) && told.contains("/main.json`: "),
+            "{told}"
+        );
+        assert!(told.contains("truncated or was edited by hand"), "{told}");
+    }
+}
+
+#[test]
+fn a_folder_that_has_an_object_of_its_own_hides_nothing() {
+    let store = LoopbackStore::start();
+    let home = beside(&store);
+    let machine = store.state().objects.keys().next().expect("one").rsplitn(3, '/').nth(2).map(str::to_owned);
+    for key in ["ours/".to_owned(), format!("{}/", machine.expect("three parts"))] {
+        store.state().objects.insert(key, Vec::new());
+    }
+    assert_eq!(says(&home, &["compare-baseline", "main"]).expect("judged").exit, Exit::Regressed);
+}
+
+/// The variable by which the test below knows itself again.
+const WITHIN: &str = "WEIGHBRIDGE_TEST_WITHIN";
+
+#[test]
+fn the_endpoint_and_the_keys_come_from_the_environment_and_are_not_told() {
+    if std::env::var_os(WITHIN).is_some() {
+        let home = crate::fixtures::home();
+        home.store(&plain(1_000, 8.0e6, 12.0e6));
+        println!("said: {}", text(&home, &["baseline", "set", "main", "--baseline-path", WHERE]));
+        println!("said: {}", failure(&home, &["baseline", "list", "--baseline-path", WHERE]));
+        return;
+    }
+    let store = LoopbackStore::start();
+    // The first command looks for the baseline, finds no names, sees that these are none, and puts.
+    store.state().next = [Reply::Do, Reply::Do, Reply::Do, Reply::Do].into();
+    store.state().ever = Some(Reply::Say(403, TELLTALE));
+    let mut ourselves = Command::new(std::env::current_exe().expect("we run"));
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("AWS_") || text.to_lowercase().ends_with("_proxy") {
+            ourselves.env_remove(&name);
+        }
+    }
+    let own =
+        "baseline_path::bucket::tests::the_endpoint_and_the_keys_come_from_the_environment_and_are_not_told";
+    ourselves.args(["--exact", own, "--nocapture"]).env(WITHIN, "yes");
+    ourselves.envs([("AWS_ACCESS_KEY_ID", KEY), ("AWS_SECRET_ACCESS_KEY", SECRET)]);
+    let ran = ourselves.env("AWS_ENDPOINT_URL", &store.endpoint).output().expect("started");
+    let told = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success() && told.contains("said: baseline `main` of toy/suite is run"), "{told}");
+    assert!(
+        told.contains("said: failed to list `s3://weighings/ours`: the object store answers 403"),
+        "{told}"
+    );
+    assert!(!told.contains(SECRET) && !told.contains(KEY), "{told}");
+    assert!(store.state().objects.keys().all(|key| key.starts_with("ours/")));
+    assert_eq!(store.state().objects.len(), 1);
+}
+
+/// A real server, ended with the test.
+struct MotoServer {
+    child: Child,
+    endpoint: String,
+}
+
+impl MotoServer {
+    fn start(command: &str) -> Self {
+        let mut child = Command::new(command)
+            .args(["--host", "127.0.0.1", "--port", "0"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("started");
+        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
+        let endpoint = lines
+            .find_map(|line| Some(format!("http://127.0.0.1:{}", line.split_once("http://127.0.0.1:")?.1)));
+        let endpoint = endpoint.expect("it says where it listens").trim_end_matches('/').to_owned();
+        // Who writes to nobody is ended.
+        std::thread::spawn(move || lines.for_each(drop));
+        let server = Self { child, endpoint };
+        server.make_bucket();
+        server
+    }
+
+    fn make_bucket(&self) {
+        let address = self.endpoint.strip_prefix("http://").expect("it is one");
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        let request = format!(
+            "PUT /weighings HTTP/1.1\r\nHost: {address}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+}
+
+impl Drop for MotoServer {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+#[test]
+fn a_real_server_keeps_baselines_as_the_others_do() {
+    let Some(command) = needs::moto_server() else { return };
+    let server = MotoServer::start(&command);
+    is_found_by_another_checkout(|| at(&server.endpoint, PATIENT));
+    a_second_writer_is_told(|| within(&server.endpoint, "weighings", "race", PATIENT));
+    let mut home = checkout(at(&server.endpoint, PATIENT));
+    home.store(&plain(1_000, 8.0e6, 12.0e6));
+    home.place.kept = Some(within(&server.endpoint, "nobodys", "ours", PATIENT));
+    every_command_fails(&home, "there is no such bucket");
+}
