@@ -80,8 +80,7 @@ impl Bucket {
     }
 
     pub(super) fn of(builder: AmazonS3Builder, prefix: &str, patience: Patience) -> anyhow::Result<Self> {
-        let endpoint = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint];
-        let endpoint = endpoint.iter().find_map(|key| builder.get_config_value(key));
+        let endpoint = endpoint(&builder)?;
         let silence = format!("{}ms", patience.silence.as_millis());
         let wait = |key| AmazonS3ConfigKey::Client(key);
         let mut builder = builder
@@ -280,6 +279,34 @@ impl From<RequestFailure> for io::Error {
             RequestFailure::Other(why) => Self::other(why),
         }
     }
+}
+
+/// The endpoint that is set, if one is. The crate panics for addresses that are none, and for keys that no header can have.
+fn endpoint(builder: &AmazonS3Builder) -> anyhow::Result<Option<String>> {
+    use AmazonS3ConfigKey::{AccessKeyId, Endpoint, Region, S3Endpoint, SecretAccessKey, Token};
+
+    for key in [AccessKeyId, SecretAccessKey, Token, Region] {
+        let text = builder.get_config_value(&key);
+        if text.is_some_and(|text| text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic())) {
+            let name = key.as_ref().to_uppercase();
+            return Err(stop::usage(format!("{name} is empty, or has a letter that none of its kind has")));
+        }
+    }
+    let Some(endpoint) = [S3Endpoint, Endpoint].iter().find_map(|key| builder.get_config_value(key)) else {
+        return Ok(None);
+    };
+    let rest = endpoint.strip_prefix("https://").or_else(|| endpoint.strip_prefix("http://"));
+    let (host, path) = rest.map_or(("", ""), |rest| rest.split_once('/').unwrap_or((rest, "")));
+    let (name, port) = host.rsplit_once(':').filter(|_| !host.ends_with(']')).unwrap_or((host, "1"));
+    let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    let is_of = |text: &str, more: &[u8]| {
+        text.bytes().all(|byte| byte.is_ascii_alphanumeric() || more.contains(&byte))
+    };
+    if name.is_empty() || !is_of(name, b".-_:") || port.parse::<u16>().is_err() || !is_of(path, b"._~-/") {
+        // Not repeated: some have a password in it.
+        return Err(stop::usage("AWS_ENDPOINT_URL is no address like `https://minio.example.org:9000`"));
+    }
+    Ok(Some(endpoint))
 }
 
 /// Whether the same request may end otherwise: nobody answered, or the answer says to come again.

@@ -231,6 +231,42 @@ fn a_folder_that_has_an_object_of_its_own_hides_nothing() {
     assert_eq!(says(&home, &["compare-baseline", "main"]).expect("judged").exit, Exit::Regressed);
 }
 
+#[test]
+fn settings_that_cannot_be_are_mistakes_and_are_not_repeated() {
+    let built = |endpoint: &str, key: &str| {
+        let builder = AmazonS3Builder::new().with_bucket_name("weighings").with_access_key_id(key);
+        let builder = builder.with_secret_access_key(SECRET).with_endpoint(endpoint);
+        Bucket::of(builder, "ours", PATIENT)
+    };
+    for sound in
+        ["http://[::1]:9000", "https://minio.example.org", "http://localhost:9000/", "https://a.b:1/c/d"]
+    {
+        built(sound, KEY).unwrap_or_else(|error| panic!("{sound}: {error}"));
+    }
+    for bad in [
+        "",
+        "nonsense",
+        "http://",
+        "ftp://a",
+        "http://a b",
+        "http://a:b",
+        "http://a:99999",
+        "http://me:pass@a",
+    ] {
+        let error = built(bad, KEY).expect_err("no address");
+        assert_eq!(stop::exit(&error), Exit::Usage);
+        assert!(error.to_string().starts_with("AWS_ENDPOINT_URL is no address"), "{error}");
+        assert!(!error.to_string().contains("pass@"), "{error}");
+    }
+    for bad in ["", "AKID\n", "AKID\u{e4}"] {
+        let error = built("http://localhost:1", bad).expect_err("no key").to_string();
+        assert!(error.starts_with("AWS_ACCESS_KEY_ID is empty, or has a letter"), "{error}");
+    }
+    let half = AmazonS3Builder::new().with_bucket_name("weighings").with_access_key_id(KEY);
+    let error = Bucket::of(half, "ours", PATIENT).expect_err("half of the keys").to_string();
+    assert!(error.contains("SecretAccessKey") && !error.contains(KEY), "{error}");
+}
+
 /// The variable by which the test below knows itself again.
 const WITHIN: &str = "WEIGHBRIDGE_TEST_WITHIN";
 
