@@ -8,7 +8,7 @@ use std::thread;
 
 /// How a request is answered.
 #[derive(Clone, Debug)]
-pub(super) enum Reply {
+pub(super) enum StoreReply {
     /// As it asks for.
     Do,
     /// Never.
@@ -28,9 +28,9 @@ pub(super) enum Reply {
 pub(super) struct ServerState {
     pub(super) objects: BTreeMap<String, Vec<u8>>,
     /// How the next requests are answered. All after them are done.
-    pub(super) next: VecDeque<Reply>,
+    pub(super) next: VecDeque<StoreReply>,
     /// How all further ones are answered, if not by being done.
-    pub(super) ever: Option<Reply>,
+    pub(super) ever: Option<StoreReply>,
     /// The requests that came: method and key.
     pub(super) asked: Vec<String>,
     /// Kept open, since nobody is answered.
@@ -44,7 +44,7 @@ pub(super) struct LoopbackStore {
     state: Arc<Mutex<ServerState>>,
 }
 
-struct HttpRequest {
+struct PlainRequest {
     method: String,
     key: String,
     query: String,
@@ -80,26 +80,26 @@ fn serve(mut stream: TcpStream, state: &Mutex<ServerState>) {
     state.asked.push(format!("{} {}", request.method, request.key));
     let reply = state.next.pop_front().or_else(|| state.ever.clone());
     let answer = match reply {
-        Some(Reply::Hang) => {
+        Some(StoreReply::Hang) => {
             state.hung.push(stream);
             return;
         }
-        Some(Reply::Close) => return,
-        Some(Reply::DoAndClose) => {
+        Some(StoreReply::Close) => return,
+        Some(StoreReply::DoAndClose) => {
             state.done(&request);
             return;
         }
-        Some(Reply::Half) => {
+        Some(StoreReply::Half) => {
             let whole = state.done(&request);
             whole[..whole.len() - whole.len().min(200)].to_vec()
         }
-        Some(Reply::Say(status, body)) => answer(status, "", body.as_bytes()),
-        Some(Reply::Do) | None => state.done(&request),
+        Some(StoreReply::Say(status, body)) => answer(status, "", body.as_bytes()),
+        Some(StoreReply::Do) | None => state.done(&request),
     };
     drop(stream.write_all(&answer));
 }
 
-fn read(stream: &TcpStream) -> Option<HttpRequest> {
+fn read(stream: &TcpStream) -> Option<PlainRequest> {
     let mut lines = BufReader::new(stream);
     let mut line = || {
         let mut text = String::new();
@@ -120,7 +120,7 @@ fn read(stream: &TcpStream) -> Option<HttpRequest> {
     lines.read_exact(&mut body).ok()?;
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
     let key = path.strip_prefix("/weighings").unwrap_or(path).trim_start_matches('/').replace("%40", "@");
-    Some(HttpRequest { method, key, query: query.to_owned(), headers, body })
+    Some(PlainRequest { method, key, query: query.to_owned(), headers, body })
 }
 
 fn tag(content: &[u8]) -> String {
@@ -130,7 +130,7 @@ fn tag(content: &[u8]) -> String {
 
 impl ServerState {
     /// Does what a request asks for, and gives the answer.
-    fn done(&mut self, request: &HttpRequest) -> Vec<u8> {
+    fn done(&mut self, request: &PlainRequest) -> Vec<u8> {
         let there = self.objects.get(&request.key);
         match &*request.method {
             "GET" if request.key.is_empty() => answer(200, "", self.listing(&request.query).as_bytes()),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use object_store::memory::InMemory;
 use weighbridge::data::Exit;
 
-use super::server::{LoopbackStore, Reply};
+use super::server::{LoopbackStore, StoreReply};
 use super::*;
 use crate::baseline_path::KeptBaselines;
 use crate::baseline_path::tests::{
@@ -105,7 +105,9 @@ fn a_second_writer_into_an_object_store_replaces_nothing_that_it_has_not_seen() 
 fn a_store_that_fails_twice_is_asked_a_third_time() {
     let store = LoopbackStore::start();
     let home = beside(&store);
-    for reply in [Reply::Say(503, "<Error><Code>SlowDown</Code></Error>"), Reply::Close, Reply::Half] {
+    for reply in
+        [StoreReply::Say(503, "<Error><Code>SlowDown</Code></Error>"), StoreReply::Close, StoreReply::Half]
+    {
         store.state().next = [reply.clone(), reply.clone()].into();
         assert_eq!(
             says(&home, &["compare-baseline", "main"]).expect("judged").exit,
@@ -126,11 +128,11 @@ fn a_put_whose_answer_is_lost_is_no_other_writers() {
     let asked = || std::mem::take(&mut store.state().asked);
     let methods = |asked: Vec<String>| asked.iter().map(|asked| asked[..3].to_owned()).collect::<Vec<_>>();
     // What is there is read, and then replaced.
-    store.state().next = [Reply::Do, Reply::DoAndClose].into();
+    store.state().next = [StoreReply::Do, StoreReply::DoAndClose].into();
     assert!(text(&home, &["baseline", "set", "main"]).contains(", in the place of run "));
     assert_eq!(methods(asked()), ["GET", "PUT", "PUT", "GET"]);
     // It is looked for, by its name and then among all names, and created.
-    store.state().next = [Reply::Do, Reply::Do, Reply::DoAndClose].into();
+    store.state().next = [StoreReply::Do, StoreReply::Do, StoreReply::DoAndClose].into();
     text(&home, &["baseline", "set", "other"]);
     assert_eq!(methods(asked()), ["GET", "GET", "PUT", "PUT", "GET"]);
     assert_eq!(text(&home, &["baseline", "list"]).matches("19700101-003320-000007").count(), 2);
@@ -140,7 +142,7 @@ fn a_put_whose_answer_is_lost_is_no_other_writers() {
 fn a_store_that_always_says_503_is_asked_four_times_and_named() {
     let store = LoopbackStore::start();
     let home = beside(&store);
-    store.state().ever = Some(Reply::Say(503, "<Error><Code>SlowDown</Code></Error>"));
+    store.state().ever = Some(StoreReply::Say(503, "<Error><Code>SlowDown</Code></Error>"));
     let told = failure(&home, &["baseline", "list"]);
     assert_eq!(
         told,
@@ -168,7 +170,7 @@ fn a_store_that_refuses_connections_is_no_empty_one() {
 fn a_store_that_never_answers_is_not_waited_for() {
     let store = LoopbackStore::start();
     let mut home = beside(&store);
-    store.state().ever = Some(Reply::Hang);
+    store.state().ever = Some(StoreReply::Hang);
     let brief = Patience { silence: Duration::from_millis(20), ..PATIENT };
     home.place.kept = Some(at(&store.endpoint, brief));
     every_command_fails(&home, "the object store does not answer, asked 4 times");
@@ -183,10 +185,10 @@ fn what_is_no_store_or_no_bucket_or_not_allowed_is_no_empty_store() {
     let store = LoopbackStore::start();
     let home = beside(&store);
     for (reply, reason) in [
-        (Reply::Say(200, "<html><body>Who are you?</body></html>"), "what answers is no object store"),
-        (Reply::Say(404, "<Error><Code>NoSuchBucket</Code></Error>"), "there is no such bucket"),
-        (Reply::Say(404, "no such page"), "there is no such bucket"),
-        (Reply::Say(301, ""), "AWS_REGION"),
+        (StoreReply::Say(200, "<html><body>Who are you?</body></html>"), "what answers is no object store"),
+        (StoreReply::Say(404, "<Error><Code>NoSuchBucket</Code></Error>"), "there is no such bucket"),
+        (StoreReply::Say(404, "no such page"), "there is no such bucket"),
+        (StoreReply::Say(301, ""), "AWS_REGION"),
     ] {
         store.state().ever = Some(reply);
         for line in [&["compare-baseline", "main"][..], &["baseline", "list"]] {
@@ -194,7 +196,7 @@ fn what_is_no_store_or_no_bucket_or_not_allowed_is_no_empty_store() {
             assert!(told.contains(reason), "{told}");
         }
     }
-    store.state().ever = Some(Reply::Say(403, TELLTALE));
+    store.state().ever = Some(StoreReply::Say(403, TELLTALE));
     store.state().asked.clear();
     every_command_fails(
         &home,
@@ -281,8 +283,8 @@ fn the_endpoint_and_the_keys_come_from_the_environment_and_are_not_told() {
     }
     let store = LoopbackStore::start();
     // The first command looks for the baseline, finds no names, sees that these are none, and puts.
-    store.state().next = [Reply::Do, Reply::Do, Reply::Do, Reply::Do].into();
-    store.state().ever = Some(Reply::Say(403, TELLTALE));
+    store.state().next = [StoreReply::Do, StoreReply::Do, StoreReply::Do, StoreReply::Do].into();
+    store.state().ever = Some(StoreReply::Say(403, TELLTALE));
     let mut ourselves = Command::new(std::env::current_exe().expect("we run"));
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
