@@ -143,9 +143,7 @@ impl Bucket {
             let parts: Vec<_> = key.prefix_match(&self.prefix)?.collect();
             Some(parts.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join("/"))
         };
-        let mut keys: Vec<String> = found.iter().filter_map(|object| below(&object.location)).collect();
-        // Some tools make an object for each folder.
-        keys.retain(|key| !key.is_empty());
+        let keys: Vec<String> = found.iter().filter_map(|object| below(&object.location)).collect();
         if keys.is_empty() {
             // A page that asks for a password reads like an empty list. Only a store says that it has no such object.
             match self.read(NOBODYS) {

@@ -191,7 +191,7 @@ fn what_is_no_store_or_no_bucket_or_not_allowed_is_no_empty_store() {
         (StoreReply::Say(301, ""), "AWS_REGION"),
     ] {
         store.state().ever = Some(reply);
-        for line in [&["compare-baseline", "main"][..], &["baseline", "list"]] {
+        for line in [&["compare-baseline", "main"][..], &["baseline", "list"], &["baseline", "set", "main"]] {
             let told = failure(&home, line);
             assert!(told.contains(reason), "{told}");
         }
