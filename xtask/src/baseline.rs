@@ -90,7 +90,9 @@ fn list(place: &Place) -> Result<Said> {
             if *committed { "committed" } else { kept }.to_owned(),
         ]);
     }
-    let text = if table.is_empty() {
+    let text = if table.is_empty() && !broken.is_empty() {
+        "no baseline can be read\n".to_owned()
+    } else if table.is_empty() {
         format!("no baselines: make one with {}\n", place.how_to_set("main"))
     } else {
         table.text()

@@ -184,6 +184,8 @@ fn a_damaged_baseline_is_named_and_can_be_replaced() {
         let told = failure(&home, &[line, there].concat());
         assert!(told.contains(&file) && told.contains("truncated or was edited by hand"), "{told}");
     }
+    let listed = says(&home, &[&["baseline", "list"], there].concat()).expect("the others would be listed");
+    assert!(listed.text == "no baseline can be read\n" && listed.remarks[0].contains(&file), "{listed:?}");
     let set = text(&home, &[&["baseline", "set", "main"], there].concat());
     assert!(set.ends_with(", in the place of a damaged one\n"), "{set}");
     // A foreign file is nobody's baseline.
