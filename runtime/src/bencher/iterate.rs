@@ -265,7 +265,7 @@ impl Bencher {
             seen.around.waited = seen.around.waited.map(|time| time + waited);
         }
         if let Some(yard) = plan.yard {
-            yard.end(seen);
+            yard.end(plan.spent, seen);
         }
         let iterations = seen.iterations();
         let PerIteration { elements, bytes, flops } =

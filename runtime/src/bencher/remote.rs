@@ -450,7 +450,7 @@ impl Bencher {
         let around = &mut seen.around;
         (around.span, around.ran, around.waited, around.helpers) = (Some(ran.wall), cpu, wait, None);
         if let Some(yard) = yard {
-            yard.end(seen);
+            yard.end(Duration::ZERO, seen);
         }
     }
 }

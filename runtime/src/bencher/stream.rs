@@ -620,7 +620,7 @@ impl StreamRun {
             add(seen, used);
         }
         if let Some(yard) = self.yard {
-            yard.end(seen);
+            yard.end(self.windows.wall, seen);
         }
     }
 }

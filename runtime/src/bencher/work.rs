@@ -1,5 +1,7 @@
 //! The work report: what a subject says it did, beside what the harness saw it deliver.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Content, visible_in_line};
@@ -31,6 +33,9 @@ pub struct WorkReport {
     /// The library that the operators are of, with its version, where that is not the system itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
+    /// Facts of its process that may differ between systems though their work is equal: versions, threads.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
     /// Where it ran: `cpu`, `cuda:0`; and where it delivered, if elsewhere: `cuda:0, delivered to cpu`.
     pub ran_on: String,
     /// How a batch was waited for: `returns when ready`, `stream synchronised`.
@@ -62,6 +67,9 @@ impl WorkReport {
         {
             *word = visible_in_line(word);
         }
+        let environment = std::mem::take(&mut self.environment).into_iter();
+        self.environment =
+            environment.map(|(name, fact)| (visible_in_line(&name), visible_in_line(&fact))).collect();
         self
     }
 }

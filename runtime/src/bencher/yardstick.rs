@@ -81,9 +81,12 @@ impl Yard {
         }
     }
 
-    /// Takes the last round; what was seen goes into the observation.
-    pub(super) fn end(mut self, seen: &mut Observation) {
-        self.round();
+    /// Takes the last round, unless one was taken between samples and none is due since; what was seen goes into the
+    /// observation. A round takes a tenth of what a short body's repeat takes beside what it measures.
+    pub(super) fn end(mut self, measured: Duration, seen: &mut Observation) {
+        if self.last.is_zero() || measured.saturating_sub(self.last) >= PAUSE {
+            self.round();
+        }
         seen.yardsticks = self.seen;
     }
 
@@ -170,15 +173,25 @@ mod tests {
 
     #[test]
     fn a_round_is_due_for_every_so_much_measuring_and_at_both_ends() {
-        let mut yard = Yard::begin(&Settings::new(Purpose::Measure, BUDGET), BUDGET).unwrap();
+        let begin = || Yard::begin(&Settings::new(Purpose::Measure, BUDGET), BUDGET).unwrap();
+        let rounds_of = |yard: Yard, measured| {
+            let mut seen = Observation::default();
+            yard.end(Duration::from_millis(measured), &mut seen);
+            assert!(seen.yardsticks.blocks().iter().flat_map(|blocks| blocks.iter()).all(|block| *block > 0));
+            seen.yardsticks.blocks().map(<[u64]>::len)
+        };
+        assert_eq!(rounds_of(begin(), 3), [2; 3], "a short body has one before and one after");
+
+        let mut yard = begin();
         for (measured, rounds) in [(24, 1), (25, 2), (49, 2), (50, 3), (100, 5), (10_000, 9)] {
             yard.between(Duration::from_millis(measured), None);
             assert_eq!(yard.seen.chain.len(), rounds, "{measured} ms");
         }
-        let mut seen = Observation::default();
-        yard.end(&mut seen);
-        assert!(seen.yardsticks.blocks().iter().all(|blocks| blocks.len() == 10));
-        assert!(seen.yardsticks.blocks().iter().all(|blocks| blocks.iter().all(|block| *block > 0)));
+        assert_eq!(rounds_of(yard, 10_024), [9; 3], "the last is not long ago");
+
+        let mut yard = begin();
+        yard.between(Duration::from_millis(25), None);
+        assert_eq!(rounds_of(yard, 60), [3; 3]);
     }
 
     #[test]
