@@ -119,6 +119,13 @@ impl LearningTask {
         self.pipeline.source.fields.first().and_then(|field| field.kind.shape.last().copied()).unwrap_or(1)
     }
 
+    /// Numbers of a batch that a parameter meets: as many terms has the derivative of the loss to it.
+    pub fn terms(&self) -> usize {
+        let numbers =
+            self.pipeline.source.fields.first().map_or(1, |field| field.kind.shape.iter().product());
+        self.pipeline.batch_size.saturating_mul(numbers) / self.channels().max(1)
+    }
+
     /// Batches that are made in an epoch, before they are regrouped.
     pub fn batches(&self) -> usize {
         self.pipeline.elements().len().div_ceil(self.pipeline.batch_size.max(1))
