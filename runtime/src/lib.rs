@@ -231,7 +231,7 @@ pub mod data {
         BaselineCase, Blocks, CAVEATS, CaseFacts, CaseRecord, CaseStatus, CaveatKind, Difference,
         Differences, DocumentKind, Environment, Estimate, HeldAgainst, Imported, ImportedProcess, MachineId,
         MetricRecord, OverRanks, Planned, Process, RankAggregate, RunId, RunManifest, RunRecord, RunStatus,
-        SCHEMA, SchemaError, StopReason, assemble,
+        SCHEMA, SchemaError, StopReason, assemble, file_system,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::report::{Columns, bencher_lines, fake_device, machine, quantity};

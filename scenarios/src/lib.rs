@@ -68,7 +68,7 @@ mod pages {
     struct PeerInfo;
     #[doc = include_str!("../../docs/guide/sweeps.md")]
     struct Sweeps;
-    #[doc = include_str!("../../docs/training.md")]
+    #[doc = include_str!("../../docs/guide/training.md")]
     struct Training;
     #[doc = include_str!("../../docs/record-format.md")]
     struct RecordFormat;

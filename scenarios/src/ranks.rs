@@ -1,4 +1,4 @@
-//! Several ranks at once: asking all of them together, and naming the one that is at fault where several fail.
+//! Several ranks at once: asking all of them together, closing them together, and naming the one that is at fault where several fail.
 
 use std::thread;
 use std::time::Instant;
@@ -26,6 +26,19 @@ pub(crate) fn at_once<R: Send, T: Send>(
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
     });
     blame("rank", answers)
+}
+
+/// Ranks that are closed all at once: one that leaves may wait for the others to leave as well.
+pub(crate) struct ClosedTogether<T: Send>(pub(crate) Vec<T>);
+
+impl<T: Send> Drop for ClosedTogether<T> {
+    fn drop(&mut self) {
+        thread::scope(|scope| {
+            for rank in self.0.drain(..) {
+                scope.spawn(move || drop(rank));
+            }
+        });
+    }
 }
 
 /// The answers of all, each with the time at which it came; or the failure of the one that is at fault, by its number.

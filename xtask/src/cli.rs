@@ -63,7 +63,7 @@ pub(crate) enum XtaskCommand {
     Accept(LooksUp<crate::history::accept::Accept>),
     /// Say how many operations a model takes, and which cells of a table of throughputs cannot all be true.
     Flops(crate::flops::FlopsArgs),
-    /// Say what limits a pipeline, tried on stalls that are planted.
+    /// Say what limits each loader and training of a run, by the experiments that were made.
     Bottleneck(crate::bottleneck::Bottleneck),
     /// Write the page of what each adapter can do, `docs/coverage.md`, or check it.
     Coverage(CoverageArgs),

@@ -9,8 +9,8 @@ use weighbridge::data::{
     Row, RunId, RunManifest, RunRecord, RunStatus, Unit, judge,
 };
 use weighbridge_scenarios::training::{
-    BEST_ACCURACY, BOTH_AT_ONCE, EFFICIENCY, EXPOSED_LOADING, LOADER_ALONE, STEP_ALONE, STEPS_TO_TARGET,
-    TIME_TO_TARGET, WAITED_FOR_DATA,
+    BEST_ACCURACY, BOTH_AT_ONCE, EFFICIENCY, EXPOSED_LOADING, FULL_STEP, LOADER_ALONE, STEP_ALONE,
+    STEPS_TO_TARGET, TIME_TO_TARGET, WAITED_FOR_DATA,
 };
 
 use crate::place::Place;
@@ -164,6 +164,7 @@ pub(crate) fn fed(adapter: &str, point: &[(&str, &str)], rates: [f64; 3]) -> Cas
         rate(BOTH_AT_ONCE, rates[0]),
         rate(LOADER_ALONE, rates[1]),
         rate(STEP_ALONE, rates[2]),
+        metric(FULL_STEP, Unit::SECONDS, 32.0 / rates[0]),
         metric(EXPOSED_LOADING, Unit::SECONDS, 0.001),
         metric(WAITED_FOR_DATA, Unit::other("%"), 40.0),
         metric(EFFICIENCY, Unit::RATIO, 0.9),

@@ -143,7 +143,7 @@ fn answer(command: XtaskCommand, place: &Place) -> anyhow::Result<Said> {
         XtaskCommand::Bisect(args) => history::bisect::run(&args, place),
         XtaskCommand::Accept(args) => history::accept::run(&args.command, &args.at(place)?),
         XtaskCommand::Flops(args) => flops::run(&args),
-        XtaskCommand::Bottleneck(args) => bottleneck::run(&args),
+        XtaskCommand::Bottleneck(args) => bottleneck::run(&args, place),
         XtaskCommand::Coverage(args) => coverage::run(&args, place),
         XtaskCommand::Peers(args) => peers::run(&args, place),
         XtaskCommand::Lies(args) => lies::run(&args, place),

@@ -31,7 +31,7 @@ pub(crate) use check::{JournalEntry, RoundEntry, against_samples};
 pub(crate) use clock::{undelayed, waiting};
 #[cfg(test)]
 pub(crate) use environment::is_kept;
-pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId};
+pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId, file_system};
 pub use estimate::Estimate;
 pub use imported::{Imported, ImportedProcess};
 pub use process::{Blocks, Process};

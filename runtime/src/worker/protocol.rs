@@ -250,6 +250,9 @@ pub struct ExecutedPipeline {
     /// The library that the operators are of, where that is not the system itself.
     #[serde(default)]
     pub library: Option<String>,
+    /// Facts of its process that may differ between systems though their work is equal.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
     /// Where they run.
     pub ran_on: String,
     /// How a batch is waited for.

@@ -22,6 +22,23 @@ ENVIRONMENTS = {
 SGD = {"kind": "sgd", "rate": 0.3, "momentum": 0.7}
 ADAMW = {"kind": "adamw", "rate": 0.02, "beta1": 0.8, "beta2": 0.95, "epsilon": 0.03, "decay": 0.4}
 STEPS = 3
+CONSTANT = {"kind": "constant"}
+SCHEDULES = [
+    {"kind": "cosine", "warmup": 1, "until": 3, "least": 0.1},  # half of the rate, all of it, 0.55 of it
+    {"kind": "cosine", "warmup": 0, "until": 2, "least": 0.0},  # all of it, half of it, none
+]
+"""Each changes the rate in every one of the steps."""
+
+
+def share(schedule, step):
+    """By the formula of the configuration, written out again."""
+    if schedule["kind"] == "constant":
+        return 1.0
+    warmup, until, least = schedule["warmup"], schedule["until"], schedule["least"]
+    if step < warmup:
+        return (step + 1) / (warmup + 1)
+    wave = np.cos(np.pi * min(1.0, (step - warmup) / (until - warmup)))
+    return least + (1 - least) * (1 + wave) / 2
 
 
 @pytest.fixture
@@ -52,24 +69,25 @@ def gradients(weights, inputs, labels):
     return {"0.weight": inputs.T @ shares, "0.bias": shares.sum(0)}
 
 
-def by_formula(material, optimiser, steps=STEPS):
+def by_formula(material, optimiser, steps=STEPS, schedule=CONSTANT):
     """The weights after some steps."""
     fields = material.data.fields
     weights = {name: array[0].astype(np.float64) for name, array in material.weights.fields.items()}
     first, second = ({name: np.zeros_like(array) for name, array in weights.items()} for _ in range(2))
     for step in range(steps):
+        rate = optimiser["rate"] * share(schedule, step)
         at = slice(step * BATCH, (step + 1) * BATCH)
         for name, g in gradients(weights, fields["input"][at].astype(np.float64), fields["label"][at]).items():
             if optimiser["kind"] == "sgd":
                 first[name] = optimiser["momentum"] * first[name] + g
-                weights[name] = weights[name] - optimiser["rate"] * first[name]
+                weights[name] = weights[name] - rate * first[name]
                 continue
             beta1, beta2 = optimiser["beta1"], optimiser["beta2"]
             first[name] = beta1 * first[name] + (1 - beta1) * g
             second[name] = beta2 * second[name] + (1 - beta2) * g * g
             root = np.sqrt(second[name] / (1 - beta2 ** (step + 1))) + optimiser["epsilon"]
             change = first[name] / (1 - beta1 ** (step + 1)) / root + optimiser["decay"] * weights[name]
-            weights[name] = weights[name] - optimiser["rate"] * change
+            weights[name] = weights[name] - rate * change
     return weights
 
 
@@ -96,6 +114,38 @@ def test_weights_change_by_the_formula_of_the_optimiser_and_its_numbers_are_read
     expected = by_formula(material, optimiser)
     assert far(by_formula(material, {**optimiser, "rate": 1.01 * optimiser["rate"]}), expected) > 1e-4
     for _ in range(2):  # from the beginning, the optimiser too
+        asked(worker, "train", anew=True, steps=STEPS)
+        assert far(asked(worker, "left"), expected) < 2e-6
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=["from_below", "from_the_top"])
+@pytest.mark.parametrize("mode", ["eager", "compiled"])
+@pytest.mark.parametrize("trainer", ENVIRONMENTS)
+def test_a_rate_changes_with_the_steps_by_the_formula_and_is_read_back(
+    started, material, tmp_path, trainer, mode, schedule
+):
+    worker = started(f"trainers.{trainer}", ENVIRONMENTS[trainer])
+    optimiser = SGD
+    if trainer.startswith("keras") and mode == "eager":
+        # Its velocity has the rates of earlier steps in it: it is the same without momentum alone.
+        name, said = opened(worker, material, tmp_path, mode=mode, optimiser=SGD, schedule=schedule)
+        assert name == "declined" and said["why"].startswith("schedule with momentum"), said
+    if trainer.startswith("keras"):
+        optimiser = {**SGD, "momentum": 0.0}
+    name, said = opened(worker, material, tmp_path, mode=mode, optimiser=optimiser, schedule=schedule)
+    if name == "declined":
+        assert trainer != "tensorflow", said
+        pytest.skip(said["why"])
+    assert name == "opened", said
+    start = "optimiser.rate of step "
+    told = {int(key.removeprefix(start)): float(rate) for key, rate in said["settings"].items() if start in key}
+    warmup, until = schedule["warmup"], schedule["until"]
+    assert told.keys() == {0, warmup, (warmup + until) // 2, until}
+    assert all(abs(rate - SGD["rate"] * share(schedule, step)) < 1e-6 for step, rate in told.items()), told
+    assert abs(float(said["settings"]["optimiser.rate"]) - SGD["rate"]) < 1e-6
+    expected = by_formula(material, optimiser, schedule=schedule)
+    assert far(by_formula(material, optimiser), expected) > 1e-3
+    for _ in range(2):  # from the beginning, the schedule too
         asked(worker, "train", anew=True, steps=STEPS)
         assert far(asked(worker, "left"), expected) < 2e-6
 

@@ -26,6 +26,7 @@ class Material:
         self.training = {
             "model": {"input": {"kind": "vector", "width": 3}, "layers": [{"kind": "linear", "to": 2}]},
             "optimiser": {"kind": "sgd", "rate": RATE, "momentum": 0.0},
+            "schedule": {"kind": "constant"},
             "precision": "f32",
             "mode": "eager",
             "batch": BATCH,

@@ -14,7 +14,7 @@ import shutil
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,6 +77,8 @@ class Executed:
     """Whose operators do them: `native`, the framework's or a library's; `shared numpy`, functions of this package."""
     library: str | None = None
     """The library that they are of, with its version, where that is not the framework itself."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Facts of the framework that may differ between systems though their work is equal: threads, further versions."""
     ran_on: str = "cpu"
     synchronised: str = "on return"
     delivery: str = "owned"

@@ -6,7 +6,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from .adapter import Declined, Executed, Place, System
 from .data import Data
 from .exchange import Exchange
+from .meeting import Meeting
 from .pipeline import Array
 from .protocol import Broken, Message
 from .steps import beside
@@ -73,6 +74,9 @@ class SaveOptions:
     layer: str = "checkpointer"
     """What of the system does it: `checkpointer` (what its users call), `tree` (what saves a tree of arrays in a
     directory), `arrays` (what saves arrays), or `arrays with metadata`."""
+
+    rank: Meeting | None = None
+    """Which of several processes this is, where each has the part of the device that has its number."""
 
     replicas: bool = False
     """Whether replicas have all of it, along the first axis of the devices: who holds a state once declines."""
@@ -217,6 +221,9 @@ class Saver(System):
     reshards: bool = False
     """Whether it loads onto other devices than it saves from, and so has `Checkpoints.part`."""
 
+    ranks: bool = False
+    """Whether several processes save one checkpoint, each its part, and so it has `Checkpoints.part`."""
+
     replicates: bool = False
     """Whether replicas can have its state, and so it has `Checkpoints.mark`."""
 
@@ -241,7 +248,10 @@ class Case:
         data = Data(said["data"])
         if data.elements != 1:
             raise Broken(f"a state is one element, and there are {data.elements}")
-        options = save_options(said["state"])
+        rank = Meeting(**said["rank"]) if "rank" in said else None
+        if rank and not saver.ranks:
+            raise Declined(f"{rank.of} processes: {saver.framework} saves from one here")
+        options = replace(save_options(said["state"]), rank=rank)
         if options.onto is not None and not saver.reshards:
             raise Declined("loading onto other devices: it has none, and holds a state whole")
         if options.replicas and not saver.replicates:
@@ -364,7 +374,7 @@ def save_options(said: Message) -> SaveOptions:
         None if onto is None else placement(onto),
         {name: value for name, value in said.get("orbax", {}).items() if value is not None},
         said.get("layer", "checkpointer"),
-        said.get("replicas", False),
+        replicas=said.get("replicas", False),
     )
 
 

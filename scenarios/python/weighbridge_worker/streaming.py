@@ -8,6 +8,7 @@ import numpy as np
 
 from .adapter import Executed, Loader
 from .device import HOST
+from .environments import of_process
 from .exchange import Exchange
 from .pipeline import Array, Batch
 from .protocol import Broken, Message
@@ -38,6 +39,7 @@ class Streaming:
                 "transforms": list(executed.transforms),
                 "operators": [executed.operators] * len(executed.transforms),
                 "library": executed.library,
+                "environment": {**of_process(), **executed.environment},
                 "ran_on": ran_on,
                 "synchronised": executed.synchronised,
                 "delivery": executed.delivery if device is HOST else "device",

@@ -19,6 +19,7 @@ import numpy as np
 from .adapter import Declined, Executed, Loader, Place, System
 from .data import Data
 from .exchange import Exchange
+from .meeting import Meeting
 from .pipeline import Array, Batch
 from .profiles import Operators
 from .protocol import Broken, Message
@@ -53,21 +54,44 @@ Communication = Literal["apart", "overlapped"]
 
 
 @dataclass(frozen=True)
-class Rank:
+class Rank(Meeting):
     """Which of several processes that train one model, each on a share of every batch."""
 
-    index: int
-    of: int
     communication: Communication
     """Whether gradients are averaged by a call of its own after the way back, or while that goes on."""
-    meet: str
-    """The address of this machine at which the first rank listens."""
-    patience: int
-    """How long the others are waited for, in nanoseconds."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How the rate changes: up by a line over `warmup` steps, from one part of `warmup + 1`, then down by half a wave
+    of a cosine to `least` of it at the step `until`, and no further."""
+
+    warmup: int
+    until: int
+    least: float
+
+    @classmethod
+    def from_dict(cls, said: Mapping[str, Any]) -> Schedule | None:
+        """`None` for a rate that never changes."""
+        match dict(said):
+            case {"kind": "constant"}:
+                return None
+            case {"kind": "cosine", **numbers}:
+                return cls(**numbers)
+            case other:
+                raise Broken(f"there is no schedule {other}")
+
+    def share(self, step: int) -> float:
+        """What share of the rate a step, from 0, takes."""
+        if step < self.warmup:
+            return (step + 1) / (self.warmup + 1)
+        gone = (min(step, self.until) - self.warmup) / (self.until - self.warmup)
+        return self.least + (1 - self.least) * (1 + math.cos(math.pi * gone)) / 2
 
     @property
-    def seconds(self) -> float:
-        return self.patience / 1e9
+    def told(self) -> list[int]:
+        """Steps whose rates are told: the first, the greatest, one on the way down, the least."""
+        return [0, self.warmup, (self.warmup + self.until) // 2, self.until]
 
 
 @dataclass(frozen=True)
@@ -77,6 +101,7 @@ class Task:
     model: Mapping[str, Any]
     """What enters it (`input`), and its `layers`."""
     optimiser: Mapping[str, Any]
+    schedule: Schedule | None
     precision: Precision
     mode: Mode
     batch: int
@@ -92,7 +117,7 @@ class Task:
 
     @classmethod
     def from_dict(cls, said: Mapping[str, Any], data: Data, weights: Data, rank: Rank | None = None) -> Task:
-        known = {"model", "optimiser", "precision", "mode", "batch", "steps", "work"}
+        known = {"model", "optimiser", "schedule", "precision", "mode", "batch", "steps", "work"}
         if unknown := set(said) - known:
             raise Broken(f"a training has no {', '.join(sorted(unknown))}")
         if said["mode"] not in get_args(Mode) or said["precision"] not in get_args(Precision):
@@ -100,7 +125,7 @@ class Task:
         start = {name: array[0] for name, array in weights.load().items()}
         if rank and said["batch"] % rank.of:
             raise Broken(f"{rank.of} ranks do not divide a batch of {said['batch']}")
-        named = {**said, "work": tuple(said["work"])}
+        named = {**said, "work": tuple(said["work"]), "schedule": Schedule.from_dict(said["schedule"])}
         return cls(**named, data=data, weights=start, samples=data.load(), rank=rank)
 
     @property
@@ -174,6 +199,10 @@ class Training(Loader):
     def settings(self) -> dict[str, str]:
         """What is really set, read from the framework's own objects."""
 
+    def environment(self) -> dict[str, str]:
+        """What the framework computes with that no configuration says: threads, kinds of products."""
+        return {}
+
     @abstractmethod
     def predict(self, inputs: Array) -> Array:
         """The logits of samples with the weights as they are, which it does not change."""
@@ -222,7 +251,13 @@ class Training(Loader):
             yield {"loss": np.full(self.task.share, self.advance(), np.float32)}
 
     def executed(self) -> Executed:
-        return Executed(self.task.work, operators="native", library=self.library, synchronised=self.synchronised)
+        return Executed(
+            self.task.work,
+            operators="native",
+            library=self.library,
+            environment=self.environment(),
+            synchronised=self.synchronised,
+        )
 
 
 @dataclass(frozen=True)
@@ -326,7 +361,10 @@ class Case(Streaming):
         return said
 
 
-def told(optimiser: str, numbers: Mapping[str, float], **others: object) -> dict[str, str]:
-    """Settings as the harness compares them."""
+def told(
+    optimiser: str, numbers: Mapping[str, float], rates: Mapping[int, float] | None = None, **others: object
+) -> dict[str, str]:
+    """Settings as the harness compares them; `rates` are those of the steps in `Schedule.told`."""
     named = {f"optimiser.{name}": repr(float(number)) for name, number in numbers.items()}
-    return {"optimiser": optimiser, **named, **{name: str(other) for name, other in others.items()}}
+    of_steps = {f"optimiser.rate of step {step}": repr(float(rate)) for step, rate in (rates or {}).items()}
+    return {"optimiser": optimiser, **named, **of_steps, **{name: str(other) for name, other in others.items()}}

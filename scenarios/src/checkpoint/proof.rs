@@ -116,9 +116,14 @@ pub(super) fn content(kept: Kept, kind: &FieldKind, shape: &[usize]) -> Result<V
 
 /// The bytes of a part of a tensor, number by number: nobody who cuts tensors has this from here.
 pub(super) fn expected(tensor: &[u8], width: usize, shape: &[usize], part: &[Range<usize>]) -> Vec<u8> {
+    places(shape, part).iter().flat_map(|place| &tensor[place * width..][..width]).copied().collect()
+}
+
+/// Where the numbers of a part lie among those of its tensor, in order.
+pub(super) fn places(shape: &[usize], part: &[Range<usize>]) -> Vec<usize> {
     let mut places = vec![0];
     for (range, size) in part.iter().zip(shape) {
         places = places.iter().flat_map(|place| range.clone().map(move |at| place * size + at)).collect();
     }
-    places.iter().flat_map(|place| &tensor[place * width..][..width]).copied().collect()
+    places
 }

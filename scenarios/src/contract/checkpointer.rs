@@ -22,6 +22,21 @@ pub trait Checkpointer {
     /// A [`skip`](weighbridge::skip) for a way to save that the system does not have. A failure for anything else.
     fn open(&mut self, options: &SaveOptions, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>>;
 
+    /// Opens a state that lies on several processes: the device of the same number in [`SaveOptions::placement`] is each one's own. They
+    /// are asked for everything together, from threads of their own, and save one checkpoint. [`Checkpoints::part`] gives what a
+    /// rank has after a load, by the number of its device.
+    ///
+    /// # Errors
+    /// As [`Checkpointer::open`]. A system that saves from one process declines, which is what happens unless it says otherwise.
+    fn open_ranks(
+        &mut self,
+        options: &SaveOptions,
+        data: &Arc<DataSet>,
+    ) -> Result<Vec<Box<dyn Checkpoints + Send + '_>>> {
+        let _ = (options, data);
+        Err(skip("saving from several processes: it saves from one"))
+    }
+
     /// Looks into a checkpoint that lies somewhere, and loads nothing of it yet.
     ///
     /// # Errors

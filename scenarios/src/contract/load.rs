@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use weighbridge::{Bencher, Direction, Expected, Field, Item, ItemBytes, Result, See, Source, Unit, skip};
 
 use super::deliver::{check_platform, deliver};
-use super::{Batch, Epochs, Loader};
+use super::{Batch, Epochs, Loader, experiments};
 use crate::data::{Cache, DataSet};
 use crate::workload::{Destination, PipelineSpec, cut};
 
@@ -33,7 +33,8 @@ impl Load for Bencher {
     fn load(&self, loader: &mut dyn Loader, spec: &PipelineSpec) -> Result<()> {
         let (spec, data) = open_data(self, spec)?;
         let epochs = self.open(|| deliver(loader.open(&spec, &data)?, &spec))?;
-        load_and_close(self, epochs, &spec, &data)
+        load_and_close(self, epochs, &spec, &data)?;
+        experiment_if_asked(self, loader, &spec, &data)
     }
 }
 
@@ -51,7 +52,24 @@ pub fn load_in_order(
     let epochs = bencher.open(|| deliver(loader.open(&spec, &data)?, &spec))?;
     keep_order(&*epochs)?;
     load_and_close(bencher, epochs, &spec, &data)?;
+    experiment_if_asked(bencher, loader, &spec, &data)?;
     Ok((spec, data))
+}
+
+fn experiment_if_asked(
+    bencher: &Bencher,
+    loader: &mut dyn Loader,
+    spec: &PipelineSpec,
+    data: &Arc<DataSet>,
+) -> Result<()> {
+    if bencher.is_smoke() || !experiments::asked()? {
+        return Ok(());
+    }
+    if spec.source.elements <= spec.batch_size.saturating_mul(experiments::BATCHES) {
+        return experiments::experiment(bencher, loader, spec, data);
+    }
+    let (spec, data) = open_data(bencher, &spec.clone().cut_to(experiments::BATCHES))?;
+    experiments::experiment(bencher, loader, &spec, &data)
 }
 
 fn load_and_close(

@@ -1,5 +1,6 @@
 //! The loader contract: rows in, transformed batches out.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -238,6 +239,8 @@ pub struct Executed {
     pub operators: Vec<Operator>,
     /// The library that the operators are of, where that is not the system itself.
     pub library: Option<String>,
+    /// Facts of its process that may differ between systems though their work is equal: versions, threads.
+    pub environment: BTreeMap<String, String>,
     /// Where they run: `cpu`, `cuda:0`.
     pub ran_on: String,
     /// How a batch is waited for.
@@ -256,12 +259,14 @@ impl Executed {
 
     /// The same over what is no data set.
     pub fn untied(self, entry_point: Option<String>) -> WorkReport {
-        let Self { transforms, operators, library, ran_on, synchronised, delivery, workers } = self;
+        let Self { transforms, operators, library, environment, ran_on, synchronised, delivery, workers } =
+            self;
         WorkReport {
             input: None,
             transforms,
             operators,
             library,
+            environment,
             ran_on,
             synchronised,
             delivery,
@@ -277,6 +282,7 @@ impl Executed {
         Self {
             operators: vec![Operator::Ours; transforms.len()],
             library: None,
+            environment: BTreeMap::new(),
             transforms,
             ran_on: "cpu".into(),
             synchronised: "returns when ready".into(),

@@ -4,6 +4,7 @@
 pub(crate) mod changed;
 mod checkpointer;
 mod deliver;
+mod experiments;
 mod learn;
 mod learner;
 mod load;
@@ -18,6 +19,7 @@ mod trainer;
 
 pub use checkpointer::{Checkpointer, Checkpoints, Replicas, SaveLayer, SaveOptions, Saving, StepTimes};
 pub use deliver::deliver;
+pub use experiments::{EXPERIMENT, Experiment};
 pub use learn::{
     Learn, RECOMPILATIONS, check_gradient, open_learning_task, tell_recompilations, time_steps, time_steps_of,
 };

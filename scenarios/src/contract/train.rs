@@ -9,7 +9,7 @@ use weighbridge::{Bencher, Direction, Error, Result, Unit};
 use super::load::stream_epochs;
 use super::{Phases, Trainer, TrainingLoop};
 use crate::data::{Cache, DataSet};
-use crate::workload::{Compilation, SampleTarget, TrainingSpec, cut};
+use crate::workload::{Compilation, Initialisation, SampleTarget, TrainingSpec, cut};
 
 /// Steps that a smoke run has.
 const SMOKE_STEPS: usize = 4;
@@ -34,8 +34,11 @@ pub fn open_material(bencher: &Bencher, spec: &TrainingSpec) -> Result<(Training
     let target = spec.target.map(|target| SampleTarget { every: target.every.min(steps), ..target });
     let spec = TrainingSpec { steps, target, ..spec.clone() };
     let cache = Cache::from_env();
-    let open = |spec| Ok::<_, Error>(Arc::new(cache.open(&spec)?));
-    let material = Material { data: open(spec.data()?)?, weights: open(spec.weights()?)? };
+    let weights = match &spec.initialisation {
+        Initialisation::Drawn { .. } => cache.open(&spec.weights()?)?,
+        Initialisation::File { file, .. } => cache.open_file(&spec.weights()?, file)?,
+    };
+    let material = Material { data: Arc::new(cache.open(&spec.data()?)?), weights: Arc::new(weights) };
     Ok((spec, material))
 }
 

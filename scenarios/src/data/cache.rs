@@ -23,6 +23,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::generate::FieldGenerator;
 use super::manifest::{DataManifest, FORMAT, FieldEntry, hex};
+use super::real::RealFiles;
 use super::room::{Cap, make_room};
 use super::statistics::Statistics;
 use super::{DataSet, DataSpec, FieldSpec, Origin, layout, real};
@@ -89,13 +90,25 @@ impl Cache {
     /// A skip when real data are absent, or when the cache has no room below its cap. A failure when they are malformed,
     /// or when the cache cannot be written.
     pub fn open(&self, spec: &DataSpec) -> Result<DataSet> {
-        if spec.elements == 0 || spec.fields.is_empty() {
-            return Err(Error::new("the data set is empty: it needs `elements` and fields"));
-        }
         let files = match spec.origin {
             Origin::Synthetic { .. } => None,
             origin => Some(real::find(origin, self.data_root.as_deref())?),
         };
+        self.open_from(spec, files)
+    }
+
+    /// The data set that is in one file: the weights of a training.
+    ///
+    /// # Errors
+    /// As [`Cache::open`].
+    pub fn open_file(&self, spec: &DataSpec, path: &Path) -> Result<DataSet> {
+        self.open_from(spec, Some(real::named(spec.origin, path)))
+    }
+
+    fn open_from(&self, spec: &DataSpec, files: Option<RealFiles>) -> Result<DataSet> {
+        if spec.elements == 0 || spec.fields.is_empty() {
+            return Err(Error::new("the data set is empty: it needs `elements` and fields"));
+        }
         let origin = match (&files, spec.origin) {
             (None, Origin::Synthetic { seed }) => format!("seed{seed}"),
             (None, _) => unreachable!("only synthetic data come without files"),

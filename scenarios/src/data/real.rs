@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use weighbridge::Result;
+use weighbridge::{Error, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::root::unreadable;
-use super::{DataSpec, Origin, cifar10, coco, criteo, digits, text, wikitext};
+use super::{DataSpec, Origin, cifar10, coco, criteo, digits, text, weights_file, wikitext};
 
 /// The files of a real data set, in the order in which they are read.
 pub(super) struct RealFiles {
@@ -25,9 +25,19 @@ pub(super) fn find(origin: Origin, data_root: Option<&Path>) -> Result<RealFiles
         Origin::WikiText => wikitext::find(data_root)?,
         Origin::CocoCaptions { .. } => coco::find(data_root)?,
         Origin::Digits { .. } => Vec::new(), // they come with a crate
+        Origin::Weights { .. } => {
+            return Err(Error::new(
+                "the weights of a training are in a file, which must be named to open them",
+            ));
+        }
         Origin::Synthetic { .. } => unreachable!("synthetic data have no files"),
     };
     Ok(RealFiles { origin, paths })
+}
+
+/// A data set in one file that is named.
+pub(super) fn named(origin: Origin, path: &Path) -> RealFiles {
+    RealFiles { origin, paths: vec![path.to_path_buf()] }
 }
 
 impl RealFiles {
@@ -46,6 +56,7 @@ impl RealFiles {
             Origin::WikiText => "wikitext".to_owned(),
             Origin::CocoCaptions { vocabulary } => format!("coco{vocabulary}"),
             Origin::Digits { seed, held_out } => format!("digits{seed}less{held_out}"),
+            Origin::Weights { digest } => format!("weights{digest:016x}"),
             Origin::Synthetic { .. } => "synthetic".to_owned(),
         };
         Ok(format!("{name}-{:016x}", xxh3_64(seen.as_bytes())))
@@ -61,6 +72,7 @@ impl RealFiles {
             Origin::WikiText => wikitext::read(&self.paths[0], spec.elements, shape[0]),
             Origin::CocoCaptions { vocabulary } => return coco::read(&self.paths, spec, vocabulary),
             Origin::Digits { seed, held_out } => return digits::read(spec, seed, held_out),
+            Origin::Weights { digest } => return weights_file::read(&self.paths[0], spec, digest),
             Origin::Synthetic { .. } => unreachable!("synthetic data have no files"),
         }?;
         Ok(vec![field])

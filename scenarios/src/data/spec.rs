@@ -86,6 +86,11 @@ pub enum Origin {
         /// Elements that nothing is learned from.
         held_out: usize,
     },
+    /// A file of safetensors with the weights that a training begins with: it is opened by [`Cache::open_file`](super::Cache::open_file).
+    Weights {
+        /// XXH3-64 of the file.
+        digest: u64,
+    },
     /// COCO's validation images of 2017 with their captions.
     CocoCaptions {
         /// Token ids of captions are below this.

@@ -4,12 +4,13 @@ use ndarray::{Array2, Zip};
 
 use super::real::Real;
 use super::{Gradients, NetworkParameters};
-use crate::workload::Optimiser;
+use crate::workload::{Optimiser, Schedule};
 
 /// An optimiser with what it keeps of earlier steps.
 #[derive(Debug)]
 pub(crate) struct Descent<T> {
     kind: Optimiser,
+    schedule: Schedule,
     /// Means of gradients (and of their squares), one for each parameter.
     kept: [Vec<Array2<T>>; 2],
     steps: i32,
@@ -17,22 +18,26 @@ pub(crate) struct Descent<T> {
 
 impl<T: Real> Descent<T> {
     /// One that has seen nothing of these parameters.
-    pub(crate) fn new(kind: Optimiser, parameters: &NetworkParameters<T>) -> Self {
+    pub(crate) fn new(kind: Optimiser, schedule: Schedule, parameters: &NetworkParameters<T>) -> Self {
         let zeros = || parameters.iter().map(|one| Array2::zeros(one.raw_dim())).collect();
         let second = if matches!(kind, Optimiser::Adamw { .. }) { zeros() } else { Vec::new() };
-        Self { kind, kept: [zeros(), second], steps: 0 }
+        Self { kind, schedule, kept: [zeros(), second], steps: 0 }
     }
 
-    /// What it is, with its numbers.
-    pub(crate) fn kind(&self) -> Optimiser {
-        self.kind
+    /// Its numbers and how its rate changes, as a system tells them.
+    pub(crate) fn settings(&self) -> Vec<(String, String)> {
+        let numbers = self.kind.settings().into_iter().map(|(key, number)| (key.to_owned(), number));
+        let rates = self.schedule.settings(self.kind.rate());
+        let words = std::iter::once(("optimiser".to_owned(), self.kind.name().to_owned()));
+        words.chain(numbers.chain(rates).map(|(key, number)| (key, number.to_string()))).collect()
     }
 
-    /// One step: the formulae are those of [`Optimiser`].
+    /// One step: the formulae are those of [`Optimiser`] and [`Schedule`].
     pub(crate) fn step(&mut self, parameters: &mut NetworkParameters<T>, gradients: &Gradients<T>) {
+        let kind = self.kind.slowed(self.schedule.share(self.steps as usize));
         self.steps += 1;
         let [first, second] = &mut self.kept;
-        match self.kind {
+        match kind {
             Optimiser::Sgd { rate, momentum } => {
                 let (rate, momentum) = (T::of(rate), T::of(momentum));
                 for ((w, g), v) in parameters.iter_mut().zip(gradients).zip(first) {

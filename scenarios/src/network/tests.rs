@@ -1,6 +1,6 @@
 use super::*;
-use crate::workload::Optimiser;
 use crate::workload::model::{Activation, Dimensions};
+use crate::workload::{Optimiser, Schedule};
 
 /// Numbers that look like nothing: a sine is far from any structure of a layer.
 fn numbers(count: usize, seed: f64) -> Vec<f64> {
@@ -151,17 +151,22 @@ fn single_numbers_agree_with_double_ones() {
 
 #[test]
 fn optimisers_do_the_steps_of_their_formulae() {
-    let step_twice = |kind| {
+    let step_twice_by = |kind, schedule| {
         let mut weights = vec![Array2::from_elem((1, 1), 1.0_f64)];
-        let mut descent = Descent::new(kind, &weights);
+        let mut descent = Descent::new(kind, schedule, &weights);
         for gradient in [0.5, -0.25] {
             descent.step(&mut weights, &vec![Array2::from_elem((1, 1), gradient)]);
         }
         weights[0][[0, 0]]
     };
+    let step_twice = |kind| step_twice_by(kind, Schedule::Constant);
     // v = 0.5, then 0.9 * 0.5 - 0.25 = 0.2.
     let sgd = step_twice(Optimiser::Sgd { rate: 0.1, momentum: 0.9 });
     assert!((sgd - (1.0 - 0.1 * 0.5 - 0.1 * 0.2)).abs() < 1e-15, "{sgd}");
+    // Half the rate, then all of it.
+    let rises = Schedule::Cosine { warmup: 1, until: 9, least: 0.0 };
+    let sgd = step_twice_by(Optimiser::Sgd { rate: 0.1, momentum: 0.9 }, rises);
+    assert!((sgd - (1.0 - 0.05 * 0.5 - 0.1 * 0.2)).abs() < 1e-15, "{sgd}");
     // torch.optim.AdamW(lr=0.1, betas=(0.9, 0.99), eps=1e-3, weight_decay=0.1) over the same gradients, in float64.
     let kind = Optimiser::Adamw { rate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 1e-3, decay: 0.1 };
     let adamw = step_twice(kind);

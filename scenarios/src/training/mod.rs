@@ -20,6 +20,7 @@ mod proof;
 mod rank_liars;
 mod rank_proof;
 mod settings;
+mod storage;
 pub mod train1_steps;
 pub mod train2_target;
 pub mod train3_loader;
@@ -29,10 +30,11 @@ mod trainer_choice;
 pub use learning_curve::{ACCURACY_AT, BEST_ACCURACY, LOSS_AT, STEPS_TO_TARGET, TIME_AT, TIME_TO_TARGET};
 pub use peak::{MEASURED_PEAK, PAPER_PEAKS, PEAK};
 pub use preset::Preset;
+pub use storage::LoaderStorage;
 pub use train1_steps::train;
 pub use train2_target::train_to_target;
 pub use train3_loader::{
-    BOTH_AT_ONCE, EFFICIENCY, EXPOSED_LOADING, LOADER_ALONE, STEP_ALONE, WAITED_FOR_DATA,
+    BOTH_AT_ONCE, EFFICIENCY, EXPOSED_LOADING, FULL_STEP, LOADER_ALONE, STEP_ALONE, WAITED_FOR_DATA,
 };
 pub use train4_ranks::train_on_ranks;
 pub use trainer_choice::TrainerChoice;

@@ -11,8 +11,12 @@ pub enum Preset {
     Vit5Tiny,
     /// The same with products in `bf16`.
     Vit5TinyBf16,
+    /// The same of twice the width.
+    Vit5Wide,
     /// A small GPT.
     GptTiny,
+    /// ResNet-50 with few channels.
+    Resnet50Narrow,
     /// Three linear maps.
     MlpTiny,
     /// The shape of the first one in no time.
@@ -36,7 +40,9 @@ impl Preset {
         let text = match self {
             Self::Vit5Tiny => TrainingSpec::TINY,
             Self::Vit5TinyBf16 => include_str!("../workload/trainings/vit5_tiny_bf16.toml"),
+            Self::Vit5Wide => include_str!("../workload/trainings/vit5_wide.toml"),
             Self::GptTiny => include_str!("../workload/trainings/gpt_tiny.toml"),
+            Self::Resnet50Narrow => include_str!("../workload/trainings/resnet50_narrow.toml"),
             Self::MlpTiny => include_str!("../workload/trainings/mlp_tiny.toml"),
             Self::ForTests => TrainingSpec::SMALL,
             Self::DigitsMlp => TrainingSpec::DIGITS_MLP,

@@ -15,18 +15,19 @@ const ROUNDED: f64 = 1e-6;
 /// The first keys that differ, each with both values; a key that is not told.
 pub(super) fn check_settings(spec: &TrainingSpec, settings: &BTreeMap<String, String>) -> Result<()> {
     let size = spec.layers()?.size()? as f64;
-    let mut numbers = vec![("batch", spec.batch as f64), ("parameters", size)];
-    numbers.extend(spec.optimiser.settings());
+    let mut numbers = vec![("batch".to_owned(), spec.batch as f64), ("parameters".to_owned(), size)];
+    numbers.extend(spec.optimiser.settings().into_iter().map(|(key, number)| (key.to_owned(), number)));
+    numbers.extend(spec.schedule.settings(spec.optimiser.rate()));
     let mut wrong = Vec::new();
     let words = [("optimiser", spec.optimiser.name().to_owned()), ("precision", spec.precision.to_string())];
     for (key, asked) in words {
         match settings.get(key) {
             Some(set) if *set == asked => {}
-            set => wrong.push((key, said(set), asked)),
+            set => wrong.push((key.to_owned(), said(set), asked)),
         }
     }
     for (key, asked) in numbers {
-        let set = settings.get(key);
+        let set = settings.get(&key);
         let number = set.and_then(|set| set.parse::<f64>().ok());
         if !number.is_some_and(|number| (number - asked).abs() <= ROUNDED * asked.abs()) {
             wrong.push((key, said(set), asked.to_string()));
@@ -49,7 +50,7 @@ fn said(set: Option<&String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Optimiser, TrainingSpec};
+    use crate::workload::{Optimiser, Schedule, TrainingSpec};
 
     fn tiny() -> TrainingSpec {
         let optimiser = Optimiser::Adamw { rate: 1e-3, beta1: 0.9, beta2: 0.999, epsilon: 1e-6, decay: 0.05 };
@@ -75,6 +76,25 @@ mod tests {
     #[test]
     fn what_is_set_as_asked_passes_also_where_it_is_rounded_to_f32() {
         check_settings(&tiny(), &told()).unwrap();
+    }
+
+    #[test]
+    fn a_rate_that_changes_otherwise_with_the_steps_is_named_by_its_step() {
+        let spec = TrainingSpec { schedule: Schedule::Cosine { warmup: 1, until: 3, least: 0.0 }, ..tiny() };
+        let said = check_settings(&spec, &told()).unwrap_err().to_string();
+        assert!(
+            said.contains("`optimiser.rate of step 0` is not told where the configuration has 0.0005"),
+            "{said}"
+        );
+        let rates = spec.schedule.settings(1e-3).into_iter().map(|(key, rate)| (key, rate.to_string()));
+        let mut settings: BTreeMap<String, String> = told().into_iter().chain(rates).collect();
+        check_settings(&spec, &settings).unwrap();
+        settings.insert("optimiser.rate of step 2".into(), "0.001".into());
+        let said = check_settings(&spec, &settings).unwrap_err().to_string();
+        assert!(
+            said.contains("`optimiser.rate of step 2` is 0.001 where the configuration has 0.0005"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -31,7 +31,9 @@ fn steps(
     #[sweep(
         vit5_tiny = Preset::Vit5Tiny,
         vit5_tiny_bf16 = Preset::Vit5TinyBf16,
+        vit5_wide = Preset::Vit5Wide,
         gpt_tiny = Preset::GptTiny,
+        resnet50_narrow = Preset::Resnet50Narrow,
         mlp_tiny = Preset::MlpTiny,
         tiny = Preset::ForTests
     )]
@@ -97,16 +99,14 @@ mod tests {
     use crate::adapters::native::{NdarrayTrainer, ReferenceTrainer};
     use crate::contract::changed::bencher;
     use crate::training::liars::{Liar, Other, TrainingLie};
-    use crate::workload::{Initialisation, Optimiser, Precision};
+    use crate::workload::{Initialisation, Optimiser, Precision, Schedule};
 
     fn small() -> TrainingSpec {
         TrainingSpec::read(TrainingSpec::SMALL).unwrap()
     }
 
     fn trained(trainer: &mut dyn Trainer) -> Result<weighbridge::RepeatResult> {
-        let bencher = bencher();
-        train(&bencher, trainer, Compilation::Eager, &small())?;
-        bencher.finish()
+        trained_as(trainer, &small())
     }
 
     #[test]
@@ -161,13 +161,62 @@ mod tests {
     #[test]
     fn another_training_than_was_asked_for_is_refused_with_what_is_other() {
         let refused = |change| trained(&mut Other(change)).unwrap_err().to_string();
-        let said = refused(|spec| spec.initialisation = Initialisation { seed: 2, ..spec.initialisation });
+        let said = refused(|spec| spec.initialisation = spec.initialisation.clone().seeded(2));
         assert!(said.contains("begins with other weights than its configuration: `0.weight`"), "{said}");
         let said = refused(|spec| spec.optimiser = Optimiser::Sgd { rate: 0.05, momentum: 0.8 });
         assert!(said.contains("`optimiser.momentum` is 0.8 where the configuration has 0.9"), "{said}");
         let said = refused(|spec| spec.precision = Precision::Bf16);
         assert!(said.contains("`precision` is bf16 where the configuration has f32"), "{said}");
+        let said = refused(|spec| spec.schedule = WAVE);
+        assert!(said.contains("steps"), "{said}");
         trained(&mut Other(|_| {})).unwrap();
         trained(&mut ReferenceTrainer).unwrap();
+    }
+
+    const WAVE: Schedule = Schedule::Cosine { warmup: 1, until: 4, least: 0.1 };
+
+    fn trained_as(trainer: &mut dyn Trainer, spec: &TrainingSpec) -> Result<weighbridge::RepeatResult> {
+        let bencher = bencher();
+        train(&bencher, trainer, Compilation::Eager, spec)?;
+        bencher.finish()
+    }
+
+    #[test]
+    fn a_rate_that_changes_is_trained_with_as_it_is_configured_and_a_constant_one_is_refused() {
+        let spec = TrainingSpec { schedule: WAVE, ..small() };
+        let done = trained_as(&mut NdarrayTrainer, &spec).unwrap();
+        assert!(done.work.unwrap().report.transforms.concat().contains("falls by a cosine to 0.1"));
+        let mut constant = Other(|spec| spec.schedule = Schedule::Constant);
+        let said = trained_as(&mut constant, &spec).unwrap_err().to_string();
+        assert!(said.contains("`optimiser.rate of step 0` is not told"), "{said}");
+    }
+
+    #[test]
+    fn weights_of_a_file_are_what_a_training_begins_with_and_drawn_ones_are_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("w.safetensors");
+        let drawn = TrainingSpec { initialisation: small().initialisation.seeded(9), ..small() };
+        let weights = crate::data::Cache::from_env().open(&drawn.weights().unwrap()).unwrap();
+        let tensor = |(field, kind): (usize, &weighbridge::FieldKind)| {
+            let bytes = weights.rows(field, 0..1);
+            let view =
+                safetensors::tensor::TensorView::new(safetensors::Dtype::F32, kind.shape.clone(), bytes);
+            (kind.name.clone(), view.unwrap())
+        };
+        let bytes = safetensors::serialize(weights.kinds().enumerate().map(tensor), None).unwrap();
+        std::fs::write(&path, &bytes).unwrap();
+        let initialisation = Initialisation::File { file: path, digest: xxhash_rust::xxh3::xxh3_64(&bytes) };
+        let spec = TrainingSpec { initialisation, ..small() };
+        trained_as(&mut NdarrayTrainer, &spec).unwrap();
+        let said = trained_as(&mut Other(|spec| spec.initialisation = small().initialisation), &spec);
+        let said = said.unwrap_err().to_string();
+        assert!(said.contains("begins with other weights than its configuration"), "{said}");
+    }
+
+    #[test]
+    fn a_narrow_resnet_whose_blocks_begin_as_the_identity_is_proven_in_f32() {
+        let mut spec = Preset::Resnet50Narrow.spec();
+        (spec.batch, spec.steps) = (8, 4);
+        trained_as(&mut NdarrayTrainer, &spec).unwrap();
     }
 }

@@ -7,7 +7,7 @@ use super::learning_curve::LearningCurve;
 use super::preset::Preset;
 use super::proof::{prove, prove_learning_curve};
 use crate::contract::{Train, Trainer, open_material};
-use crate::workload::{Compilation, Initialisation, TrainingSpec};
+use crate::workload::{Compilation, TrainingSpec};
 
 /// Training until samples that nothing was learned from are known.
 ///
@@ -71,7 +71,7 @@ fn describe(variant: &Preset, mode: &Compilation, seed: &u64) -> String {
 
 fn seeded(preset: Preset, seed: u64) -> TrainingSpec {
     let spec = preset.spec();
-    let initialisation = Initialisation { seed, ..spec.initialisation };
+    let initialisation = spec.initialisation.clone().seeded(seed);
     TrainingSpec { initialisation, samples: spec.samples.seeded(seed), ..spec }
 }
 
@@ -85,6 +85,7 @@ mod tests {
     use crate::contract::changed::bencher;
     use crate::training::learning_curve::{BEST_ACCURACY, STEPS_TO_TARGET, TIME_TO_TARGET};
     use crate::training::liars::{Liar, Other, TrainingLie};
+    use crate::workload::Initialisation;
     use crate::workload::model::Scheme;
     use crate::workload::{Optimiser, SampleTarget};
 
@@ -129,7 +130,7 @@ mod tests {
     fn other_first_weights_move_the_step_of_the_target_and_are_refused() {
         let steps = |scheme, seed| {
             let spec = small();
-            metrics(&TrainingSpec { initialisation: Initialisation { scheme, seed }, ..spec })
+            metrics(&TrainingSpec { initialisation: Initialisation::Drawn { scheme, seed }, ..spec })
                 .get(STEPS_TO_TARGET)
                 .copied()
                 .unwrap_or(f64::INFINITY)
@@ -137,8 +138,8 @@ mod tests {
         let (ours, other) = (steps(Scheme::He, 1), steps(Scheme::Normal, 1));
         assert!(other >= 1.25 * ours, "{ours} steps and {other}");
         let mut better =
-            Other(|spec| spec.initialisation = Initialisation { scheme: Scheme::He, ..spec.initialisation });
-        let normal = Initialisation { scheme: Scheme::Normal, seed: 1 };
+            Other(|spec| spec.initialisation = Initialisation::Drawn { scheme: Scheme::He, seed: 1 });
+        let normal = Initialisation::Drawn { scheme: Scheme::Normal, seed: 1 };
         let said = trained(&mut better, &TrainingSpec { initialisation: normal, ..small() }).unwrap_err();
         assert!(said.to_string().contains("trainings that begin apart are not compared"), "{said}");
     }

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use weighbridge::data::median;
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Equivalence, Requirements};
+use weighbridge::{Dtype, Equivalence, Requirements, skip};
 
 use super::fed_proof::FedReference;
 use super::feeding::{FeedTimes, both_at_once, load_alone, step_alone};
 use super::preset::Preset;
+use super::storage::LoaderStorage;
 use super::trainer_choice::TrainerChoice;
 use crate::contract::{Trainer, keep_order, open_data, open_material};
-use crate::data::{DataSpec, FieldSpec, FieldValues, Origin};
+use crate::data::{DataSpec, FieldSpec, FieldValues, NetworkCopy, Origin};
 use crate::prelude::*;
 use crate::workload::{Compilation, TrainingSpec};
 
@@ -24,13 +25,15 @@ use crate::workload::{Compilation, TrainingSpec};
 /// step is at work. The metrics are medians over the rounds of a repeat:
 ///
 /// - `loader alone`, `step alone`, `both at once`: samples a second;
+/// - `full step`: from one step to the next with both at once, in the mean;
 /// - `exposed loading`: how long a step waited for its batch, in the mean, and `waited for data` its share of the time;
 /// - `efficiency`: both at once, as a share of the slower one alone. Where the two share processors it falls below one though
 ///   nothing waits.
 ///
 /// The loader runs in a thread of its own, or in its worker's process, and is `ahead` batches ahead. The step is of the system that
 /// `trainer` names. `transforms` says what the loader does to an image, and `storage` where its rows lie: in memory, staged (a
-/// file that is read whole when the epoch begins), or local (a file that is read batch by batch, out of the page cache).
+/// file that is read whole when the epoch begins), local (a file that is read batch by batch, out of the page cache), or behind a
+/// network (a copy of that file in the directory that `WEIGHBRIDGE_NETWORK` names, which is forgotten here before every epoch).
 ///
 /// Timed: from when the first batch is there until the last batch, or step, is done. Handing a batch over is part of it: the
 /// loader copies each one, and a trainer in another process reads it from a file. Not timed: making data, opening the loader and
@@ -45,12 +48,19 @@ use crate::workload::{Compilation, TrainingSpec};
 fn loader_and_step(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(vit5_tiny = Preset::Vit5Tiny, tiny = Preset::ForTests)] variant: Preset,
+    #[sweep(vit5_tiny = Preset::Vit5Tiny, vit5_wide = Preset::Vit5Wide, tiny = Preset::ForTests)]
+    variant: Preset,
     #[sweep(all, normalised = Preparation::Normalised, augmented = Preparation::Augmented)]
     transforms: Preparation,
     #[sweep(0, 2)] workers: usize,
-    #[sweep(implied, memory = Access::Memory, staged = Access::FileEager, local = Access::FileStreaming)]
-    storage: Access,
+    #[sweep(
+        implied,
+        memory = LoaderStorage::Memory,
+        staged = LoaderStorage::Staged,
+        local = LoaderStorage::Local,
+        network = LoaderStorage::Network
+    )]
+    storage: LoaderStorage,
     #[sweep(
         implied,
         ndarray = TrainerChoice::Ndarray,
@@ -68,8 +78,10 @@ fn loader_and_step(
 ) -> Result<()> {
     let preset = if bencher.is_smoke() { Preset::ForTests } else { variant };
     let (spec, _) = open_material(bencher, &fed(preset))?;
-    let pipeline = pipeline(&spec, transforms).workers(workers).access(storage);
-    meet(bencher, loader, &mut *trainer.make()?, mode, &spec, &pipeline, ahead)
+    let pipeline = pipeline(&spec, transforms).workers(workers).access(storage.access());
+    let network =
+        (storage == LoaderStorage::Network).then(|| NetworkCopy::of(&pipeline.source)).transpose()?;
+    meet(bencher, loader, &mut *trainer.make()?, mode, &spec, &pipeline, network.as_ref(), ahead)
 }
 
 /// Samples a second with loader and step at once.
@@ -78,6 +90,8 @@ pub const BOTH_AT_ONCE: &str = "both at once";
 pub const LOADER_ALONE: &str = "loader alone";
 /// Samples a second of the step alone, on batches in memory.
 pub const STEP_ALONE: &str = "step alone";
+/// From one step to the next with loader and step at once, in the mean.
+pub const FULL_STEP: &str = "full step";
 /// How long a step waited for its batch, in the mean.
 pub const EXPOSED_LOADING: &str = "exposed loading";
 /// The same as a share of the time.
@@ -96,6 +110,7 @@ fn fed(preset: Preset) -> TrainingSpec {
     TrainingSpec { steps: spec.steps.min(BATCHES), ..spec }
 }
 
+#[expect(clippy::too_many_arguments, reason = "what meets, and how")]
 fn meet(
     bencher: &Bencher,
     loader: &mut dyn Loader,
@@ -103,23 +118,29 @@ fn meet(
     mode: Compilation,
     spec: &TrainingSpec,
     pipeline: &PipelineSpec,
+    network: Option<&NetworkCopy>,
     ahead: usize,
 ) -> Result<()> {
     let (spec, material) = open_material(bencher, spec)?;
     let (pipeline, data) = open_data(bencher, pipeline)?;
+    let data = network.map_or(data, |copy| copy.data().clone());
+    let forget = || network.map_or(Ok(()), NetworkCopy::forget);
     let (epoch, place) = (bencher.epoch(), bencher.scratch()?);
     let mut loaders = bencher.open(|| loader.open_many(slice::from_ref(&pipeline), &data))?;
     let [loader] = &mut loaders[..] else {
         return Err(Error::new(format!("one pipeline was asked for, and the loader made {}", loaders.len())));
     };
     keep_order(&**loader)?;
-    bencher.work(loader.executed().report(&data, loader.entry_point()));
+    let mut report = loader.executed().report(&data, loader.entry_point());
+    report.environment.extend(network.map(|copy| ("storage".to_owned(), copy.storage().to_owned())));
+    bencher.work(report);
     let mut training = trainer.open(&spec, mode, &material.data, &material.weights)?;
     let reference = FedReference::new(&pipeline, &data, epoch, &spec, &material, &place)?;
     reference.check_training(&mut *training)?;
     let rounds = if bencher.is_smoke() { 0 } else { ROUNDS };
     let mut told = Vec::new();
     for round in 0..=rounds {
+        forget()?;
         let loaded = load_alone(&mut **loader, epoch, ahead)?;
         let stepped = step_alone(&mut *training, &loaded.batches, &place)?;
         reference.check_batches(&loaded.batches)?;
@@ -127,12 +148,24 @@ fn meet(
         if round < rounds.min(1) {
             continue; // compiled, and at its speed: the first round counts for nothing else
         }
+        forget()?;
         let fed = both_at_once(&mut **loader, epoch, ahead, &mut *training, &place)?;
         reference.check_batches(&fed.batches)?;
         reference.check_steps(&fed, &mut *training)?;
         told.push([loaded.times, stepped.times, fed.times]);
         if round == rounds {
             fed.batches.iter().for_each(|batch| bencher.delivered(batch));
+        }
+    }
+    if let Some(copy) = network {
+        // Who still hands over the same batches when the copy is overwritten has read them from somewhere else.
+        copy.spoil()?;
+        forget()?;
+        let again = load_alone(&mut **loader, epoch, ahead);
+        if again.is_ok_and(|again| reference.check_batches(&again.batches).is_ok()) {
+            return Err(skip(
+                "rows behind a network: it reads them from a copy in a format of its own, on a disk of this machine",
+            ));
         }
     }
     tell(bencher, &told, spec.batch);
@@ -147,6 +180,8 @@ fn tell(bencher: &Bencher, rounds: &[[FeedTimes; 3]], batch: usize) {
     for (name, index) in rates {
         bencher.metric(name, samples(index), Unit::other("samples/s"), Direction::Higher);
     }
+    let full = median(&|[_, _, both]| 1.0 / both.rate());
+    bencher.metric(FULL_STEP, full, Unit::SECONDS, Direction::Lower);
     let exposed = median(&|[_, _, both]| seconds(both.waited) / both.count as f64);
     bencher.metric(EXPOSED_LOADING, exposed, Unit::SECONDS, Direction::Lower);
     let share = median(&|[_, _, both]| 100.0 * seconds(both.waited) / seconds(both.whole));
@@ -211,7 +246,7 @@ fn agreement(
     variant: &Preset,
     transforms: &Preparation,
     _: &usize,
-    _: &Access,
+    _: &LoaderStorage,
     _: &TrainerChoice,
     _: &Compilation,
     _: &usize,
@@ -224,7 +259,7 @@ fn needs(
     variant: &Preset,
     transforms: &Preparation,
     _: &usize,
-    _: &Access,
+    _: &LoaderStorage,
     _: &TrainerChoice,
     _: &Compilation,
     _: &usize,
@@ -240,14 +275,14 @@ fn describe(
     variant: &Preset,
     transforms: &Preparation,
     workers: &usize,
-    storage: &Access,
+    storage: &LoaderStorage,
     trainer: &TrainerChoice,
     mode: &Compilation,
     ahead: &usize,
 ) -> String {
     let spec = fed(*variant);
-    let loading = pipeline(&spec, *transforms).workers(*workers).access(*storage).describe();
-    format!("{}; {trainer}, {mode}, fed {ahead} ahead by: {loading}", spec.describe())
+    let loading = pipeline(&spec, *transforms).workers(*workers).describe();
+    format!("{}; {trainer}, {mode}, fed {ahead} ahead out of {storage} by: {loading}", spec.describe())
 }
 
 #[cfg(test)]
@@ -256,7 +291,7 @@ mod tests {
     use crate::adapters::native::{NdarrayTrainer, Rayon, Reference, ReferenceTrainer};
     use crate::contract::changed::{Changed, bencher, metrics};
     use crate::training::liars::{Liar, Other, TrainingLie};
-    use crate::workload::{Initialisation, Optimiser, Shard};
+    use crate::workload::{Optimiser, Shard};
 
     /// What the scenario tells of this pair.
     fn met(loader: &mut dyn Loader, trainer: &mut dyn Trainer) -> Result<Vec<(String, f64)>> {
@@ -267,7 +302,7 @@ mod tests {
         });
         let spec = TrainingSpec::read(TrainingSpec::SMALL).unwrap();
         let pipeline = pipeline(&spec, Preparation::Augmented);
-        meet(&bencher, loader, trainer, Compilation::Eager, &spec, &pipeline, 1)?;
+        meet(&bencher, loader, trainer, Compilation::Eager, &spec, &pipeline, None, 1)?;
         metrics(bencher)
     }
 
@@ -287,6 +322,7 @@ mod tests {
                     "both at once",
                     "loader alone",
                     "step alone",
+                    "full step",
                     "exposed loading",
                     "waited for data",
                     "efficiency",
@@ -325,7 +361,7 @@ mod tests {
     fn a_trainer_of_another_training_is_refused_before_it_is_fed() {
         let said = refused(
             &mut Reference,
-            &mut Other(|spec| spec.initialisation = Initialisation { seed: 2, ..spec.initialisation }),
+            &mut Other(|spec| spec.initialisation = spec.initialisation.clone().seeded(2)),
         );
         assert!(said.contains("begins with other weights than its configuration"), "{said}");
         let said = refused(
@@ -359,7 +395,7 @@ mod tests {
         // A step of 10 ms, a loader of 20 ms, and both at once 25 ms: 15 ms of them waited.
         tell(&bencher, &[[times(200, 0, 10), times(100, 0, 10), times(250, 150, 10)]], 4);
         let told = metrics(bencher).unwrap();
-        let due = [160.0, 200.0, 400.0, 0.015, 60.0, 0.8];
+        let due = [160.0, 200.0, 400.0, 0.025, 0.015, 60.0, 0.8];
         for ((name, value), due) in told.iter().zip(due) {
             assert!((value - due).abs() < 1e-9 * due, "{name}: {value} where {due} is due");
         }

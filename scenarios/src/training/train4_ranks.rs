@@ -9,7 +9,7 @@ use super::preset::Preset;
 use super::rank_proof::{TrainingRank, prove_ranks};
 use crate::contract::{Batch, Epochs, Executed, Rank, Trainer, open_material, tell_rank_phases};
 use crate::distribution::{Band, WorkerPool};
-use crate::ranks::at_once;
+use crate::ranks::{ClosedTogether, at_once};
 use crate::workload::{Compilation, GradientExchange, Scaling, TrainingRanks, TrainingSpec};
 
 /// Steps of one training on 1, 2, 4 or 8 ranks, whose gradients are averaged in every step.
@@ -82,19 +82,6 @@ pub fn train_on_ranks(
     })?;
     prove_ranks(ranks, asked, &spec, &material)?;
     tell(bencher, ranks, &spec)
-}
-
-/// Ranks that are closed all at once: one that leaves may wait for the others to leave as well.
-struct ClosedTogether<T: Send>(Vec<T>);
-
-impl<T: Send> Drop for ClosedTogether<T> {
-    fn drop(&mut self) {
-        std::thread::scope(|scope| {
-            for rank in self.0.drain(..) {
-                scope.spawn(move || drop(rank));
-            }
-        });
-    }
 }
 
 /// Steps of each rank whose phases are told, after those that find what only phases need.

@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 use weighbridge::{Dtype, Error, Expected, FieldKind, Requirements, Result};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::model::{Dimensions, Flops, Layer, Model, Scheme, Start};
+use super::initialisation::Initialisation;
+use super::model::{Dimensions, Flops, Layer, Model};
 use super::samples::{SampleTarget, Samples};
-use crate::data::{DataSpec, FieldSpec, FieldValues};
+use super::schedule::Schedule;
+use crate::data::{DataSpec, FieldSpec};
 
 /// A training: everything that decides what its steps compute. How they are run is said beside it ([`Compilation`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +23,9 @@ pub struct TrainingSpec {
     pub model: Dimensions,
     /// How weights are changed.
     pub optimiser: Optimiser,
+    /// How its rate changes with the steps; constant where nothing is said.
+    #[serde(default)]
+    pub schedule: Schedule,
     /// What they begin with.
     pub initialisation: Initialisation,
     /// The numbers that are computed with.
@@ -77,6 +82,21 @@ impl Optimiser {
         }
     }
 
+    /// The same with this share of its rate.
+    #[must_use]
+    pub fn slowed(self, share: f64) -> Self {
+        let mut slowed = self;
+        let (Self::Sgd { rate, .. } | Self::Adamw { rate, .. }) = &mut slowed;
+        *rate *= share;
+        slowed
+    }
+
+    /// What a step is multiplied with, where no schedule says otherwise.
+    pub fn rate(self) -> f64 {
+        let (Self::Sgd { rate, .. } | Self::Adamw { rate, .. }) = self;
+        rate
+    }
+
     /// `sgd` or `adamw`.
     pub fn name(self) -> &'static str {
         match self {
@@ -95,16 +115,6 @@ impl fmt::Display for Optimiser {
             .collect();
         write!(f, "{} ({})", self.name(), numbers.join(", "))
     }
-}
-
-/// What the weights of a model begin with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Initialisation {
-    /// How the deviation of normal numbers is chosen.
-    pub scheme: Scheme,
-    /// Their seed.
-    pub seed: u64,
 }
 
 /// The numbers that a model is computed with.
@@ -179,8 +189,8 @@ impl TrainingSpec {
     /// Refuses what no trainer could do, and names the key.
     ///
     /// # Errors
-    /// As [`Dimensions::model`]; a `batch` or `steps` of 0; numbers of the optimiser that are none or are out of range; samples that
-    /// do not fit the model; a target that is none.
+    /// As [`Dimensions::model`]; a `batch` or `steps` of 0; numbers of the optimiser that are none or are out of range; a schedule
+    /// or a target that is none; samples that do not fit the model.
     pub fn check(&self) -> Result<()> {
         self.model.model()?;
         for (key, count) in [("batch", self.batch), ("steps", self.steps)] {
@@ -195,6 +205,7 @@ impl TrainingSpec {
                 return Err(Error::new(format!("`{key}` is {value}: it must be a number from 0 on{most}")));
             }
         }
+        self.schedule.check()?;
         if let Some(target) = self.target {
             target.check(self.steps)?;
         }
@@ -223,17 +234,12 @@ impl TrainingSpec {
     /// # Errors
     /// As [`Dimensions::model`].
     pub fn weights(&self) -> Result<DataSpec> {
-        let Initialisation { scheme, seed } = self.initialisation;
         let field = |one: super::model::Parameter| FieldSpec {
-            values: match (scheme.millionths(one.start), one.start) {
-                (Some(millionths), _) => FieldValues::Spread(millionths),
-                (None, Start::Ones) => FieldValues::Same(1),
-                (None, _) => FieldValues::Same(0),
-            },
+            values: self.initialisation.values(one.start),
             kind: FieldKind { name: one.name, dtype: Dtype::F32, shape: one.shape },
         };
         let fields = self.layers()?.parameters()?.into_iter().map(field).collect();
-        Ok(DataSpec { fields, elements: 1, origin: crate::data::Origin::Synthetic { seed } })
+        Ok(DataSpec { fields, elements: 1, origin: self.initialisation.origin() })
     }
 
     /// The operations of a sample.
@@ -294,13 +300,15 @@ impl TrainingSpec {
     pub fn work(&self) -> Result<Vec<String>> {
         let model = self.layers()?;
         let digest = xxh3_128(serde_json::to_string(&model)?.as_bytes());
-        let Initialisation { scheme, seed } = self.initialisation;
         Ok(vec![
             format!("model {:08x} of {} parameters ({})", digest as u32, model.size()?, self.precision),
-            format!("weights {} from seed {seed}", format!("{scheme:?}").to_lowercase()),
+            self.initialisation.work(),
             "softmax and cross-entropy, mean".into(),
             "gradients of all parameters".into(),
-            self.optimiser.to_string(),
+            match self.schedule {
+                Schedule::Constant => self.optimiser.to_string(),
+                schedule @ Schedule::Cosine { .. } => format!("{}, {schedule}", self.optimiser),
+            },
         ])
     }
 
@@ -346,6 +354,7 @@ const BESIDE: u64 = 1 << 30;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::model::Scheme;
 
     fn tiny() -> TrainingSpec {
         TrainingSpec::read(TrainingSpec::TINY).unwrap()
@@ -360,12 +369,22 @@ mod tests {
             ("momentum =", "momentun =", "momentun"),
             ("width =", "wide =", "wide"),
             ("scheme =", "schema =", "schema"),
+            ("[initialisation]", "[schedule]\nkind = \"cosine\"\nwarm = 3\n[initialisation]", "warm"),
         ] {
             let said = refused(&TrainingSpec::TINY.replace(before, after));
             assert!(said.contains(&format!("`{key}`")), "{said}");
         }
         let said = refused(&TrainingSpec::TINY.replace("momentum = 0.9", ""));
         assert!(said.contains("missing field `momentum`"), "{said}");
+    }
+
+    #[test]
+    fn the_training_on_the_page_can_be_read() {
+        let page = include_str!("../../../docs/guide/training.md");
+        let written =
+            page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("it has one");
+        let spec = TrainingSpec::read(written).unwrap();
+        assert_eq!(spec.schedule, Schedule::Cosine { warmup: 16, until: 256, least: 0.1 });
     }
 
     #[test]
@@ -400,7 +419,8 @@ mod tests {
         let spec = tiny();
         let weights = spec.weights().unwrap();
         assert_eq!(weights.bytes(), 4 * spec.layers().unwrap().size().unwrap() as u64);
-        let other = TrainingSpec { initialisation: Initialisation { scheme: Scheme::He, seed: 0 }, ..tiny() };
+        let other =
+            TrainingSpec { initialisation: Initialisation::Drawn { scheme: Scheme::He, seed: 0 }, ..tiny() };
         assert_ne!(other.weights().unwrap(), weights);
         let data = spec.data().unwrap();
         assert_eq!(data.elements, spec.batch * spec.steps);

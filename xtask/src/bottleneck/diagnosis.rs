@@ -95,6 +95,8 @@ pub(crate) struct Diagnosis {
     whole: f64,
     /// Seconds that a step should take without it: what the experiment took.
     pub(crate) without: f64,
+    /// Whether the remedy can bring as much as the experiment did, and not only a part of it.
+    in_full: bool,
 }
 
 impl Diagnosis {
@@ -106,14 +108,16 @@ impl Diagnosis {
 
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { resource, experiment, of, whole, without } = self;
+        let Self { resource, experiment, of, whole, without, in_full } = self;
         let time = |seconds: f64| quantity::show(seconds, &Unit::SECONDS);
+        let article = if of.starts_with('e') { "an" } else { "a" };
         write!(
             f,
-            "the {resource} limits a {of}: it takes {}, and {} {experiment}. To do: {}. Expected: {:.2} times as fast.",
+            "the {resource} limits {article} {of}: it takes {}, and {} {experiment}. To do: {}. {}: {:.2} times as fast.",
             time(*whole),
             time(*without),
-            resource.remedy(),
+            if *of == EPOCH && *resource == Resource::Loader { MORE_WORKERS } else { resource.remedy() },
+            if *in_full { "Expected" } else { "Expected at most" },
             self.gain()
         )
     }
@@ -141,6 +145,7 @@ pub(crate) fn diagnose(took: &Experiments) -> Option<Diagnosis> {
         of: took.of,
         whole: took.whole,
         without: seconds,
+        in_full: true,
     };
     let made =
         |resource, seconds: Option<f64>, experiment| seconds.map(|took| due(resource, took, experiment));
@@ -180,9 +185,90 @@ pub(crate) fn diagnose(took: &Experiments) -> Option<Diagnosis> {
     }))
 }
 
+/// What the seconds of a loader without a step are of.
+const EPOCH: &str = "epoch";
+
+/// What to do about too few workers where there is no step.
+const MORE_WORKERS: &str = "add workers, until an epoch takes no less";
+
+/// What experiments on a loader without a step take, in seconds an epoch. One that was not made shows nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct LoaderExperiments {
+    /// As it is.
+    pub(crate) whole: f64,
+    /// Rows are fetched and put together, and nothing else is done with them.
+    pub(crate) without_transforms: Option<f64>,
+    /// Twice the workers; two where there were none.
+    pub(crate) more_workers: Option<f64>,
+    /// Rows are read from memory.
+    pub(crate) in_memory: Option<f64>,
+}
+
+/// What limits a loader without a step; nothing where no experiment makes an epoch a tenth faster.
+///
+/// A disk is named where rows in memory save most of what any experiment does. More workers let waits for a disk overlap, and
+/// a loader without transforms does less: both are no remedy for it. Then come workers, which change nothing in what is computed, and
+/// transforms last: removing them always saves something, so they are named where workers are no help.
+pub(crate) fn diagnose_loader(took: &LoaderExperiments) -> Option<Diagnosis> {
+    let saved = |found: &Diagnosis| 1.0 - found.without / took.whole;
+    let made = |resource, seconds: Option<f64>, experiment, in_full| {
+        let found =
+            Diagnosis { resource, experiment, of: EPOCH, whole: took.whole, without: seconds?, in_full };
+        (saved(&found) >= LEAST).then_some(found)
+    };
+    let disk = made(Resource::Disk, took.in_memory, "with rows in memory", true);
+    let workers = made(Resource::Loader, took.more_workers, "with more workers", true);
+    let transforms = made(Resource::Processor, took.without_transforms, "without transforms", false);
+    let most = [disk, workers, transforms].iter().flatten().map(saved).fold(0.0, f64::max);
+    let is_disk = |found: &Diagnosis| saved(found) >= EXPLAINS * most;
+    disk.filter(is_disk).or(workers).or(transforms).or(disk)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What limits a loader whose epoch takes 10 seconds, by what rows in memory, more workers and no transforms take.
+    fn of_loader(in_memory: f64, more_workers: f64, without_transforms: f64) -> Option<Resource> {
+        let took = LoaderExperiments {
+            whole: 10.0,
+            without_transforms: Some(without_transforms),
+            more_workers: Some(more_workers),
+            in_memory: Some(in_memory),
+        };
+        diagnose_loader(&took).map(|found| found.resource)
+    }
+
+    #[test]
+    fn a_loader_is_limited_by_its_disk_its_workers_or_its_transforms_as_experiments_show() {
+        // Reads of 9 seconds, which two workers overlap.
+        assert_eq!(of_loader(1.0, 5.0, 9.5), Some(Resource::Disk));
+        // As long on a processor, of which two are there.
+        assert_eq!(of_loader(9.8, 5.2, 2.0), Some(Resource::Loader));
+        // As long on the only processor.
+        assert_eq!(of_loader(9.8, 10.5, 2.0), Some(Resource::Processor));
+        // Half of each.
+        assert_eq!(of_loader(5.0, 9.9, 5.0), Some(Resource::Disk));
+        // Nothing is to be had: rows are copied, and that is all.
+        assert_eq!(of_loader(9.7, 9.5, 9.6), None);
+        assert_eq!(diagnose_loader(&LoaderExperiments { whole: 10.0, ..LoaderExperiments::default() }), None);
+        assert_eq!(
+            diagnose_loader(&LoaderExperiments { in_memory: Some(1.0), ..LoaderExperiments::default() }),
+            None
+        );
+    }
+
+    #[test]
+    fn what_removing_all_transforms_brings_is_told_as_the_most_that_doing_less_can() {
+        let took =
+            LoaderExperiments { whole: 10.0, without_transforms: Some(2.0), ..LoaderExperiments::default() };
+        let said = diagnose_loader(&took).expect("transforms").to_string();
+        assert_eq!(
+            said,
+            "the processor limits an epoch: it takes 10.0 s, and 2.00 s without transforms. To do: do less for each sample, once and \
+             ahead of the training, or on a device. Expected at most: 5.00 times as fast."
+        );
+    }
 
     /// A step of 4 ms that nothing holds up, with changes.
     fn found(change: impl Fn(&mut Experiments)) -> Option<Resource> {

@@ -1,6 +1,7 @@
-//! `bottleneck`: what limits a pipeline, as a sentence; tried on stalls that are planted.
+//! `bottleneck`: what limits each pipeline of a run, as a sentence; tried on stalls that are planted.
 
 mod diagnosis;
+mod of_run;
 mod pipeline;
 mod planted;
 
@@ -9,6 +10,7 @@ pub(crate) use diagnosis::{Experiments, diagnose};
 use anyhow::Result;
 use weighbridge::data::Exit;
 
+use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
 
@@ -18,11 +20,13 @@ use planted::{Plant, PlantedOutcome};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Bottleneck {
     /// Plant stalls in pipelines of real threads, and see whether each is named and no clean pipeline is accused.
-    #[arg(long, required = true)]
+    #[arg(long, conflicts_with = "run")]
     planted: bool,
     /// Only say what would be planted.
-    #[arg(long)]
+    #[arg(long, requires = "planted")]
     dry_run: bool,
+    /// The run: an id, its start, or `latest` [default: the latest of every suite].
+    run: Option<String>,
 }
 
 /// Of 21 stalls, so many must be named right.
@@ -35,9 +39,11 @@ const FORETOLD: usize = 15;
 const WITHIN: f64 = 0.15;
 
 /// # Errors
-/// Never: it has a place among commands that can fail.
-#[expect(clippy::unnecessary_wraps, reason = "as all commands")]
-pub(crate) fn run(args: &Bottleneck) -> Result<Said> {
+/// A run that is not there or cannot be read; one without experiments.
+pub(crate) fn run(args: &Bottleneck, place: &Place) -> Result<Said> {
+    if !args.planted {
+        return of_run::sentences(args.run.as_deref(), place);
+    }
     let plants = planted::all();
     if args.dry_run {
         let line = |plant: &Plant| format!("{}: {}\n", name(plant), plant.size);

@@ -1,10 +1,10 @@
 //! `report training`, of steps that a loader feeds: the three experiments side by side, and what limits each training.
 
-use std::fmt::Write;
+use std::collections::BTreeMap;
 
 use weighbridge::data::{CaseRecord, CaseStatus, RunRecord, Unit, quantity};
 use weighbridge_scenarios::training::{
-    BOTH_AT_ONCE, EFFICIENCY, EXPOSED_LOADING, LOADER_ALONE, STEP_ALONE, WAITED_FOR_DATA,
+    BOTH_AT_ONCE, EFFICIENCY, EXPOSED_LOADING, FULL_STEP, LOADER_ALONE, STEP_ALONE, WAITED_FOR_DATA,
 };
 
 use super::configuration::{axis, value};
@@ -14,6 +14,9 @@ use crate::table::Table;
 
 /// The scenario whose cases these are.
 const SCENARIO: &str = "TRAIN-3";
+
+/// Its axis of models.
+const VARIANT: &str = "variant";
 
 /// Its axis of workers.
 const WORKERS: &str = "workers";
@@ -37,7 +40,6 @@ pub(super) fn section(run: &RunRecord) -> String {
         "exposed loading>",
         "waited for data>",
     ]);
-    let mut sentences = String::new();
     for case in &cases {
         let point = point(case);
         if !matches!(case.status, CaseStatus::Measured) || !case.ranked() {
@@ -53,7 +55,7 @@ pub(super) fn section(run: &RunRecord) -> String {
         };
         let rate = Unit::other("samples/s");
         table.row([
-            point.clone(),
+            point,
             name(case).to_owned(),
             shown(BOTH_AT_ONCE, &rate),
             shown(LOADER_ALONE, &rate),
@@ -62,27 +64,79 @@ pub(super) fn section(run: &RunRecord) -> String {
             shown(EXPOSED_LOADING, &Unit::SECONDS),
             value(case, WAITED_FOR_DATA).map_or_else(String::new, |share| format!("{share:.0} %")),
         ]);
-        if let Some(took) = experiments(case, &cases) {
-            let found = diagnose(&took)
-                .map_or_else(|| "no loader holds this training up".to_owned(), |found| found.to_string());
-            writeln!(sentences, "- {point}, {}: {found}", name(case))
-                .expect("a String takes all that is written");
-        }
     }
+    let lines: String = sentences(run).iter().map(|sentence| format!("- {sentence}\n")).collect();
     format!(
         "\n## Loader and step\n\nSamples a second of both at once, and of each alone. `efficiency` is both at once as a share of the \
-         slower one alone. A step waits for its batch in the time of `exposed loading`.\n\n{}\n{sentences}",
+         slower one alone. A step waits for its batch in the time of `exposed loading`.\n\n{}\n{lines}{}",
+        table.markdown(),
+        pipelines(&cases)
+    )
+}
+
+/// One pipeline beside another for each model: what a full step takes, and what a pipeline brings over the plain one. A pipeline
+/// whose batches or weights are not the reference's has no row.
+fn pipelines(cases: &[&CaseRecord]) -> String {
+    let mut table =
+        Table::new(["model", "point", "pipeline", "full step>", "samples/s>", "beside the plain one>"]);
+    let mut of_model: BTreeMap<(&str, String), Vec<(f64, &CaseRecord)>> = BTreeMap::new();
+    for case in cases.iter().filter(|case| matches!(case.status, CaseStatus::Measured) && case.ranked()) {
+        let Some(rate) = value(case, BOTH_AT_ONCE) else { continue };
+        let model = axis(case, VARIANT).unwrap_or_default();
+        of_model.entry((model, rest(case, VARIANT).join("/"))).or_default().push((rate, case));
+    }
+    for ((model, point), mut rows) in of_model {
+        rows.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let is_plain = |(_, case): &&(f64, &CaseRecord)| case.tier == Some(0);
+        let plain = rows.iter().find(is_plain).map(|(rate, _)| *rate);
+        for (rate, case) in rows {
+            table.row([
+                model.to_owned(),
+                point.clone(),
+                name(case).to_owned(),
+                value(case, FULL_STEP).map_or_else(String::new, |step| quantity::show(step, &Unit::SECONDS)),
+                quantity::show(rate, &Unit::other("samples/s")),
+                plain.map_or_else(String::new, |plain| format!("{:+.0} %", 100.0 * (rate / plain - 1.0))),
+            ]);
+        }
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\n### Pipelines by model\n\nA full step is from one step to the next with loader and step at once. The plain pipeline is the \
+         reference's; a row is here only if its batches and the weights after its steps are those of the reference.\n\n{}",
         table.markdown()
     )
 }
 
+/// What limits each training of a run that a loader feeds, in a sentence.
+pub(crate) fn sentences(run: &RunRecord) -> Vec<String> {
+    let cases: Vec<&CaseRecord> = run.cases.iter().filter(|case| case.id.scenario == SCENARIO).collect();
+    let ranked = cases.iter().filter(|case| matches!(case.status, CaseStatus::Measured) && case.ranked());
+    let told = ranked.filter_map(|case| {
+        let found = diagnose(&experiments(case, &cases)?);
+        let found =
+            found.map_or_else(|| "no loader holds this training up".to_owned(), |found| found.to_string());
+        Some(format!("{}, {}: {found}", point(case), name(case)))
+    });
+    told.collect()
+}
+
 /// The point of a case, without its scenario and its loader.
 fn point(case: &CaseRecord) -> String {
-    let values = case.id.point.iter().map(|value| match &*value.axis {
-        "variant" => value.text.clone(),
-        axis => format!("{axis}={}", value.text),
-    });
-    values.collect::<Vec<_>>().join("/")
+    axis(case, VARIANT)
+        .map(str::to_owned)
+        .into_iter()
+        .chain(rest(case, VARIANT))
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
+/// The values of a point but for those of one axis.
+fn rest(case: &CaseRecord, but: &str) -> Vec<String> {
+    let values = case.id.point.iter().filter(|value| value.axis != but);
+    values.map(|value| format!("{}={}", value.axis, value.text)).collect()
 }
 
 /// What was made of experiments on a case, in seconds a sample: its own, and those that other cases of its loader are.
@@ -90,13 +144,7 @@ fn experiments(case: &CaseRecord, all: &[&CaseRecord]) -> Option<Experiments> {
     let took = |case: &CaseRecord, metric: &str| Some(1.0 / value(case, metric)?);
     // A case that is another point of one axis alone is an experiment on that axis.
     let other = |of: &str, is_it: &dyn Fn(Option<&str>) -> bool| {
-        let alike = |one: &CaseRecord| {
-            let rest = |case: &CaseRecord| -> Vec<String> {
-                let values = case.id.point.iter().filter(|value| value.axis != of);
-                values.map(|value| format!("{}={}", value.axis, value.text)).collect()
-            };
-            one.id.adapter == case.id.adapter && rest(one) == rest(case)
-        };
+        let alike = |one: &CaseRecord| one.id.adapter == case.id.adapter && rest(one, of) == rest(case, of);
         let found = all.iter().find(|one| one.ranked() && alike(one) && is_it(axis(one, of)));
         found.and_then(|one| took(one, BOTH_AT_ONCE))
     };
@@ -152,6 +200,34 @@ mod tests {
             "{page}"
         );
         assert!(told("| tiny/workers=0 | Slow |").contains("| 40 % |"), "{page}");
+    }
+
+    #[test]
+    fn a_pipeline_stands_beside_the_plain_one_for_each_size_of_model() {
+        let plain = |model, rate| {
+            let mut case = fed("Reference", &[(VARIANT, model), ("workers", "0")], [rate, rate, rate]);
+            case.tier = Some(0);
+            case
+        };
+        let fused = |model, rate| fed("Fused", &[(VARIANT, model), ("workers", "0")], [rate, rate, rate]);
+        let mut broken = fused("small", 900.0);
+        broken.status = CaseStatus::Failed("other batches".into());
+        let cases = vec![
+            plain("base", 100.0),
+            fused("base", 109.0),
+            plain("small", 200.0),
+            fused("small", 230.0),
+            broken,
+        ];
+        let page = section(&run(1_000, cases));
+        for due in [
+            "| base | workers=0 | Reference | 320 ms | 100 samples/s | +0 % |",
+            "| base | workers=0 | Fused | 294 ms | 109 samples/s | +9 % |",
+            "| small | workers=0 | Fused | 139 ms | 230 samples/s | +15 % |",
+        ] {
+            assert!(page.contains(due), "{page}");
+        }
+        assert!(!page.contains("+350 %"), "{page}");
     }
 
     #[test]

@@ -12,9 +12,8 @@ use weighbridge_scenarios::training::{
 use weighbridge_scenarios::workload::model::{Dimensions, Flops};
 
 use super::configuration::{axis, row_name, value};
-use super::feeding;
 use super::field::name;
-use super::{scaling, target};
+use super::{environments, feeding, scaling, target};
 use crate::show::trouble;
 use crate::table::Table;
 
@@ -66,6 +65,7 @@ pub(super) fn page(run: &RunRecord) -> Result<String> {
     page.push_str(&scaled);
     page.push_str(&fed);
     page.push_str(&versions(run));
+    page.push_str(&environments::section(run.cases.iter().filter(|case| is_training(case))));
     page.push_str(&operations(measured_peak(&cases))?);
     page.push_str(&not_measured(&cases, scaled.is_empty()));
     Ok(page)
@@ -285,13 +285,14 @@ fn precisions(cases: &[&CaseRecord]) -> String {
 }
 
 /// What else decides such figures: the versions of what computes, and of what it runs on.
+/// Whether a case is of a training without a loader, so that its adapter is the system that trains.
+fn is_training(case: &CaseRecord) -> bool {
+    [SCENARIO, target::SCENARIO, scaling::SCENARIO].contains(&case.id.scenario.as_str())
+}
+
 fn versions(run: &RunRecord) -> String {
     let mut systems: BTreeSet<String> = BTreeSet::new();
-    let trained = run
-        .cases
-        .iter()
-        .filter(|case| [SCENARIO, target::SCENARIO, scaling::SCENARIO].contains(&case.id.scenario.as_str()));
-    for case in trained {
+    for case in run.cases.iter().filter(|case| is_training(case)) {
         let (Some(version), Some(work)) = (case.version.as_deref(), &case.work) else { continue };
         let below =
             work.report.library.as_deref().map_or_else(String::new, |library| format!(" on {library}"));

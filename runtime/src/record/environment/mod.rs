@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use fact::Facts;
 pub use machine_id::{BadMachineId, MachineId};
 pub use software::Build;
+pub use storage::file_system;
 pub(crate) use variables::is_kept;
 
 /// Where a run ran.

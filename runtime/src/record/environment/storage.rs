@@ -11,6 +11,17 @@ pub(super) fn read(data: &Path, facts: &mut Facts<'_>) {
     facts.note("storage", describe(data));
 }
 
+/// The file system that holds a folder, as the kernel calls it, and the device or the machine that it is of.
+///
+/// # Errors
+/// Where this system does not say, in words.
+pub fn file_system(folder: &Path) -> Result<(String, String), String> {
+    let mounts = text(Path::new("/proc/self/mounts"))?;
+    let mount = Mount::of(&existing(folder)?, &mounts)
+        .ok_or_else(|| format!("no mount of /proc/self/mounts holds {}", folder.display()))?;
+    Ok((mount.kind, mount.device))
+}
+
 /// Notes how much of it is free.
 pub(super) fn now(data: &Path, facts: &mut Facts<'_>) {
     let free = existing(data).and_then(|folder| Ok(sizes(&folder)?.1));
@@ -18,13 +29,10 @@ pub(super) fn now(data: &Path, facts: &mut Facts<'_>) {
 }
 
 fn describe(data: &Path) -> Fact {
-    let folder = existing(data)?;
-    let mounts = text(Path::new("/proc/self/mounts"))?;
-    let mount =
-        Mount::of(&folder, &mounts).ok_or("no mount of /proc/self/mounts holds the data directory")?;
-    let (total, _) = sizes(&folder)?;
-    let kind = rotational(&mount.device).map_or("", |turns| if turns { ", HDD" } else { ", SSD" });
-    Ok(format!("{} on {}{kind}, {}", mount.kind, mount.device, gibibytes(total)))
+    let (kind, device) = file_system(data)?;
+    let (total, _) = sizes(&existing(data)?)?;
+    let turns = rotational(&device).map_or("", |turns| if turns { ", HDD" } else { ", SSD" });
+    Ok(format!("{kind} on {device}{turns}, {}", gibibytes(total)))
 }
 
 /// Whether the platters of a device turn, where the kernel says.

@@ -9,6 +9,8 @@ A manager is Orbax's `CheckpointManager`, with its own defaults but for what is 
 Orbax's documentation a checkpoint has several items: the state, JSON with the number of the step, and the state of
 numpy's generator.
 
+On several ranks each process has one device, and Orbax its own barriers between them by `jax.distributed`.
+
 On a mesh the arrays lie on simulated devices of this process: as many as the larger mesh has, where a state is loaded
 onto another mesh than it is saved from.
 """
@@ -58,6 +60,11 @@ def shardings(state: State, placement: Placement) -> dict[str, jax.sharding.Shar
     }
 
 
+def part_of_rank(array: Array, sharding: jax.sharding.Sharding) -> jax.Array:
+    """An array of all ranks, of which this one has what lies on its device."""
+    return jax.make_array_from_callback(array.shape, sharding, lambda at: np.array(array[at]))
+
+
 OF_REPLICAS = ("use_replica_parallel", "enable_replica_parallel_separate_folder")
 """Options of the handler of arrays, which the layers above do not have."""
 
@@ -67,10 +74,14 @@ class Orbax(Checkpoints):
 
     def __init__(self, state: State, options: SaveOptions) -> None:
         onto = options.placement if options.onto is None else options.onto
-        simulate(max(options.placement.devices, onto.devices))
+        if options.rank:
+            options.rank.by_jax()
+        else:
+            simulate(max(options.placement.devices, onto.devices))
         lying = shardings(state, options.placement)
+        put = part_of_rank if options.rank else jax.device_put
         # `jnp.asarray` of a numpy array may be a view of it; the arrays of a training step are JAX's own.
-        self.state = {name: jax.device_put(np.array(array), lying[name]) for name, array in state.items()}
+        self.state = {name: put(np.array(array), lying[name]) for name, array in state.items()}
         jax.block_until_ready(self.state)
         self.abstract = {
             name: jax.ShapeDtypeStruct(self.state[name].shape, self.state[name].dtype, sharding=sharding)
@@ -126,6 +137,11 @@ class Orbax(Checkpoints):
         return np.asarray(self.held[name])
 
     def part(self, name: str, device: int) -> Array:
+        if rank := self.options.rank:
+            if device != rank.index:
+                raise LookupError(f"device {device} is that of another rank than {rank.index}")
+            (shard,) = self.held[name].addressable_shards
+            return np.asarray(shard.data)
         shards = {shard.device.id: shard.data for shard in self.held[name].addressable_shards}
         if device not in shards:
             raise LookupError(f"device {device} has no part of `{name}`: it lies on {sorted(shards)}")
@@ -161,6 +177,8 @@ class Orbax(Checkpoints):
         self.checkpointer.close()
         for array in self.state.values():
             array.delete()  # the next case may be of other devices
+        if self.options.rank:
+            jax.distributed.shutdown()
 
 
 @partial(jax.jit, donate_argnums=0)
@@ -483,6 +501,7 @@ ADAPTER = Saver(
     entry_point="orbax.checkpoint.StandardCheckpointer",
     open=open,
     reshards=True,
+    ranks=True,
     replicates=True,
     layers=("tree", "arrays", "arrays with metadata"),
     open_stored=open_stored,

@@ -1,11 +1,13 @@
-"""PyTorch's distributed checkpoint, of one process: `dcp.save` and `dcp.async_save` with the file system's writer and
-reader.
+"""PyTorch's distributed checkpoint: `dcp.save` and `dcp.async_save` with the file system's writer and reader.
 
 Blocking, `dcp.save` returns when the files are written. In the background, `dcp.async_save` copies the state to a
 buffer of its own and writes from a thread; its future is what `wait` waits for. The writer syncs its files by default
 (`sync_files`), and users leave that so: it stays, whether the harness flushes the file system afterwards or not.
 
 `dcp.load` fills tensors that are there: they are made empty before, as a model is made before its weights come.
+
+On several ranks the state is `DTensor`s on a mesh of all of them, as `fully_shard` leaves it, and they plan by gloo. A
+rank reads and writes its own part.
 """
 
 from __future__ import annotations
@@ -15,12 +17,16 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.tensor import DTensor, Replicate, Shard
 
 from ..adapter import Place
 from ..checkpointer import Checkpoints, SaveOptions, Saver, State
+from ..meeting import Meeting
 from ..pipeline import Array
 
 
@@ -28,11 +34,20 @@ class Dcp(Checkpoints):
     """A directory with a file of metadata and files of tensors."""
 
     def __init__(self, state: State, saving: str, place: Place) -> None:
-        self.state = {name: torch.from_numpy(array) for name, array in state.items()}
+        self.state = self.lying(state)
         self.saving = saving
+        self.is_alone = saving == "blocking"
         self.held: dict[str, torch.Tensor] = {}
         self.under_way: Future[Any] | None = None
-        if saving == "background":
+        self.join(place)
+
+    def lying(self, state: State) -> dict[str, torch.Tensor]:
+        """The tensors as they lie in memory."""
+        return {name: torch.from_numpy(array) for name, array in state.items()}
+
+    def join(self, place: Place) -> None:
+        """Meets the other processes, where there are some or some are asked for."""
+        if not self.is_alone:
             # `async_save` asks for a group of processes that has one for the CPU; a group of one needs no network.
             rendezvous = dist.FileStore(os.fspath(place.scratch / "rendezvous"), 1)
             dist.init_process_group("gloo", store=rendezvous, rank=0, world_size=1)
@@ -42,7 +57,7 @@ class Dcp(Checkpoints):
         if self.saving == "background":
             self.under_way = dcp.async_save(self.state, storage_writer=writer)
         else:
-            dcp.save(self.state, storage_writer=writer, no_dist=True)
+            dcp.save(self.state, storage_writer=writer, no_dist=self.is_alone)
 
     def wait(self) -> None:
         if self.under_way is not None:
@@ -51,7 +66,7 @@ class Dcp(Checkpoints):
 
     def load(self, directory: Path) -> None:
         held = {name: torch.empty_like(tensor) for name, tensor in self.state.items()}
-        dcp.load(held, storage_reader=dcp.FileSystemReader(directory), no_dist=self.saving == "blocking")
+        dcp.load(held, storage_reader=dcp.FileSystemReader(directory), no_dist=self.is_alone)
         self.held = held
 
     def loaded(self, name: str) -> Array:
@@ -65,7 +80,40 @@ class Dcp(Checkpoints):
             dist.destroy_process_group()
 
 
+class DcpOfRanks(Dcp):
+    """The same of several processes, each with its part of every tensor."""
+
+    def __init__(self, state: State, options: SaveOptions, rank: Meeting, place: Place) -> None:
+        self.placement, self.rank = options.placement, rank
+        rank.by_torch()
+        super().__init__(state, options.saving, place)
+        self.is_alone = False
+
+    def join(self, place: Place) -> None:
+        pass
+
+    def lying(self, state: State) -> dict[str, torch.Tensor]:
+        mesh = init_device_mesh("cpu", (self.rank.of,))
+        return {name: self.part_of(at, array, mesh) for at, (name, array) in enumerate(state.items())}
+
+    def part_of(self, at: int, array: Array, mesh: DeviceMesh) -> DTensor:
+        cut = [dimension for dimension, axis in enumerate(self.placement.shardings[at]) if axis is not None]
+        whole = torch.empty(array.shape, device="meta")
+        own = torch.from_numpy(np.array(array[self.placement.part(at, array.shape, self.rank.index)]))
+        how = Shard(cut[0]) if cut else Replicate()
+        return DTensor.from_local(own, mesh, [how], shape=whole.shape, stride=whole.stride())
+
+    def part(self, name: str, device: int) -> Array:
+        if device != self.rank.index:
+            raise LookupError(f"device {device} is that of another rank than {self.rank.index}")
+        held = self.held[name]
+        assert isinstance(held, DTensor)
+        return held.to_local().numpy()
+
+
 def open(state: State, options: SaveOptions, place: Place) -> Dcp:
+    if options.rank:
+        return DcpOfRanks(state, options, options.rank, place)
     return Dcp(state, options.saving, place)
 
 
@@ -74,4 +122,5 @@ ADAPTER = Saver(
     distribution="torch",
     entry_point="torch.distributed.checkpoint.save",
     open=open,
+    ranks=True,
 )

@@ -20,9 +20,10 @@ from jax.flatten_util import ravel_pytree
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ..adapter import Declined, Place
+from ..environments import of_jax
 from ..pipeline import Array as Numbers
 from ..profiles import Operators, by_jax
-from ..trainer import Layer, Phases, Rank, Task, Tensors, Trainer, Training, told
+from ..trainer import Layer, Phases, Rank, Schedule, Task, Tensors, Trainer, Training, told
 
 
 class Patches(nnx.Module):
@@ -163,6 +164,14 @@ NUMBERS = {
 """What Optax calls the numbers of an optimiser."""
 
 
+def wave(schedule: Schedule, rate: float) -> optax.Schedule:
+    """The schedule of Optax that is this one."""
+    warmup, until, least = schedule.warmup, schedule.until, schedule.least
+    if warmup == 0:
+        return optax.cosine_decay_schedule(rate, until, least)
+    return optax.warmup_cosine_decay_schedule(rate / (warmup + 1), rate, warmup, until, rate * least)
+
+
 class Flax(Training):
     """A state of arrays, and functions of it."""
 
@@ -193,6 +202,9 @@ class Flax(Training):
         said = task.optimiser
         # The numbers as state, so that what is really set can be read back.
         numbers = {theirs: said[ours] for theirs, ours in NUMBERS.items() if ours in said}
+        self.rate = wave(task.schedule, said["rate"]) if task.schedule else None
+        if self.rate:
+            numbers["learning_rate"] = self.rate
         make = optax.inject_hyperparams(optax.sgd if said["kind"] == "sgd" else optax.adamw)
         optimiser = make(**numbers)
         self.first_state = optimiser.init(self.start)
@@ -318,16 +330,25 @@ class Flax(Training):
 
     def settings(self) -> dict[str, str]:
         set_here = {NUMBERS[key]: value for key, value in self.state.hyperparams.items() if key in NUMBERS}
+        rates = {}
+        if self.rate and (schedule := self.task.schedule):
+            # That of the first step is what the state has before it; the others Optax will ask its schedule for.
+            rates = {step: float(self.rate(step)) for step in schedule.told} | {0: float(set_here["rate"])}
+            set_here["rate"] = self.rate(schedule.warmup)
         leaves = jax.tree.leaves(self.parameters)
         (dtype,) = {leaf.dtype for leaf in leaves}
         stages = {type(stage) for stage in self.state.inner_state}
         return told(
             "adamw" if optax.ScaleByAdamState in stages else "sgd",
             set_here,
+            rates,
             precision={jnp.dtype("float32"): "f32"}.get(dtype, str(dtype)),
             parameters=sum(leaf.size for leaf in leaves),
             batch=len(self.samples(0)[0]),
         )
+
+    def environment(self) -> dict[str, str]:
+        return of_jax()
 
     def close(self) -> None:
         if self.ranks:
@@ -343,14 +364,8 @@ class Ranks:
     """The processes that train one model, each with one device."""
 
     def __init__(self, rank: Rank) -> None:
-        jax.config.update("jax_cpu_collectives_implementation", "gloo")
-        seconds = max(1, round(rank.seconds))
-        jax.distributed.initialize(
-            rank.meet, rank.of, rank.index, initialization_timeout=seconds, heartbeat_timeout_seconds=seconds
-        )
+        rank.by_jax()
         mesh = Mesh(np.array(jax.devices()), (RANKS,))
-        if mesh.size != rank.of:
-            raise RuntimeError(f"{rank.of} ranks have met, and JAX has {mesh.size} devices of them")
         self.mesh, self.of = mesh, rank.of
         self.split, self.whole = (NamedSharding(mesh, PartitionSpec(*axes)) for axes in [(RANKS,), ()])
         self.together = jax.jit(lambda tree: ravel_pytree(tree)[0][None])

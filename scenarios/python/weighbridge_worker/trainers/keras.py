@@ -15,6 +15,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from ..environments import of_tensorflow
 from ..pipeline import Array
 from ..profiles import Operators, by_tensorflow
 from ..trainer import Phases, Task
@@ -67,6 +68,9 @@ class KerasTensorFlow(Keras):
         with clock.phase("optimiser"):
             self.optimiser.apply(gradients, self.model.trainable_variables)
             float(loss)
+
+    def environment(self) -> dict[str, str]:
+        return of_tensorflow()
 
     def operators(self, run: Callable[[], None]) -> Operators:
         return by_tensorflow(run)

@@ -16,6 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..environments import of_jax
 from ..pipeline import Array
 from ..profiles import Operators, by_jax
 from ..trainer import Phases, Task
@@ -95,6 +96,9 @@ class KerasJax(Keras):
         trainable, other, _ = self.state
         (loss, (logits, _)), gradients = self.gradients_of(trainable, other, *self.samples(index))
         return float(loss), np.asarray(logits), [np.asarray(one) for one in gradients]
+
+    def environment(self) -> dict[str, str]:
+        return of_jax()
 
     def operators(self, run: Callable[[], None]) -> Operators:
         return by_jax(run)

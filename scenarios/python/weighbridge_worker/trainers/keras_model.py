@@ -15,7 +15,7 @@ from keras import layers, ops
 
 from ..adapter import Declined, Place
 from ..pipeline import Array
-from ..trainer import Layer, Task, Tensors, Trainer, Training, told
+from ..trainer import Layer, Schedule, Task, Tensors, Trainer, Training, told
 
 
 class Patches(layers.Layer):
@@ -151,6 +151,16 @@ class Builder:
         }
 
 
+def wave(schedule: Schedule, rate: float) -> keras.optimizers.schedules.LearningRateSchedule:
+    """The schedule of Keras that is this one."""
+    warmup, down = schedule.warmup, schedule.until - schedule.warmup
+    if warmup == 0:
+        return keras.optimizers.schedules.CosineDecay(rate, down, schedule.least)
+    return keras.optimizers.schedules.CosineDecay(
+        rate / (warmup + 1), down, schedule.least, warmup_target=rate, warmup_steps=warmup
+    )
+
+
 class Keras(Training):
     """A model and an optimiser of Keras."""
 
@@ -168,13 +178,18 @@ class Keras(Training):
             raise Declined(
                 f"optimiser {said['kind']}: Keras adds epsilon before it corrects the root, which is another one"
             )
+        if task.schedule and said["momentum"]:
+            raise Declined(
+                "schedule with momentum: Keras adds up gradients times their rates, which is another momentum"
+            )
         keras.backend.clear_session()
         builder = Builder({name: array.shape for name, array in task.weights.items()})
         self.model = builder.layers(task.model["layers"])
         inputs, _ = task.of_step(0)
         self.model.build(inputs.shape)
         self.named = builder.named()
-        self.optimiser = keras.optimizers.SGD(said["rate"], said["momentum"])
+        self.rate = wave(task.schedule, said["rate"]) if task.schedule else None
+        self.optimiser = keras.optimizers.SGD(self.rate or said["rate"], said["momentum"])
         self.optimiser.build(self.model.trainable_variables)
         self.loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         self.fresh = [np.asarray(ops.convert_to_numpy(variable)) for variable in self.optimiser.variables]
@@ -209,11 +224,17 @@ class Keras(Training):
         return {name: array.reshape(self.task.weights[name].shape) for name, array in arrays.items()}
 
     def settings(self) -> dict[str, str]:
-        numbers = {"rate": self.optimiser.learning_rate, "momentum": self.optimiser.momentum}
+        # With a schedule, the rate that Keras tells is that of the next step, which is the first one here.
+        numbers, rates = {"rate": self.optimiser.learning_rate, "momentum": self.optimiser.momentum}, {}
+        if self.rate and (schedule := self.task.schedule):
+            rates = {step: float(ops.convert_to_numpy(self.rate(step))) for step in schedule.told}
+            rates[0] = float(ops.convert_to_numpy(numbers["rate"]))
+            numbers["rate"] = self.rate(schedule.warmup)
         (dtype,) = {variable.dtype for variable in self.model.trainable_variables}
         return told(
             type(self.optimiser).__name__.lower(),
             {name: float(ops.convert_to_numpy(number)) for name, number in numbers.items()},
+            rates,
             precision={"float32": "f32"}.get(dtype, dtype),
             parameters=sum(int(np.prod(variable.shape)) for variable in self.model.trainable_variables),
             batch=len(self.task.of_step(0)[0]),

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ..environments import of_torch
 from ..pipeline import Array
 from ..profiles import Operators, by_torch
 from ..trainer import Phases
@@ -53,6 +54,9 @@ class KerasTorch(Keras):
         with clock.phase("optimiser"):
             self.update(gradients)
             loss.item()
+
+    def environment(self) -> dict[str, str]:
+        return of_torch()
 
     def operators(self, run: Callable[[], None]) -> Operators:
         return by_torch(run)

@@ -7,19 +7,19 @@ channels are innermost, which PyTorch calls `channels_last`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
+from torch.optim.lr_scheduler import LambdaLR
 
 from ..adapter import Declined, Place
+from ..environments import of_torch
 from ..pipeline import Array
 from ..profiles import Operators, by_torch
 from ..trainer import Layer, Phases, Rank, Task, Tensors, Trainer, Training, told
@@ -211,7 +211,7 @@ class PyTorch(Training):
         self.rank = task.rank
         self.overlaps = self.rank is not None and self.rank.communication == "overlapped"
         if self.rank:
-            join(self.rank)
+            self.rank.by_torch()
         if self.overlaps:
             self.model = DistributedDataParallel(self.module)
         if task.mode != "eager":
@@ -234,6 +234,15 @@ class PyTorch(Training):
                 one.parameter.copy_(one.theirs(self.start[one.name]))
         self.optimiser.state.clear()
         self.optimiser.zero_grad()
+        if self.task.schedule:
+            (group,) = self.optimiser.param_groups
+            group["lr"] = group["initial_lr"] = self.task.optimiser["rate"]
+            self.schedule = LambdaLR(self.optimiser, self.task.schedule.share)
+
+    def descend(self) -> None:
+        self.optimiser.step()
+        if self.task.schedule:
+            self.schedule.step()
 
     def precision(self) -> AbstractContextManager[Any]:
         return torch.autocast("cpu", torch.bfloat16) if self.task.precision == "bf16" else nullcontext()
@@ -258,7 +267,7 @@ class PyTorch(Training):
         loss.backward()
         if self.rank and not self.overlaps:
             self.average(self.rank)
-        self.optimiser.step()
+        self.descend()
         return loss.item()
 
     def average(self, rank: Rank) -> None:
@@ -284,7 +293,7 @@ class PyTorch(Training):
             with clock.phase("communication"):
                 self.average(self.rank)
         with clock.phase("optimiser"):
-            self.optimiser.step()
+            self.descend()
             loss.item()
 
     def compute(self, index: int) -> tuple[float, Array, Tensors]:
@@ -308,7 +317,10 @@ class PyTorch(Training):
 
     def settings(self) -> dict[str, str]:
         (group,) = self.optimiser.param_groups
-        numbers = {"rate": group["lr"]}
+        numbers, rates = {"rate": group["lr"]}, {}
+        if schedule := self.task.schedule:
+            (rate,), (share,) = self.schedule.base_lrs, self.schedule.lr_lambdas
+            numbers, rates = {"rate": rate}, {step: rate * share(step) for step in schedule.told}
         if isinstance(self.optimiser, torch.optim.SGD):
             numbers |= {"momentum": group["momentum"]}
         else:
@@ -319,10 +331,14 @@ class PyTorch(Training):
         return told(
             type(self.optimiser).__name__.lower(),
             numbers,
+            rates,
             precision={torch.float32: "f32", torch.bfloat16: "bf16"}.get(dtype, str(dtype)),
             parameters=sum(one.numel() for one in self.module.parameters()),
             batch=len(self.samples(0)[0]),
         )
+
+    def environment(self) -> dict[str, str]:
+        return of_torch()
 
     def dtype(self) -> torch.dtype:
         return next(self.module.parameters()).dtype
@@ -332,18 +348,6 @@ class PyTorch(Training):
             self.model = self.module
             distributed.destroy_process_group()
         super().close()
-
-
-def join(rank: Rank) -> None:
-    """Meets the other ranks, over this machine's own network alone."""
-    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    distributed.init_process_group(
-        "gloo",
-        init_method=f"tcp://{rank.meet}",
-        rank=rank.index,
-        world_size=rank.of,
-        timeout=timedelta(seconds=rank.seconds),
-    )
 
 
 def open(task: Task, place: Place) -> PyTorch:

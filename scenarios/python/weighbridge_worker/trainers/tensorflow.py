@@ -8,15 +8,17 @@ itself; `xla` the same with `jit_compile`, which XLA compiles. The parts of eith
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from ..adapter import Declined, Place
+from ..environments import of_tensorflow
 from ..pipeline import Array
 from ..profiles import Operators, by_tensorflow
-from ..trainer import Layer, Phases, Task, Tensors, Trainer, Training, told
+from ..trainer import Layer, Phases, Schedule, Task, Tensors, Trainer, Training, told
 
 Tensor = Any
 Variable = Any
@@ -199,10 +201,13 @@ class Optimiser(tf.Module):
 
     numbers: tuple[str, ...]
 
-    def __init__(self, said: dict[str, Any], weights: Sequence[Variable]) -> None:
+    def __init__(self, said: dict[str, Any], schedule: Schedule | None, weights: Sequence[Variable]) -> None:
         super().__init__()
         self.weights = list(weights)
+        self.schedule = schedule
         self.set = {name: tf.Variable(said[name], trainable=False, dtype=tf.float32) for name in self.numbers}
+        self.steps = tf.Variable(0.0, trainable=False)
+        """How many were taken."""
 
     def kept(self) -> list[Variable]:
         """What it keeps of each weight: zeros to begin with."""
@@ -210,7 +215,17 @@ class Optimiser(tf.Module):
 
     def reset(self) -> None:
         """Forgets all steps."""
-        raise NotImplementedError
+        forget(self.steps)
+
+    def rate(self, step: Tensor) -> Tensor:
+        """What a step, from 0, is multiplied with."""
+        whole = tf.convert_to_tensor(self.set["rate"])
+        if self.schedule is None:
+            return whole
+        warmup, until, least = (float(number) for number in astuple(self.schedule))
+        gone = (tf.minimum(step, until) - warmup) / (until - warmup)
+        down = least + (1 - least) * (1 + tf.cos(np.float32(np.pi) * gone)) / 2
+        return whole * tf.where(step < warmup, (step + 1) / (warmup + 1), down)
 
     def apply(self, gradients: Sequence[Tensor]) -> None:
         """Takes the weights a step down."""
@@ -225,15 +240,18 @@ def forget(*variables: Variable) -> None:
 class SGD(Optimiser):
     numbers = ("rate", "momentum")
 
-    def __init__(self, said: dict[str, Any], weights: Sequence[Variable]) -> None:
-        super().__init__(said, weights)
+    def __init__(self, said: dict[str, Any], schedule: Schedule | None, weights: Sequence[Variable]) -> None:
+        super().__init__(said, schedule, weights)
         self.velocities = self.kept()
 
     def reset(self) -> None:
+        super().reset()
         forget(*self.velocities)
 
     def apply(self, gradients: Sequence[Tensor]) -> None:
-        rate, momentum = (tf.convert_to_tensor(self.set[name]) for name in self.numbers)
+        rate, momentum = self.rate(tf.convert_to_tensor(self.steps)), tf.convert_to_tensor(self.set["momentum"])
+        if self.schedule:
+            self.steps.assign_add(1.0)
         for weight, velocity, gradient in zip(self.weights, self.velocities, gradients, strict=True):
             # TensorFlow's own kernel of this step.
             tf.raw_ops.ResourceApplyMomentum(
@@ -246,16 +264,17 @@ class AdamW(Optimiser):
 
     numbers = ("rate", "beta1", "beta2", "epsilon", "decay")
 
-    def __init__(self, said: dict[str, Any], weights: Sequence[Variable]) -> None:
-        super().__init__(said, weights)
+    def __init__(self, said: dict[str, Any], schedule: Schedule | None, weights: Sequence[Variable]) -> None:
+        super().__init__(said, schedule, weights)
         self.means, self.squares = self.kept(), self.kept()
-        self.steps = tf.Variable(0.0, trainable=False)
 
     def reset(self) -> None:
-        forget(self.steps, *self.means, *self.squares)
+        super().reset()
+        forget(*self.means, *self.squares)
 
     def apply(self, gradients: Sequence[Tensor]) -> None:
-        rate, beta1, beta2, epsilon, decay = (tf.convert_to_tensor(self.set[name]) for name in self.numbers)
+        _, beta1, beta2, epsilon, decay = (tf.convert_to_tensor(self.set[name]) for name in self.numbers)
+        rate = self.rate(tf.convert_to_tensor(self.steps))
         steps = self.steps.assign_add(1.0)
         of_mean, of_square = 1 - beta1**steps, 1 - beta2**steps
         for weight, mean, square, gradient in zip(self.weights, self.means, self.squares, gradients, strict=True):
@@ -280,7 +299,7 @@ class TensorFlow(Training):
         builder = Builder({name: array.shape for name, array in task.weights.items()})
         self.model, self.named = builder.layers(task.model["layers"]), builder.named
         self.weights_here = [self.named[name] for name in task.weights]
-        self.optimiser = OPTIMISERS[task.optimiser["kind"]](task.optimiser, self.weights_here)
+        self.optimiser = OPTIMISERS[task.optimiser["kind"]](task.optimiser, task.schedule, self.weights_here)
         self.gradients_here, self.step_here = self.gradients_of, self.whole_step
         if task.mode != "eager":
             by_xla = task.mode == "xla"
@@ -348,11 +367,16 @@ class TensorFlow(Training):
     def weights(self) -> Tensors:
         return {name: self.named[name].numpy() for name in self.task.weights}
 
+    def environment(self) -> dict[str, str]:
+        return of_tensorflow()
+
     def settings(self) -> dict[str, str]:
         (dtype,) = {variable.dtype for variable in self.model.trainable_variables}
+        steps = self.task.schedule.told if self.task.schedule else []
         return told(
             type(self.optimiser).__name__.lower(),
             {name: number.numpy() for name, number in self.optimiser.set.items()},
+            {step: self.optimiser.rate(tf.constant(step, tf.float32)).numpy() for step in steps},
             precision={"float32": "f32"}.get(dtype.name, dtype.name),
             parameters=sum(int(np.prod(variable.shape)) for variable in self.model.trainable_variables),
             batch=len(self.samples(0)[0]),

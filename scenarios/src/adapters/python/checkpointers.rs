@@ -15,6 +15,14 @@ registered! {
             self.0.open_state(options, data)
         }
 
+        fn open_ranks(
+            &mut self,
+            options: &SaveOptions,
+            data: &Arc<DataSet>,
+        ) -> Result<Vec<Box<dyn Checkpoints + Send + '_>>> {
+            self.0.open_state_ranks(options, data)
+        }
+
         fn open_stored(&mut self, files: StoredFiles<'_>) -> Result<Box<dyn StoredCheckpoint + '_>> {
             self.0.open_stored(files)
         }

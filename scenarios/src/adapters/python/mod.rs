@@ -10,6 +10,7 @@ pub(crate) mod fake;
 mod frameworks;
 mod learners;
 mod learning;
+mod meeting;
 mod named;
 mod open;
 mod parts;

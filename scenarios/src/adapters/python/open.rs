@@ -35,6 +35,7 @@ pub(super) fn executed(worker: &Worker) -> Result<Executed> {
         transforms: said.transforms,
         operators: said.operators,
         library: said.library,
+        environment: said.environment,
         ran_on: said.ran_on,
         synchronised: said.synchronised,
         delivery: said.delivery,

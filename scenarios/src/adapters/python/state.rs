@@ -1,5 +1,6 @@
 //! A state that is open in a worker, as the contract has it.
 
+use std::ops::DerefMut;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use serde_json::json;
 use weighbridge::worker::{Collected, Worker};
 use weighbridge::{Error, ErrorKind, FieldKind, Kept, KeptField, Result};
 
+use super::meeting::RankMessage;
 use super::open::{entry_point, executed};
 use crate::contract::{Checkpoints, Executed, Manager, Retention, SaveOptions, StepTimes};
 use crate::data::DataSet;
@@ -18,6 +20,8 @@ use crate::workload::{OrbaxOptions, Placement, StepKind};
 pub(super) struct StateParts {
     data: TensorFiles,
     state: StateForm,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<RankMessage>,
 }
 
 /// The files of a data set that has no constants of `Normalize`.
@@ -130,20 +134,25 @@ impl StateParts {
             layer: options.layer.to_string(),
             replicas: options.replicas.is_some(),
         };
-        Self { data: TensorFiles::of(data), state }
+        Self { data: TensorFiles::of(data), state, rank: None }
+    }
+
+    /// The same for one of several ranks.
+    pub(super) fn ranked(self, rank: RankMessage) -> Self {
+        Self { rank: Some(rank), ..self }
     }
 }
 
 /// A state in a worker, which is closed with this.
-pub(super) struct OpenState<'a> {
-    worker: &'a mut Worker,
+pub(super) struct OpenState<W: DerefMut<Target = Worker>> {
+    worker: W,
     executed: Executed,
     entry_point: String,
 }
 
-impl<'a> OpenState<'a> {
-    pub(super) fn new(worker: &'a mut Worker) -> Result<Self> {
-        let (executed, entry_point) = (executed(worker)?, entry_point(worker)?);
+impl<W: DerefMut<Target = Worker>> OpenState<W> {
+    pub(super) fn new(worker: W) -> Result<Self> {
+        let (executed, entry_point) = (executed(&worker)?, entry_point(&worker)?);
         Ok(Self { worker, executed, entry_point })
     }
 
@@ -152,7 +161,7 @@ impl<'a> OpenState<'a> {
     }
 }
 
-impl Checkpoints for OpenState<'_> {
+impl<W: DerefMut<Target = Worker>> Checkpoints for OpenState<W> {
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
         self.call("save", &json!({ "directory": text(directory)?, "durable": durable }))
     }
@@ -230,7 +239,7 @@ impl Checkpoints for OpenState<'_> {
             "keep_policies": keep_policies.all(),
         });
         self.call("manage", &json!({ "retention": retention }))?;
-        Ok(Box::new(RemoteManager(self.worker)))
+        Ok(Box::new(RemoteManager(&mut self.worker)))
     }
 
     fn mark_devices(&mut self) -> Result<()> {
@@ -250,7 +259,7 @@ impl Checkpoints for OpenState<'_> {
     }
 }
 
-impl Drop for OpenState<'_> {
+impl<W: DerefMut<Target = Worker>> Drop for OpenState<W> {
     fn drop(&mut self) {
         // What goes wrong here is met again when the next state is opened.
         let _ = self.worker.close();

@@ -1,7 +1,7 @@
 //! A training that is open in a worker, as the contract has it.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::ops::DerefMut;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,12 +11,13 @@ use serde_json::json;
 use weighbridge::worker::Worker;
 use weighbridge::{Dtype, Error, ErrorKind, Kept, KeptField, Result};
 
+use super::meeting::RankMessage;
 use super::open::RemotePipeline;
 use super::state::TensorFiles;
 use crate::contract::{First, OperatorTimes, Phases, Tensors, TrainingLoop};
 use crate::data::DataSet;
 use crate::workload::model::Model;
-use crate::workload::{Compilation, GradientExchange, Optimiser, Precision, TrainingRanks, TrainingSpec};
+use crate::workload::{Compilation, Optimiser, Precision, Schedule, TrainingRanks, TrainingSpec};
 
 /// What `open` says of a training.
 #[derive(Debug, Serialize)]
@@ -28,22 +29,11 @@ pub(super) struct TrainingParts {
     rank: Option<RankMessage>,
 }
 
-/// Which of several ranks, and where it meets the others.
-#[derive(Debug, Serialize)]
-struct RankMessage {
-    index: usize,
-    of: usize,
-    communication: GradientExchange,
-    /// An address of this machine that was free a moment ago: the first rank listens there.
-    meet: SocketAddr,
-    /// How long a rank waits for the others, in nanoseconds.
-    patience: u64,
-}
-
 #[derive(Debug, Serialize)]
 struct TrainingAnswer {
     model: Model,
     optimiser: Optimiser,
+    schedule: Schedule,
     precision: Precision,
     mode: Compilation,
     batch: usize,
@@ -58,32 +48,17 @@ impl TrainingParts {
         data: &DataSet,
         weights: &DataSet,
     ) -> Result<Self> {
-        let TrainingSpec { optimiser, precision, batch, steps, .. } = *spec;
+        let TrainingSpec { optimiser, schedule, precision, batch, steps, .. } = *spec;
         let (model, work) = (spec.layers()?, spec.work()?);
-        let training = TrainingAnswer { model, optimiser, precision, mode, batch, steps, work };
+        let training = TrainingAnswer { model, optimiser, schedule, precision, mode, batch, steps, work };
         Ok(Self { data: TensorFiles::of(data), weights: TensorFiles::of(weights), training, rank: None })
     }
 
     /// The same for the `index`-th of several ranks, which meet at this address.
     pub(super) fn ranked(self, index: usize, ranks: TrainingRanks, meet: SocketAddr) -> Self {
-        let TrainingRanks { count: of, exchange: communication } = ranks;
-        let patience = PATIENCE.as_nanos() as u64;
-        Self { rank: Some(RankMessage { index, of, communication, meet, patience }), ..self }
+        let rank = RankMessage::new(index, ranks.count, meet).exchanging(ranks.exchange);
+        Self { rank: Some(rank), ..self }
     }
-}
-
-/// How long a rank waits for the others before it says that it failed: the one that does not come is then the one that says nothing.
-const PATIENCE: Duration = Duration::from_mins(1);
-
-/// An address of this machine alone at which nobody listens.
-///
-/// # Errors
-/// That there is none.
-pub(super) fn free_address() -> Result<SocketAddr> {
-    let listens = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
-    listens.map_err(|error| {
-        Error::new(format!("there is no free port of this machine for ranks to meet at: {error}"))
-    })
 }
 
 impl<W: DerefMut<Target = Worker>> TrainingLoop for RemotePipeline<W> {

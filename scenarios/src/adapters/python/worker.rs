@@ -8,13 +8,14 @@ use weighbridge::worker::{Command, PipelineTask, Worker};
 use weighbridge::{Availability, Error, ErrorKind, Result};
 
 use super::learning::{LearningParts, RemoteLearning};
+use super::meeting::{RankMessage, free_address};
 use super::named::NamedPeer;
 use super::open::RemotePipeline;
 use super::parts::PipelineParts;
 use super::peer::{self, CHECKPOINTER, LEARNER, LOADER, Peer, PeerState, TRAINER};
 use super::state::{OpenState, StateParts};
 use super::stored::{OpenStored, StoredParts};
-use super::training::{TrainingParts, free_address};
+use super::training::TrainingParts;
 use crate::contract::{
     Checkpoints, Epochs, LearningLoop, SaveOptions, StoredCheckpoint, StoredFiles, TrainingLoop,
 };
@@ -113,6 +114,43 @@ impl Framework {
         Ok(Box::new(OpenState::new(worker)?))
     }
 
+    /// Opens a state that lies on several ranks, each in a process that is started for it and ends with it.
+    pub(super) fn open_state_ranks(
+        &self,
+        options: &SaveOptions,
+        data: &Arc<DataSet>,
+    ) -> Result<Vec<Box<dyn Checkpoints + Send + 'static>>> {
+        let converted = format!("{}/{}", self.peer.short, data.digest());
+        let (count, meet) = (options.placement.devices(), free_address()?);
+        let opened = self.on_ranks(count, |index, mut worker| {
+            let parts = StateParts::of(options, data).ranked(RankMessage::new(index, count, meet));
+            let task =
+                PipelineTask { contract: CHECKPOINTER, converted: &converted, epoch: None, on_device: false };
+            worker.open(task, &parts)?;
+            OpenState::new(worker)
+        })?;
+        Ok(opened.into_iter().map(|rank| Box::new(rank) as Box<dyn Checkpoints + Send>).collect())
+    }
+
+    /// Starts a process for each of so many ranks, and opens all at once: they meet while they are opened.
+    fn on_ranks<T: Send>(
+        &self,
+        count: usize,
+        open: impl Fn(usize, Box<Worker>) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let peer = self.peer;
+        // A rank is one device: here one processor.
+        let command = ONE_THREAD
+            .iter()
+            .fold(self.command()?.threads(1), |command, (name, value)| command.env(name, value));
+        let mut started: Vec<Option<Result<Worker>>> =
+            Worker::start_all(&command, count).into_iter().map(Some).collect();
+        at_once(&mut started, |index, started| {
+            let started = started.take().unwrap_or_else(|| Err(Error::new("it was opened before")));
+            open(index, Box::new(checked(peer, started?)?))
+        })
+    }
+
     /// Opens a checkpoint that lies somewhere, and starts the worker if none is there.
     pub(super) fn open_stored(&mut self, files: StoredFiles<'_>) -> Result<Box<dyn StoredCheckpoint + '_>> {
         let parts = StoredParts::of(files)?;
@@ -151,19 +189,10 @@ impl Framework {
         data: &DataSet,
         weights: &DataSet,
     ) -> Result<Vec<Box<dyn TrainingLoop + Send + 'static>>> {
-        let peer = self.peer;
         let share = TrainingSpec { batch: ranks.share(spec), ..spec.clone() };
         let (epoch, meet) = (share.expected()?, free_address()?);
-        let converted = format!("{}/{}", peer.short, data.digest());
-        // A rank is one device: here one processor.
-        let command = ONE_THREAD
-            .iter()
-            .fold(self.command()?.threads(1), |command, (name, value)| command.env(name, value));
-        let mut started: Vec<Option<Result<Worker>>> =
-            Worker::start_all(&command, ranks.count).into_iter().map(Some).collect();
-        let opened = at_once(&mut started, |index, started| {
-            let started = started.take().unwrap_or_else(|| Err(Error::new("it was opened before")));
-            let mut worker = Box::new(checked(peer, started?)?);
+        let converted = format!("{}/{}", self.peer.short, data.digest());
+        let opened = self.on_ranks(ranks.count, |index, mut worker| {
             let parts = TrainingParts::of(spec, how, data, weights)?.ranked(index, ranks, meet);
             let task = PipelineTask {
                 contract: TRAINER,

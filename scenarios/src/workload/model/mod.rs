@@ -42,6 +42,8 @@ pub struct PlacedLayer<'a> {
     pub input: Shape,
     /// What leaves it.
     pub output: Shape,
+    /// Whether it is the last one of what is added to what goes around it.
+    pub ends_residual: bool,
 }
 
 impl Model {
@@ -77,7 +79,7 @@ impl Model {
     /// As [`Model::output`].
     pub fn placed(&self) -> Result<Vec<PlacedLayer<'_>>> {
         let mut all = Vec::new();
-        place(&self.layers, self.input, "", &mut all)?;
+        place(&self.layers, self.input, ("", false), &mut all)?;
         Ok(all)
     }
 
@@ -87,7 +89,15 @@ impl Model {
     /// As [`Model::output`].
     pub fn parameters(&self) -> Result<Vec<Parameter>> {
         self.output()?;
-        Ok(self.placed()?.iter().flat_map(|placed| placed.layer.own(&placed.at, placed.input)).collect())
+        let own = |placed: &PlacedLayer<'_>| {
+            let mut own = placed.layer.own(&placed.at, placed.input);
+            if placed.ends_residual && matches!(placed.layer, Layer::BatchNorm { .. }) {
+                // Goyal and others 2017, 5.1: a block begins as the identity. It also keeps rounding from growing block by block.
+                own[0].start = Start::Zeros;
+            }
+            own
+        };
+        Ok(self.placed()?.iter().flat_map(own).collect())
     }
 
     /// How many numbers are learned.
@@ -103,23 +113,25 @@ impl Model {
 fn place<'a>(
     layers: &'a [Layer],
     input: Shape,
-    above: &str,
+    (above, is_residual): (&str, bool),
     all: &mut Vec<PlacedLayer<'a>>,
 ) -> Result<Shape> {
+    let last = layers.len().saturating_sub(1);
     layers.iter().enumerate().try_fold(input, |input, (number, layer)| {
         let at = if above.is_empty() { number.to_string() } else { format!("{above}.{number}") };
         let output = layer.output(input, &at)?;
         match layer {
             Layer::Residual { body } => {
-                place(body, input, &at, all)?;
+                place(body, input, (&at, true), all)?;
             }
             Layer::Projected { body, around } => {
-                place(body, input, &format!("{at}.0"), all)?;
-                place(around, input, &format!("{at}.1"), all)?;
+                place(body, input, (&format!("{at}.0"), true), all)?;
+                place(around, input, (&format!("{at}.1"), false), all)?;
             }
             _ => {}
         }
-        all.push(PlacedLayer { at, layer, input, output });
+        let ends_residual = is_residual && number == last;
+        all.push(PlacedLayer { at, layer, input, output, ends_residual });
         Ok(output)
     })
 }

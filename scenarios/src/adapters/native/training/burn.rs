@@ -17,7 +17,7 @@ use crate::adapters::native::burn_data::version;
 use crate::contract::{Batch, Epochs, Executed, First, Phases, Tensors, Trainer, TrainingLoop};
 use crate::data::DataSet;
 use crate::workload::model::{Layer, Model, Shape};
-use crate::workload::{Compilation, Optimiser, TrainingSpec};
+use crate::workload::{Compilation, Optimiser, Schedule, TrainingSpec};
 
 /// A training in operations on tensors of `burn` (its CPU backend `flex`), with `burn`'s automatic differentiation, operation by
 /// operation. Its optimisers are the formulae of the configuration on tensors of `burn`, since they are in a crate of their own.
@@ -57,26 +57,28 @@ struct BurnTraining {
 #[derive(Debug)]
 struct BurnSteps {
     set: Optimiser,
+    schedule: Schedule,
     kept: Vec<[Tensor<2>; 2]>,
     steps: i32,
 }
 
 impl BurnSteps {
-    fn new(set: Optimiser, parameters: &[Tensor<2>]) -> Self {
+    fn new(set: Optimiser, schedule: Schedule, parameters: &[Tensor<2>]) -> Self {
         let zeros = |one: &Tensor<2>| {
             let none = one.clone().inner().zeros_like();
             [none.clone(), none]
         };
-        Self { set, kept: parameters.iter().map(zeros).collect(), steps: 0 }
+        Self { set, schedule, kept: parameters.iter().map(zeros).collect(), steps: 0 }
     }
 
     /// Takes the parameters a step down.
     fn step(&mut self, parameters: &mut [Tensor<2>], gradients: Vec<Tensor<2>>) {
+        let set = self.set.slowed(self.schedule.share(self.steps as usize));
         self.steps += 1;
         for ((parameter, kept), slope) in parameters.iter_mut().zip(&mut self.kept).zip(gradients) {
             let weight = parameter.clone().inner();
             let [first, second] = kept.clone();
-            let after = match self.set {
+            let after = match set {
                 Optimiser::Sgd { rate, momentum } => {
                     let velocity = first * momentum + slope;
                     kept[0] = velocity.clone();
@@ -115,7 +117,7 @@ impl BurnTraining {
             weights: weights.clone(),
             device: Device::flex().autodiff(),
             parameters: Vec::new(),
-            descent: BurnSteps::new(spec.optimiser, &[]),
+            descent: BurnSteps::new(spec.optimiser, spec.schedule, &[]),
             done: 0,
             losses: Losses::none(),
             spec: spec.clone(),
@@ -132,7 +134,7 @@ impl BurnTraining {
             Tensor::<2>::from_data(TensorData::new(numbers, shape), &self.device).require_grad()
         };
         self.parameters = self.weights.kinds().enumerate().map(read).collect();
-        self.descent = BurnSteps::new(self.spec.optimiser, &self.parameters);
+        self.descent = BurnSteps::new(self.spec.optimiser, self.spec.schedule, &self.parameters);
         self.done = 0;
     }
 
@@ -241,7 +243,9 @@ impl TrainingLoop for BurnTraining {
             ("parameters", size.to_string()),
         ];
         let numbers = set.settings().into_iter().map(|(key, value)| (key, value.to_string()));
-        words.into_iter().chain(numbers).map(|(key, value)| (key.to_owned(), value)).collect()
+        let rates = self.descent.schedule.settings(set.rate());
+        let rates = rates.into_iter().map(|(key, rate)| (key, rate.to_string()));
+        words.into_iter().chain(numbers).map(|(key, value)| (key.to_owned(), value)).chain(rates).collect()
     }
 
     fn left(&mut self) -> Result<(usize, Tensors)> {

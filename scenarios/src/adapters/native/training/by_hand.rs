@@ -59,7 +59,7 @@ impl<T: Real> ByHand<T> {
             names: weights.kinds().map(|kind| kind.name.clone()).collect(),
             network: Network::new(&spec.layers()?)?,
             parameters: start.clone(),
-            descent: Descent::new(spec.optimiser, &start),
+            descent: Descent::new(spec.optimiser, spec.schedule, &start),
             start,
             done: 0,
             seat: None,
@@ -136,7 +136,7 @@ impl<T: Real> ByHand<T> {
 
     fn reset(&mut self) {
         self.parameters.clone_from(&self.start);
-        self.descent = Descent::new(self.spec.optimiser, &self.start);
+        self.descent = Descent::new(self.spec.optimiser, self.spec.schedule, &self.start);
         self.done = 0;
     }
 
@@ -229,22 +229,25 @@ impl<T: Real> Epochs for ByHand<T> {
     }
 
     fn executed(&self) -> Executed {
-        Executed::ours(self.work.clone(), Delivery::Owned, 0)
+        // Products of matrices are on all of them.
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Executed {
+            environment: [("threads".to_owned(), threads.to_string())].into(),
+            ..Executed::ours(self.work.clone(), Delivery::Owned, 0)
+        }
     }
 }
 
 impl<T: Real> TrainingLoop for ByHand<T> {
     fn settings(&self) -> BTreeMap<String, String> {
         let size: usize = self.parameters.iter().map(|one| one.nrows() * one.ncols()).sum();
-        let optimiser = self.descent.kind();
-        let numbers = optimiser.settings().into_iter().map(|(key, value)| (key, value.to_string()));
         let words = [
-            ("optimiser", optimiser.name().to_owned()),
             ("precision", self.spec.precision.to_string()),
             ("batch", self.share().to_string()),
             ("parameters", size.to_string()),
         ];
-        words.into_iter().chain(numbers).map(|(key, value)| (key.to_owned(), value)).collect()
+        let words = words.map(|(key, value)| (key.to_owned(), value));
+        words.into_iter().chain(self.descent.settings()).collect()
     }
 
     fn left(&mut self) -> Result<(usize, Tensors)> {
