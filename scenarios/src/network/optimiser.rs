@@ -24,12 +24,9 @@ impl<T: Real> Descent<T> {
         Self { kind, schedule, kept: [zeros(), second], steps: 0 }
     }
 
-    /// Its numbers and how its rate changes, as a system tells them.
-    pub(crate) fn settings(&self) -> Vec<(String, String)> {
-        let numbers = self.kind.settings().into_iter().map(|(key, number)| (key.to_owned(), number));
-        let rates = self.schedule.settings(self.kind.rate());
-        let words = std::iter::once(("optimiser".to_owned(), self.kind.name().to_owned()));
-        words.chain(numbers.chain(rates).map(|(key, number)| (key, number.to_string()))).collect()
+    /// What it is, with its numbers, and how its rate changes.
+    pub(crate) fn kind(&self) -> (Optimiser, Schedule) {
+        (self.kind, self.schedule)
     }
 
     /// One step: the formulae are those of [`Optimiser`] and [`Schedule`].

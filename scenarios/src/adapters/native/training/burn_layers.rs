@@ -6,6 +6,7 @@ use burn_core::tensor::ops::{ConvOptions, MaxPoolOptions};
 use burn_core::tensor::{Bool, Device, Int, Tensor};
 use weighbridge::{Error, Result};
 
+use super::derived::grid;
 use crate::workload::model::{Layer, Shape};
 
 /// A way forward: the parameters that are still to come, in the order of the model.
@@ -136,14 +137,6 @@ impl BurnWay<'_> {
         }
         let seen = softmax(scores, 3).matmul(values).swap_dims(1, 2).reshape([batch * length, width]);
         self.affine(seen)
-    }
-}
-
-/// Squares from top to bottom, and from left to right.
-fn grid(input: Shape, size: usize) -> Result<(usize, usize)> {
-    match input {
-        Shape::Grid { rows, columns, .. } => Ok((rows / size, columns / size)),
-        other => Err(Error::new(format!("{other} is no grid"))),
     }
 }
 

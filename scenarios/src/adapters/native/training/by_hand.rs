@@ -15,6 +15,7 @@ use crate::workload::TrainingSpec;
 
 use super::clocked::clocked;
 use super::meeting::RankSeat;
+use super::settings;
 
 /// An open training that computes in `T`.
 #[derive(Debug)]
@@ -241,13 +242,7 @@ impl<T: Real> Epochs for ByHand<T> {
 impl<T: Real> TrainingLoop for ByHand<T> {
     fn settings(&self) -> BTreeMap<String, String> {
         let size: usize = self.parameters.iter().map(|one| one.nrows() * one.ncols()).sum();
-        let words = [
-            ("precision", self.spec.precision.to_string()),
-            ("batch", self.share().to_string()),
-            ("parameters", size.to_string()),
-        ];
-        let words = words.map(|(key, value)| (key.to_owned(), value));
-        words.into_iter().chain(self.descent.settings()).collect()
+        settings(self.descent.kind(), self.spec.precision.to_string(), self.share(), size)
     }
 
     fn left(&mut self) -> Result<(usize, Tensors)> {

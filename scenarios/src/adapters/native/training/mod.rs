@@ -6,8 +6,11 @@ mod burn;
 mod burn_layers;
 mod by_hand;
 mod clocked;
+#[cfg(feature = "burn")]
+mod derived;
 mod meeting;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +24,9 @@ pub(crate) use meeting::{Meeting, RankSeat};
 use crate::contract::{Trainer, TrainingLoop};
 use crate::data::DataSet;
 use crate::network::Real;
-use crate::workload::{Compilation, GradientExchange, Precision, TrainingRanks, TrainingSpec};
+use crate::workload::{
+    Compilation, GradientExchange, Optimiser, Precision, Schedule, TrainingRanks, TrainingSpec,
+};
 
 /// What a training is by definition: every layer, gradient and step by its formula, in `f64`. The modes of other systems change
 /// nothing in it, nor does their precision.
@@ -86,6 +91,24 @@ fn check_asked(spec: &TrainingSpec, how: Compilation) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// The settings of a training by the keys of its configuration.
+fn settings(
+    (optimiser, schedule): (Optimiser, Schedule),
+    precision: String,
+    batch: usize,
+    parameters: usize,
+) -> BTreeMap<String, String> {
+    let words = [
+        ("optimiser", optimiser.name().to_owned()),
+        ("precision", precision),
+        ("batch", batch.to_string()),
+        ("parameters", parameters.to_string()),
+    ];
+    let numbers = optimiser.settings().into_iter().map(|(key, value)| (key, value.to_string()));
+    let rates = schedule.settings(optimiser.rate()).into_iter().map(|(key, rate)| (key, rate.to_string()));
+    words.into_iter().chain(numbers).map(|(key, value)| (key.to_owned(), value)).chain(rates).collect()
 }
 
 /// The same formulae in `f32`, with the products of matrices of the crate `ndarray` on all processors.
