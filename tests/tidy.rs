@@ -394,10 +394,6 @@ fn no_private_synonym_of_a_word_of_the_field_is_written() {
 /// Names of types that stand in several places, and why that is one meaning.
 const SAME_TYPE: &[(&str, &str)] = &[
     ("Bencher", "the compatibility modules have the names of criterion and of divan"),
-    ("BurnData", "with and without the feature `burn`"),
-    ("BurnLearner", "with and without the feature `burn`"),
-    ("BurnTrainer", "with and without the feature `burn`"),
-    ("ReferenceCuda", "with and without the feature `cuda`"),
     ("Result", "an alias of the standard library's"),
 ];
 

@@ -7,17 +7,15 @@
 //! Checkpointers, which write states to files, are in `checkpoint`; learners, which take gradients through a pipeline, are in `learning`; trainers in `training`; one list of transforms run in several ways, in
 //! `modes`.
 
+#[cfg(not(all(feature = "burn", feature = "cuda")))]
+mod absent;
 mod buffer;
-#[cfg(not(feature = "burn"))]
-mod burn_absent;
 #[cfg(feature = "burn")]
 mod burn_data;
 mod chain;
 mod checkpoint;
 #[cfg(feature = "cuda")]
 mod cuda;
-#[cfg(not(feature = "cuda"))]
-mod cuda_absent;
 mod elements;
 mod files;
 mod input;
@@ -40,14 +38,14 @@ mod slowdown;
 mod training;
 
 #[cfg(not(feature = "burn"))]
-pub use burn_absent::{BurnData, BurnLearner, BurnTrainer};
+pub use absent::burn::{BurnData, BurnLearner, BurnTrainer};
+#[cfg(not(feature = "cuda"))]
+pub use absent::cuda::ReferenceCuda;
 #[cfg(feature = "burn")]
 pub use burn_data::BurnData;
 pub use checkpoint::{ReferenceSharded, Safetensors};
 #[cfg(feature = "cuda")]
 pub use cuda::ReferenceCuda;
-#[cfg(not(feature = "cuda"))]
-pub use cuda_absent::ReferenceCuda;
 #[cfg(feature = "burn")]
 pub use learning::BurnLearner;
 pub(crate) use learning::Learned;
