@@ -49,6 +49,23 @@ pub(super) mod burn {
     }
 }
 
+#[cfg(not(feature = "candle"))]
+pub(super) mod candle {
+    use std::sync::Arc;
+
+    use weighbridge::{Availability, Result, adapter, skip};
+
+    use crate::contract::{Trainer, TrainingLoop};
+    use crate::data::DataSet;
+    use crate::workload::{Compilation, TrainingSpec};
+
+    absent! { "candle":
+        "The tensors of `candle`, with gradients that it derives itself."
+        "candle (training)" CandleTrainer:
+            Trainer(&TrainingSpec, Compilation, &Arc<DataSet>, &Arc<DataSet>) -> TrainingLoop;
+    }
+}
+
 #[cfg(not(feature = "cuda"))]
 pub(super) mod cuda {
     use std::sync::Arc;

@@ -7,7 +7,7 @@
 //! Checkpointers, which write states to files, are in `checkpoint`; learners, which take gradients through a pipeline, are in `learning`; trainers in `training`; one list of transforms run in several ways, in
 //! `modes`.
 
-#[cfg(not(all(feature = "burn", feature = "cuda")))]
+#[cfg(not(all(feature = "burn", feature = "candle", feature = "cuda")))]
 mod absent;
 mod buffer;
 #[cfg(feature = "burn")]
@@ -39,6 +39,8 @@ mod training;
 
 #[cfg(not(feature = "burn"))]
 pub use absent::burn::{BurnData, BurnLearner, BurnTrainer};
+#[cfg(not(feature = "candle"))]
+pub use absent::candle::CandleTrainer;
 #[cfg(not(feature = "cuda"))]
 pub use absent::cuda::ReferenceCuda;
 #[cfg(feature = "burn")]
@@ -56,6 +58,8 @@ pub use reference_fused::ReferenceFused;
 #[cfg(feature = "burn")]
 pub use training::BurnTrainer;
 pub(crate) use training::ByHand;
+#[cfg(feature = "candle")]
+pub use training::CandleTrainer;
 #[cfg(test)]
 pub(crate) use training::{Meeting, RankSeat};
 pub use training::{NdarrayTrainer, ReferenceTrainer};

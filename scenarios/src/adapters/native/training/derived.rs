@@ -172,7 +172,7 @@ impl<M: DerivedModel> Epochs for DerivedTraining<M> {
 impl<M: DerivedModel> TrainingLoop for DerivedTraining<M> {
     fn settings(&self) -> BTreeMap<String, String> {
         let model = &self.model;
-        settings(model.optimiser(), model.precision(), self.spec.batch, model.size())
+        settings(model.descent(), model.precision(), self.spec.batch, model.size())
     }
 
     fn left(&mut self) -> Result<(usize, Tensors)> {

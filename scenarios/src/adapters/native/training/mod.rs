@@ -5,8 +5,12 @@ mod burn;
 #[cfg(feature = "burn")]
 mod burn_layers;
 mod by_hand;
+#[cfg(feature = "candle")]
+mod candle;
+#[cfg(feature = "candle")]
+mod candle_layers;
 mod clocked;
-#[cfg(feature = "burn")]
+#[cfg(any(feature = "burn", feature = "candle"))]
 mod derived;
 mod meeting;
 
@@ -19,6 +23,8 @@ use weighbridge::{Result, adapter, skip};
 #[cfg(feature = "burn")]
 pub use burn::BurnTrainer;
 pub(crate) use by_hand::ByHand;
+#[cfg(feature = "candle")]
+pub use candle::CandleTrainer;
 pub(crate) use meeting::{Meeting, RankSeat};
 
 use crate::contract::{Trainer, TrainingLoop};
