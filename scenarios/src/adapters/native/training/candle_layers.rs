@@ -74,7 +74,8 @@ impl<'a> CandleWay<'a> {
             Layer::BatchNorm { epsilon } => self.norm(x, 0, epsilon)?,
             Layer::Attention { heads, causal } => self.attention(x, positions, last, heads, causal)?,
             Layer::Gelu => x.gelu_erf()?,
-            Layer::Relu => x.relu()?,
+            // Its own has a slope of one at 0, where others have none, and where blocks that begin as the identity often are.
+            Layer::Relu => (x * x.gt(&x.zeros_like()?)?.to_dtype(x.dtype())?)?,
             Layer::Conv { to, kernel, stride } => {
                 let kernels = self.next()?.reshape((kernel, kernel, last, to))?.permute([3, 2, 0, 1])?;
                 let (down, across) = grid(input, 1)?;
