@@ -44,6 +44,8 @@ def test_the_conversation(worker, images, tmp_path):
     assert said["module"].endswith("numpy/__init__.py") and said["import"] > 0
     name, opened = worker.open(images, tmp_path, images.spec("Normalize"))
     assert name == "opened", opened
+    environment = opened["executed"].pop("environment")
+    assert environment["NumPy"] == np.__version__ and environment["threads of numerical libraries"] == "1", environment
     assert opened["executed"] == {
         "transforms": ["Normalize"],
         "operators": ["shared numpy"],
