@@ -13,6 +13,7 @@ const KEPT: &[&str] = &[
     "CARGO_PROFILE_*",
     // How many threads libraries take.
     "RAYON_NUM_THREADS",
+    "CANDLE_*",
     "TOKIO_WORKER_THREADS",
     "OMP_*",
     "MKL_*",
