@@ -19,7 +19,7 @@ use crate::workload::{DeviceMesh, Placement, State};
 /// A state of `f32` tensors that lies on several processes, saved by all of them as one checkpoint, and loaded.
 ///
 /// What does a checkpoint cost a training on several ranks? Each rank has its part of every tensor that their number divides, and the
-/// whole of any other; they know of each other as those of a training do (gloo, `jax.distributed`). All are told to save, or to load, at
+/// whole of any other; they know of each other as those of a training do (gloo, `jax.distributed`); those of the reference are threads of one process. All are told to save, or to load, at
 /// once, and the last one that is done stands for all. `rank: save` and `rank: load` are the times of each rank: the record has
 /// their least, mean, greatest, deviation and percentiles, and the ranks of both ends. Ranks that are more than the processors take turns
 /// on them.
@@ -109,7 +109,7 @@ mod tests {
 
     use super::super::proof::expected;
     use super::*;
-    use crate::adapters::native::ReferenceSharded;
+    use crate::adapters::native::{ReferenceSharded, Safetensors};
     use crate::contract::Executed;
 
     /// Ranks in threads of this process: each writes a file for its part of each tensor, and one may be at fault.
@@ -246,6 +246,9 @@ mod tests {
             assert_eq!(work.report.workers, ranks as u64);
             contents.push(work.content);
         }
+        for (ranks, operation) in [(1, Operation::Load), (2, Operation::Save), (8, Operation::Load)] {
+            contents.push(run(&mut ReferenceSharded, ranks, operation).unwrap().work.unwrap().content);
+        }
         assert!(
             contents.iter().all(|content| content == &contents[0]),
             "the same state, whoever has which part"
@@ -269,7 +272,7 @@ mod tests {
         let died = refused(RankFault::Dies);
         assert_eq!(died.kind(), &ErrorKind::Exit(9));
         assert_eq!(died.to_string(), "rank 1 of 2 (from 0): the worker exited with code 9");
-        let declined = run(&mut ReferenceSharded, 2, Operation::Save).unwrap_err();
+        let declined = run(&mut Safetensors, 2, Operation::Save).unwrap_err();
         assert!(declined.is_skip() && declined.to_string().contains("several processes"), "{declined}");
     }
 }

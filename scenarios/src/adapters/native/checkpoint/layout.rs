@@ -27,14 +27,19 @@ pub(super) struct StoredTensor {
 impl TensorLayout {
     /// The layout of a state.
     pub(super) fn of(data: &DataSet) -> Self {
+        Self::of_kinds(data.kinds().cloned())
+    }
+
+    /// The layout of tensors of these kinds.
+    pub(super) fn of_kinds(kinds: impl Iterator<Item = FieldKind>) -> Self {
         let mut offset = 0;
-        let place = |kind: &FieldKind| {
+        let place = |kind: FieldKind| {
             let bytes = kind.shape.iter().product::<usize>() * kind.dtype.size();
-            let tensor = StoredTensor { kind: kind.clone(), offset, bytes };
+            let tensor = StoredTensor { kind, offset, bytes };
             offset = (offset + bytes).next_multiple_of(PAGE);
             tensor
         };
-        Self { tensors: data.kinds().map(place).collect() }
+        Self { tensors: kinds.map(place).collect() }
     }
 
     /// Bytes of all, with the gaps: a whole number of pages, and at least one.

@@ -6,6 +6,7 @@ mod manager;
 mod owned;
 mod parts;
 mod pieces;
+mod rank;
 mod reference_sharded;
 mod replicas;
 mod safetensors;

@@ -24,6 +24,7 @@ use super::manager::ShardedManager;
 use super::owned::Owned;
 use super::parts::MeshParts;
 use super::pieces::TensorPiece;
+use super::rank::ShardedRank;
 use super::replicas::ShardedReplicas;
 use super::sharded_stored::StoredShards;
 use super::shards::{self, ShardWriting};
@@ -50,15 +51,18 @@ impl Checkpointer for ReferenceSharded {
         if options.layer != SaveLayer::Checkpointer {
             return Ok(Box::new(ShardedLayer::new(data, options, threads)?));
         }
-        Ok(Box::new(Sharded {
-            state: Arc::new(Owned::copy(data)?),
-            saving: options.saving,
-            threads,
-            onto: options.onto.clone(),
-            under_way: SaveUnderWay::default(),
-            cancelled: Arc::default(),
-            held: None,
-        }))
+        let whole = Sharded::new(Owned::copy(data)?, options.saving, threads);
+        Ok(Box::new(Sharded { onto: options.onto.clone(), ..whole }))
+    }
+
+    fn open_ranks(
+        &mut self,
+        options: &SaveOptions,
+        data: &Arc<DataSet>,
+    ) -> Result<Vec<Box<dyn Checkpoints + Send + '_>>> {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let ranks = ShardedRank::all(data, options, threads)?.into_iter();
+        Ok(ranks.map(|rank| Box::new(rank) as Box<dyn Checkpoints + Send>).collect())
     }
 
     fn open_stored(&mut self, files: StoredFiles<'_>) -> Result<Box<dyn StoredCheckpoint + '_>> {
@@ -109,6 +113,19 @@ const FORMAT: u32 = 1;
 const MANIFEST: &str = "manifest.json";
 
 impl Sharded {
+    /// A state that is loaded whole.
+    pub(super) fn new(state: Owned, saving: Saving, threads: usize) -> Self {
+        Self {
+            state: Arc::new(state),
+            saving,
+            threads,
+            onto: None,
+            under_way: SaveUnderWay::default(),
+            cancelled: Arc::default(),
+            held: None,
+        }
+    }
+
     /// Loads a checkpoint, and says which step it is of, where it is of one.
     pub(super) fn load_step(&mut self, directory: &Path) -> Result<Option<u64>> {
         self.held = None;
