@@ -11,9 +11,8 @@ use std::time::{Duration, Instant};
 use weighbridge::data::median;
 use weighbridge::{Bencher, Direction, Error, Result, Unit};
 
-use super::Loader;
 use super::deliver::deliver;
-use super::load::time_epoch;
+use super::{Loader, time_epoch};
 use crate::data::DataSet;
 use crate::workload::{Access, PipelineSpec, Structure};
 

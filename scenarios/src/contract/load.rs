@@ -3,7 +3,6 @@
 use std::hint::black_box;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 use weighbridge::{Bencher, Direction, Expected, Field, Item, ItemBytes, Result, See, Source, Unit, skip};
@@ -116,30 +115,6 @@ pub(super) fn stream_epochs(
         return bencher.stream_remote(remote, epoch);
     }
     bencher.stream(&mut EpochStream::over(epochs, epoch, expected, on_device, data))
-}
-
-/// How long a whole epoch takes, from the first request to its end; by its own clock where it runs in another process.
-///
-/// # Errors
-/// What the pipeline says.
-pub fn time_epoch(epochs: &mut dyn Epochs, epoch: u64) -> Result<Duration> {
-    if let Some(took) = epochs.time(epoch)? {
-        return Ok(took);
-    }
-    epochs.begin(epoch)?;
-    let start = Instant::now();
-    let mut next = |batch: &dyn Batch| {
-        black_box(batch.elements());
-    };
-    if epochs.whole_pass() {
-        epochs.pass(u64::MAX, &mut next)?;
-    } else {
-        while epochs.advance()? {
-            epochs.ready()?;
-            next(epochs.batch());
-        }
-    }
-    Ok(start.elapsed())
 }
 
 /// The data of a pipeline, and the pipeline as it is run: over two batches alone in a smoke run, and over as many as
@@ -297,6 +272,7 @@ fn show_where(batch: &dyn Batch, on_device: bool, see: &mut See<'_>) {
 mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
+    use std::time::Duration;
 
     use weighbridge::{Budget, Purpose, Settings};
 

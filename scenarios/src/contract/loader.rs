@@ -1,8 +1,9 @@
 //! The loader contract: rows in, transformed batches out.
 
 use std::collections::BTreeMap;
+use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use weighbridge::{
     Count, Delivery, FieldKind, Kept, KeptField, Operator, Remote, Result, Used, WorkReport, skip,
@@ -166,6 +167,30 @@ pub trait Epochs {
     fn close(&mut self) -> Result<Option<Duration>> {
         Ok(None)
     }
+}
+
+/// How long a whole epoch takes, from the first request to its end; by its own clock where it runs in another process.
+///
+/// # Errors
+/// What the pipeline says.
+pub fn time_epoch(epochs: &mut dyn Epochs, epoch: u64) -> Result<Duration> {
+    if let Some(took) = epochs.time(epoch)? {
+        return Ok(took);
+    }
+    epochs.begin(epoch)?;
+    let start = Instant::now();
+    let mut next = |batch: &dyn Batch| {
+        black_box(batch.elements());
+    };
+    if epochs.whole_pass() {
+        epochs.pass(u64::MAX, &mut next)?;
+    } else {
+        while epochs.advance()? {
+            epochs.ready()?;
+            next(epochs.batch());
+        }
+    }
+    Ok(start.elapsed())
 }
 
 /// A pipeline in a process of its own, driven in step with others.

@@ -24,10 +24,8 @@ pub use learn::{
     Learn, RECOMPILATIONS, check_gradient, open_learning_task, tell_recompilations, time_steps, time_steps_of,
 };
 pub use learner::{Learner, LearningLoop};
-pub use load::{
-    EpochStream, Load, for_each_batch, keep_order, load_epochs, load_in_order, open_data, time_epoch,
-};
-pub use loader::{Batch, Epochs, Executed, Loader, Rank};
+pub use load::{EpochStream, Load, for_each_batch, keep_order, load_epochs, load_in_order, open_data};
+pub use loader::{Batch, Epochs, Executed, Loader, Rank, time_epoch};
 pub use manager::{Manager, TRAINED};
 pub use retention::{KeepPolicies, KeepPolicy, Moment, Retention, SavePolicies, SavePolicy, SavedStep};
 pub use stored::{CheckpointFormat, LoadedTensor, StoredCheckpoint, StoredFiles, TensorHeader};
