@@ -99,6 +99,7 @@ fn open<'a>(
         transforms: said.transforms,
         operators: said.operators,
         library: said.library,
+        environment: said.environment,
         ran_on: said.ran_on,
         synchronised: said.synchronised,
         delivery: said.delivery,
