@@ -49,19 +49,17 @@ impl<'a> RankedCheckpoints<'a> {
         })
     }
 
-    /// Tells what saves and loads have taken on each rank: the median of each, from the order until it is done there.
+    /// Tells what loads have taken on each rank, or saves where nothing was loaded: the median, from the order until it is done
+    /// there. What is loaded was saved before, and that save is none of what is measured.
     pub(super) fn tell(&self, bencher: &Bencher) {
-        for (what, rounds) in [("save", &self.saves), ("load", &self.loads)] {
-            if rounds.is_empty() {
-                continue;
-            }
-            let of_rank = |rank: usize| {
-                let times: Vec<f64> = rounds.iter().map(|round| round[rank].as_secs_f64()).collect();
-                Some(median(&times))
-            };
-            let values: Vec<Option<f64>> = (0..self.ranks.0.len()).map(of_rank).collect();
-            bencher.rank_metric(&format!("{RANK}{what}"), &values, Unit::SECONDS, Direction::Lower);
-        }
+        let (what, rounds) =
+            if self.loads.is_empty() { ("save", &self.saves) } else { ("load", &self.loads) };
+        let of_rank = |rank: usize| {
+            let times: Vec<f64> = rounds.iter().map(|round| round[rank].as_secs_f64()).collect();
+            (!times.is_empty()).then(|| median(&times))
+        };
+        let values: Vec<Option<f64>> = (0..self.ranks.0.len()).map(of_rank).collect();
+        bencher.rank_metric(&format!("{RANK}{what}"), &values, Unit::SECONDS, Direction::Lower);
     }
 
     /// Has every rank do something at the same time; how long each took.

@@ -97,7 +97,7 @@ const EPOCHS: usize = 3;
 const LONG: Duration = Duration::from_secs(2);
 
 /// Makes all experiments on a pipeline that it has something to replace in, and tells what an epoch of each took. The pipeline as it
-/// is stands before and after them, so that a machine that slows down accuses nobody. One that the loader declines is not told.
+/// is stands before and after them, so that a machine that slows down accuses nobody. One that the loader declines is not told, and one that fails is a note.
 ///
 /// # Errors
 /// What the loader says of the pipeline as it is.
@@ -112,8 +112,10 @@ pub(super) fn experiment(
     let mut as_it_is = epochs(loader, spec, data, epoch)?;
     for experiment in Experiment::REPLACING {
         let Some(replaced) = experiment.of(spec) else { continue };
-        if let Ok(took) = epochs(loader, &replaced, data, epoch) {
-            tell(bencher, experiment, &took);
+        match epochs(loader, &replaced, data, epoch) {
+            Ok(took) => tell(bencher, experiment, &took),
+            Err(error) if error.is_skip() => {}
+            Err(error) => bencher.note(&format!("the experiment `{experiment}` failed: {error}")),
         }
     }
     as_it_is.extend(epochs(loader, spec, data, epoch)?);

@@ -69,7 +69,11 @@ impl NetworkCopy {
         Self::in_folder(&folder, data, format!("{kind} on {device}"))
     }
 
-    fn in_folder(folder: &Path, data: DataSet, storage: String) -> Result<Self> {
+    /// The same in this folder, whatever it is on.
+    ///
+    /// # Errors
+    /// A folder that cannot be written.
+    pub(crate) fn in_folder(folder: &Path, data: DataSet, storage: String) -> Result<Self> {
         let place = folder.join(format!("weighbridge-{}-{}", std::process::id(), data.digest()));
         let failed = |error: io::Error| {
             Error::new(format!("failed to copy data to {}, which {VARIABLE} names: {error}", place.display()))

@@ -349,6 +349,30 @@ mod tests {
     }
 
     #[test]
+    fn rows_behind_a_network_are_told_with_where_they_lie_and_who_reads_them_elsewhere_is_a_skip() {
+        let place = tempfile::tempdir().unwrap();
+        let spec = TrainingSpec::read(TrainingSpec::SMALL).unwrap();
+        let pipeline = pipeline(&spec, Preparation::Augmented).access(LoaderStorage::Network.access());
+        let met = |loader: &mut dyn Loader| {
+            let data = crate::data::Cache::from_env().open(&pipeline.source).unwrap();
+            let far = place.path().join("far");
+            let copy = NetworkCopy::in_folder(&far, data, "nfs4 on server:/rows".into()).unwrap();
+            let bencher = Bencher::new(weighbridge::Settings {
+                scratch: place.path().join("scratch"),
+                ..weighbridge::Settings::new(weighbridge::Purpose::Measure, weighbridge::Budget::SMOKE)
+            });
+            let trainer = &mut NdarrayTrainer;
+            meet(&bencher, loader, trainer, Compilation::Eager, &spec, &pipeline, Some(&copy), 1)?;
+            bencher.finish()
+        };
+        let told = met(&mut Reference).unwrap().work.unwrap().report.environment;
+        assert_eq!(told["storage"], "nfs4 on server:/rows");
+        // It has its rows in memory, whatever it was asked for.
+        let why = met(&mut Changed::new(|spec| spec.access = crate::workload::Access::Memory)).unwrap_err();
+        assert!(why.is_skip() && why.to_string().contains("rows behind a network"), "{why}");
+    }
+
+    #[test]
     fn a_trainer_that_does_not_step_on_what_it_is_fed_is_refused() {
         for lie in [TrainingLie::IgnoresTheLoader, TrainingLie::KeepsTheFirstBatch, TrainingLie::StepsOnHalf]
         {
