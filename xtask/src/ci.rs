@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::statvfs::statvfs;
 use nix::sys::time::{TimeVal, TimeValLike};
 use weighbridge::data::Layout;
 
@@ -84,7 +85,7 @@ pub(crate) fn run(args: &Ci, place: &Place) -> Result<Said> {
         let (started, cpu) = (Instant::now(), cpu_time());
         let taken = step.take(place, &skipped)?;
         let (elapsed, cpu) = (started.elapsed().as_secs(), cpu_time().saturating_sub(cpu).as_secs());
-        eprintln!("{:10}took {elapsed} s, {cpu} s of CPU time", step.name);
+        eprintln!("{:10}took {elapsed} s, {cpu} s of CPU time{}", step.name, room(&place.root));
         match taken {
             CiOutcome::Passed => {}
             CiOutcome::LeftOut(why) => {
@@ -106,6 +107,13 @@ fn cpu_time() -> Duration {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else { return Duration::ZERO };
     let of = |time: TimeVal| Duration::from_micros(time.num_microseconds().unsigned_abs());
     of(usage.user_time()) + of(usage.system_time())
+}
+
+/// How much the disk of a folder can still take, as the end of a line: what a step has built stays for those after it.
+fn room(folder: &Path) -> String {
+    let Ok(disk) = statvfs(folder) else { return String::new() };
+    let left = disk.blocks_available() as f64 * disk.fragment_size() as f64;
+    format!("; {:.1} GB left on the disk", left / 1e9)
 }
 
 /// What is said when every step was taken: what was left out, and which tests were skipped. One that was skipped for want of
