@@ -10,8 +10,8 @@ use crate::said::Said;
 pub(crate) fn run(args: &Digest) -> Result<Said> {
     let mut text = String::new();
     for file in &args.files {
-        redigest(file)?;
-        text.push_str(&format!("{}: its digest fits\n", file.display()));
+        let said = if redigest(file)? { "its digest was worked out anew" } else { "its digest fits already" };
+        text.push_str(&format!("{}: {said}\n", file.display()));
     }
     Ok(Said::fine(text))
 }
@@ -36,7 +36,8 @@ mod tests {
         assert!(why.contains("it was changed since it was written") && why.contains(" digest FILE"), "{why}");
 
         let args = Digest { files: vec![path.clone()] };
-        assert!(run(&args).expect("sound").text.ends_with(": its digest fits\n"));
+        assert!(run(&args).expect("sound").text.ends_with(": its digest was worked out anew\n"));
+        assert!(run(&args).expect("sound").text.ends_with(": its digest fits already\n"));
         assert_eq!(baselines.list().expect("readable").0.len(), 1);
 
         // One of a schema without digests is lifted for good; what cannot be stays refused, and untouched.

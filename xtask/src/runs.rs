@@ -20,6 +20,9 @@ use crate::{judge, pick, prune, show, stop, summary};
 /// So many runs are listed where all are not asked for.
 const NEWEST: usize = 100;
 
+/// So many runs that cannot be read are named.
+const MOST_BROKEN: usize = 20;
+
 const FITS: &str = "a String takes all that is written";
 
 pub(crate) fn run(args: &RunsArgs, place: &Place) -> Result<Said> {
@@ -78,7 +81,10 @@ fn list(place: &Place, most: usize) -> Result<Said> {
         table.text()
     };
     let broken = listing.broken.iter().map(|broken| format!("warning: `{}`: {}", broken.name, broken.why));
-    let mut remarks: Vec<String> = broken.collect();
+    let mut remarks: Vec<String> = broken.take(if most > NEWEST { most } else { MOST_BROKEN }).collect();
+    if remarks.len() < listing.broken.len() {
+        remarks.push(format!("warning: {} runs more cannot be read", listing.broken.len() - remarks.len()));
+    }
     if listing.runs.len() < count {
         let older = count - listing.runs.len();
         remarks.push(format!(
@@ -244,6 +250,19 @@ mod tests {
         let said = run(&with(RunsAction::List { all: true }), &home.place).expect("listed");
         assert_eq!((said.text.lines().count(), said.remarks.len()), (104, 0));
         assert!(said.text.lines().next_back().is_some_and(|line| line.starts_with("19700101-001640-")));
+    }
+
+    #[test]
+    fn twenty_runs_that_cannot_be_read_are_named_and_the_others_counted() {
+        let home = home();
+        for second in 0..25 {
+            let broken = home.store(&plain(1_000 + second, 1.0, 1.0));
+            std::fs::write(home.place.layout.manifest(&broken), "{").expect("writable");
+        }
+        let said = run(&with(LIST), &home.place).expect("listed");
+        assert_eq!((said.remarks.len(), &*said.remarks[20]), (21, "warning: 5 runs more cannot be read"));
+        let said = run(&with(RunsAction::List { all: true }), &home.place).expect("listed");
+        assert_eq!(said.remarks.len(), 25);
     }
 
     #[test]

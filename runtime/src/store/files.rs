@@ -216,15 +216,18 @@ where
 }
 
 /// Gives a stored file that was edited on purpose the digest of what it holds now, and today's schema. A record of a schema
-/// without digests is no more marked as such.
+/// without digests is no more marked as such. Whether anything was to be changed: a file that is right is not touched.
 ///
 /// # Errors
 /// What is the matter with the file, which then stays as it is, or those of the file system.
-pub fn redigest(path: &Path) -> Result<(), StoreError> {
-    let content = Disk.read(path).map_err(StoreError::io("read", path))?;
-    let content = record::redigest(&content);
-    let content = content.map_err(|source| StoreError::Record { path: path.to_owned(), source })?;
-    replace(&Disk, path, &content)
+pub fn redigest(path: &Path) -> Result<bool, StoreError> {
+    let was = Disk.read(path).map_err(StoreError::io("read", path))?;
+    let is = record::redigest(&was).map_err(|source| StoreError::Record { path: path.to_owned(), source })?;
+    if is == was {
+        return Ok(false);
+    }
+    replace(&Disk, path, &is)?;
+    Ok(true)
 }
 
 /// The name that a file will have which is on its way to its place, by the name that it has meanwhile; `None` where it is
