@@ -10,20 +10,13 @@ use crate::table::{median, print as print_table};
 /// A crate whose one bench target is built.
 struct Subject {
     name: &'static str,
-    dependency: String,
-    bench: &'static str,
+    /// What stands in its manifest below `[package]`.
+    manifest: String,
+    bench: String,
 }
 
-const OURS: &str = r#"use weighbridge::prelude::*;
-
-/// Adds two numbers.
-#[scenario(id = "ADD-1", category = "Arithmetic")]
-fn add(bencher: &mut Bencher) {
-    bencher.iter(|| std::hint::black_box(1) + 1);
-}
-
-weighbridge::main!();
-"#;
+/// Whoever begins does what stands here.
+const GUIDE: &str = include_str!("../../docs/guide/first-scenario.md");
 
 const CRITERION: &str = r#"use criterion::{Criterion, criterion_group, criterion_main};
 
@@ -51,22 +44,34 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// Edits after which the target is built again.
 const EDITS: usize = 3;
 
+/// The first block of the guide in this language.
+fn guide(language: &str) -> Result<&'static str> {
+    let fence = format!("```{language}\n");
+    let block = GUIDE.split_once(&fence).and_then(|(_, rest)| rest.split_once("```"));
+    Ok(block.ok_or_else(|| format!("the guide has no block in {language}"))?.0)
+}
+
 /// Builds each subject in a target directory of its own and prints what that cost.
 pub fn print() -> Result<()> {
+    let here = format!("weighbridge = {{ path = {:?} }}", format!("{ROOT}/runtime"));
+    let by_guide = guide("toml")?.replace("weighbridge = \"0.1\"", &here);
+    let (optimised, _) = by_guide.split_once("[profile").ok_or("the guide has no profile")?;
+    let sorting = guide("rust")?;
+    let of = |dependency: &str| {
+        format!("[dev-dependencies]\n{dependency}\n\n[[bench]]\nname = \"sorting\"\nharness = false\n")
+    };
+    let subject = |name, manifest: String, bench: &str| Subject { name, manifest, bench: bench.to_owned() };
     let subjects = [
-        Subject {
-            name: "weighbridge",
-            dependency: format!("weighbridge = {{ path = {:?} }}", format!("{ROOT}/runtime")),
-            bench: OURS,
-        },
-        Subject { name: "criterion", dependency: "criterion = \"0.8.2\"".to_owned(), bench: CRITERION },
-        Subject { name: "divan", dependency: "divan = \"0.1.21\"".to_owned(), bench: DIVAN },
+        subject("criterion", of("criterion = \"0.8.2\""), CRITERION),
+        subject("weighbridge", by_guide.clone(), sorting),
+        subject("weighbridge, without the guide's profile", optimised.to_owned(), sorting),
+        subject("divan", of("divan = \"0.1.21\""), DIVAN),
     ];
     let costs = subjects.iter().map(Subject::cost).collect::<Result<Vec<_>>>()?;
     println!(
         "CPU time (user + system) of `cargo bench --no-run -j1`, default features; ratio to criterion's"
     );
-    let criterion = costs[1];
+    let criterion = costs[0];
     let rows = subjects.iter().zip(&costs).map(|(subject, cost)| {
         vec![
             subject.name.to_owned(),
@@ -92,16 +97,15 @@ impl Subject {
         let directory = tempfile::tempdir()?;
         let root = directory.path();
         let manifest = format!(
-            "[package]\nname = \"minimal\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dev-dependencies]\n{}\n\n\
-             [[bench]]\nname = \"add\"\nharness = false\n\n[workspace]\n",
-            self.dependency
+            "[package]\nname = \"minimal\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n{}\n[workspace]\n",
+            self.manifest
         );
-        let bench = root.join("benches/add.rs");
+        let bench = root.join("benches/sorting.rs");
         fs::create_dir_all(root.join("src"))?;
         fs::create_dir_all(root.join("benches"))?;
         fs::write(root.join("src/lib.rs"), "")?;
         fs::write(root.join("Cargo.toml"), manifest)?;
-        fs::write(&bench, self.bench)?;
+        fs::write(&bench, &self.bench)?;
         // The versions of this workspace; cargo leaves out what the crate does not use.
         fs::copy(format!("{ROOT}/Cargo.lock"), root.join("Cargo.lock"))?;
         // Downloading is no part of building.

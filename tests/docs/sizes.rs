@@ -12,9 +12,10 @@ const HEAD: &str =
     "| crate | files | lines of code | median file | largest file |\n|---|---:|---:|---:|---|\n";
 
 /// The crates, with the folder of the code of each.
-const CRATES: [(&str, &str); 5] = [
+const CRATES: [(&str, &str); 6] = [
     ("weighbridge-macros", "macros/src"),
     ("weighbridge", "runtime/src"),
+    ("weighbridge-yardsticks", "runtime/yardsticks/src"),
     ("weighbridge-scenarios", "scenarios/src"),
     ("weighbridge-xtask", "xtask/src"),
     ("benches", "benches"),

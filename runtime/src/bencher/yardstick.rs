@@ -6,14 +6,17 @@
 use std::hint::black_box;
 use std::time::Duration;
 
+use weighbridge_yardsticks::{chain, sort, touch};
+
 use super::watch::SampleWatch;
 use super::{Budget, Purpose, Settings};
 use crate::device::thread_time;
 use crate::metric::{Observation, Yardsticks};
 use crate::stats::SplitMix64;
 
-/// One round of all kinds for so much measuring: with the sizes below about one part in twenty of the time.
-const PAUSE: Duration = Duration::from_millis(25);
+/// One round of all kinds for so much measuring: with the sizes below about one part in thirty of the time, and three rounds
+/// beside a body that is measured for 100 ms.
+const PAUSE: Duration = Duration::from_millis(40);
 
 /// The most rounds at once, where a pass was long.
 const MOST_ROUNDS: u32 = 4;
@@ -35,10 +38,6 @@ const TOUCHED: usize = 512 << 10;
 
 /// How often those are read again.
 const READS: usize = 8;
-
-/// Bytes that are asked for. More than 32 MiB, the most up to which glibc raises its own limits when such memory is
-/// given back: the yardstick must not change how the case's memory is served. What is not touched costs nothing.
-const ASKED: usize = 34 << 20;
 
 /// The yardsticks of one repeat.
 #[derive(Debug)]
@@ -94,9 +93,9 @@ impl Yard {
         let start = thread_time();
         black_box(chain(black_box(STEPS)));
         let chained = thread_time();
-        sort(&self.numbers, &mut self.sorted);
+        sort(&self.numbers, &mut self.sorted, SORTS);
         let sorted = thread_time();
-        let streamed = stream().then(thread_time);
+        let streamed = (0..TAKES).all(|_| touch(TOUCHED, READS)).then(thread_time);
         self.seen.chain.push((chained - start).as_nanos() as u64);
         self.seen.sort.push((sorted - chained).as_nanos() as u64);
         if let Some(streamed) = streamed {
@@ -109,47 +108,8 @@ impl Yard {
 /// body's repeat longer than anything else does beside the body.
 fn warm(numbers: &[u64], sorted: &mut [u64]) {
     black_box(chain(black_box(STEPS / 8)));
-    sorted.copy_from_slice(numbers);
-    black_box(sorted).sort_unstable();
-    touch(TOUCHED / 8);
-}
-
-/// Each step needs the product of the one before, so nothing overlaps.
-fn chain(steps: u64) -> u64 {
-    let mut value = 1u64;
-    for _ in 0..steps {
-        value = (value ^ (value >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-    value
-}
-
-fn sort(numbers: &[u64], sorted: &mut [u64]) {
-    for _ in 0..SORTS {
-        sorted.copy_from_slice(numbers);
-        black_box(&mut *sorted).sort_unstable();
-    }
-}
-
-/// `false` where so much memory may not be asked for.
-fn stream() -> bool {
-    (0..TAKES).all(|_| touch(TOUCHED))
-}
-
-/// Takes memory, writes and reads so many bytes of it, and gives it back.
-fn touch(bytes: usize) -> bool {
-    let mut words: Vec<u64> = Vec::new();
-    if words.try_reserve_exact(ASKED / 8).is_err() {
-        return false;
-    }
-    words.resize(bytes / 8, 3);
-    let mut sum = 0u64;
-    for _ in 0..READS {
-        for word in black_box(&words) {
-            sum = sum.wrapping_add(*word);
-        }
-    }
-    black_box(sum);
-    true
+    sort(numbers, sorted, 1);
+    touch(TOUCHED / 8, READS);
 }
 
 #[cfg(test)]
@@ -183,21 +143,14 @@ mod tests {
         assert_eq!(rounds_of(begin(), 3), [2; 3], "a short body has one before and one after");
 
         let mut yard = begin();
-        for (measured, rounds) in [(24, 1), (25, 2), (49, 2), (50, 3), (100, 5), (10_000, 9)] {
+        for (measured, rounds) in [(39, 1), (40, 2), (79, 2), (80, 3), (160, 5), (10_000, 9)] {
             yard.between(Duration::from_millis(measured), None);
             assert_eq!(yard.seen.chain.len(), rounds, "{measured} ms");
         }
-        assert_eq!(rounds_of(yard, 10_024), [9; 3], "the last is not long ago");
+        assert_eq!(rounds_of(yard, 10_039), [9; 3], "the last is not long ago");
 
         let mut yard = begin();
-        yard.between(Duration::from_millis(25), None);
-        assert_eq!(rounds_of(yard, 60), [3; 3]);
-    }
-
-    #[test]
-    fn the_chain_does_not_run_into_a_fixed_point() {
-        let ends: Vec<u64> = (1_000..1_004).map(chain).collect();
-        assert!(ends.windows(2).all(|pair| pair[0] != pair[1]), "{ends:?}");
-        assert!(chain(STEPS) > 1 << 40);
+        yard.between(Duration::from_millis(40), None);
+        assert_eq!(rounds_of(yard, 80), [3; 3]);
     }
 }
