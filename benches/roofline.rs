@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use pulp::Arch;
 use weighbridge::{Bencher, Budget, Item, ItemBytes, Kept, Purpose, See, Settings, Source};
 use weighbridge_scenarios::adapters::native::{Rayon, Reference, ReferenceFused};
-use weighbridge_scenarios::contract::Stream;
+use weighbridge_scenarios::contract::EpochStream;
 use weighbridge_scenarios::data::{Cache, DataSet};
 use weighbridge_scenarios::prelude::*;
 
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("CV-1 medium", images(5_000, 128, 128).map(CastToFloat32), ObviousLoop::Divide),
         (
             "TAB-1 small",
-            PipelineSpec::table(&Table::new(10_000, 100, 256)).map(Normalize),
+            PipelineSpec::table(&VariantTable::new(10_000, 100, 256)).map(Normalize),
             ObviousLoop::Standardise,
         ),
         ("NLP-1 small", PipelineSpec::tokens(&Tokens::new(10_000, 128, 32)), ObviousLoop::Copy),
@@ -102,7 +102,7 @@ fn looked_at(spec: &PipelineSpec, data: &Arc<DataSet>) -> weighbridge::Result<[f
             let mut loader = ReferenceFused;
             let mut epochs = loader.open(spec, data)?;
             let bencher = Bencher::new(Settings::new(Purpose::Measure, budget));
-            let mut stream = Stream::new(&mut *epochs, spec, data)?;
+            let mut stream = EpochStream::new(&mut *epochs, 0, spec, data)?;
             if looks {
                 bencher.stream(&mut stream)?;
             } else {
@@ -119,7 +119,7 @@ fn looked_at(spec: &PipelineSpec, data: &Arc<DataSet>) -> weighbridge::Result<[f
 }
 
 /// A stream whose bytes the harness does not look at: it says that they are elsewhere.
-struct Unseen<'a>(Stream<'a>);
+struct Unseen<'a>(EpochStream<'a>);
 
 impl Source for Unseen<'_> {
     fn rewind(&mut self) -> weighbridge::Result<()> {

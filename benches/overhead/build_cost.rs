@@ -15,8 +15,19 @@ struct Subject {
     bench: String,
 }
 
-/// Whoever begins does what stands here.
+/// Whoever begins writes the manifest that stands here.
 const GUIDE: &str = include_str!("../../docs/guide/first-scenario.md");
+
+const OURS: &str = r#"use weighbridge::prelude::*;
+
+/// Adds two numbers.
+#[scenario(id = "ADD-1", category = "Arithmetic")]
+fn add(bencher: &mut Bencher) {
+    bencher.iter(|| std::hint::black_box(1) + 1);
+}
+
+weighbridge::main!();
+"#;
 
 const CRITERION: &str = r#"use criterion::{Criterion, criterion_group, criterion_main};
 
@@ -44,27 +55,20 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// Edits after which the target is built again.
 const EDITS: usize = 3;
 
-/// The first block of the guide in this language.
-fn guide(language: &str) -> Result<&'static str> {
-    let fence = format!("```{language}\n");
-    let block = GUIDE.split_once(&fence).and_then(|(_, rest)| rest.split_once("```"));
-    Ok(block.ok_or_else(|| format!("the guide has no block in {language}"))?.0)
-}
-
 /// Builds each subject in a target directory of its own and prints what that cost.
 pub fn print() -> Result<()> {
     let here = format!("weighbridge = {{ path = {:?} }}", format!("{ROOT}/runtime"));
-    let by_guide = guide("toml")?.replace("weighbridge = \"0.1\"", &here);
+    let block = GUIDE.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```"));
+    let by_guide = block.ok_or("the guide has no manifest")?.0.replace("weighbridge = \"0.1\"", &here);
     let (optimised, _) = by_guide.split_once("[profile").ok_or("the guide has no profile")?;
-    let sorting = guide("rust")?;
     let of = |dependency: &str| {
         format!("[dev-dependencies]\n{dependency}\n\n[[bench]]\nname = \"sorting\"\nharness = false\n")
     };
     let subject = |name, manifest: String, bench: &str| Subject { name, manifest, bench: bench.to_owned() };
     let subjects = [
         subject("criterion", of("criterion = \"0.8.2\""), CRITERION),
-        subject("weighbridge", by_guide.clone(), sorting),
-        subject("weighbridge, without the guide's profile", optimised.to_owned(), sorting),
+        subject("weighbridge", by_guide.clone(), OURS),
+        subject("weighbridge, without the guide's profile", optimised.to_owned(), OURS),
         subject("divan", of("divan = \"0.1.21\""), DIVAN),
     ];
     let costs = subjects.iter().map(Subject::cost).collect::<Result<Vec<_>>>()?;

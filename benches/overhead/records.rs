@@ -1,5 +1,6 @@
 //! Reading and comparing two runs of 1,000 cases, and of 10,000.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use weighbridge::Observation;
@@ -121,6 +122,7 @@ fn run(started: u64, cases: usize) -> RunRecord {
             ..Environment::default()
         },
         load_at_end: None,
+        versus: None,
     };
     let cases = manifest.planned.cases.iter().map(|id| case(id.clone(), started)).collect();
     RunRecord { manifest, cases }
@@ -153,7 +155,9 @@ fn case(id: CaseId, salt: u64) -> CaseRecord {
         processes: Vec::new(),
         median_repeat: Some(REPEATS / 2 + 1),
         work: Some(Work::default()),
+        equivalence: None,
         agreement: Agreement::Reference,
+        findings: Vec::new(),
         stationarity: None,
         stopped: None,
         attached: Vec::new(),
@@ -171,6 +175,10 @@ fn repeat(number: u32, salt: u64) -> Repeat {
         slot: wall + 1_000_000,
         start: Some(900_000),
         tree: None,
-        outcome: Outcome::Measured { seen: Box::new(seen), work: Some(Work::default()) },
+        outcome: Outcome::Measured {
+            seen: Box::new(seen),
+            work: Some(Work::default()),
+            evidence: Box::default(),
+        },
     }
 }
