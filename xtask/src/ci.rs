@@ -176,6 +176,12 @@ fn steps(place: &Place) -> Vec<CiStep> {
         cargo("clippy", "clippy --workspace --all-targets --features burn,candle,cuda -- -D warnings", &[]),
         // What stands in for a feature is compiled without it alone.
         cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[]),
+        // What pages name and nothing else compiles.
+        cargo(
+            "clippy",
+            "clippy --package weighbridge-suite --benches --features overhead,originals,demonstration,roofline -- -D warnings",
+            &[],
+        ),
         // The suite has both or neither.
         cargo("clippy", "clippy --package weighbridge --features cuda -- -D warnings", &[]),
         cargo(
@@ -348,6 +354,8 @@ mod tests {
              features  $ cargo test --package weighbridge-xtask --features remote --lib baseline_path\n\
              clippy    $ cargo clippy --workspace --all-targets --features burn,candle,cuda -- -D warnings\n\
              clippy    $ cargo clippy --workspace --all-targets -- -D warnings\n\
+             clippy    $ cargo clippy --package weighbridge-suite --benches --features overhead,originals,demonstration,roofline \
+             -- -D warnings\n\
              clippy    $ cargo clippy --package weighbridge --features cuda -- -D warnings\n\
              clippy    $ cargo clippy --package weighbridge-xtask --all-targets --features remote -- -D warnings\n\
              doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps\n\
