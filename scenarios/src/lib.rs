@@ -13,6 +13,7 @@ pub mod adapters;
 pub mod contract;
 pub mod data;
 pub(crate) mod network;
+pub(crate) mod processes;
 pub(crate) mod ranks;
 pub mod workload;
 

@@ -177,10 +177,45 @@ def test_tensorflow_tells_apart_the_phases_of_what_is_not_compiled(started, mate
         assert worker.ask("close")[0] == "closed"
 
 
-@pytest.mark.parametrize(
-    ("other", "why"), [({"mode": "autotuned"}, "mode autotuned"), ({"precision": "bf16"}, "precision bf16")]
-)
-def test_tensorflow_declines_what_it_has_not(started, material, tmp_path, other, why):
+def test_tensorflow_declines_what_it_has_not(started, material, tmp_path):
     worker = started("trainers.tensorflow", "keras")
-    name, said = opened(worker, material, tmp_path, **other)
-    assert name == "declined" and said["why"].startswith(why), said
+    name, said = opened(worker, material, tmp_path, mode="autotuned")
+    assert name == "declined" and said["why"].startswith("mode autotuned"), said
+
+
+def half(array):
+    """Whether each number has no more digits than `bf16` holds."""
+    return not (np.ascontiguousarray(array).view(np.uint32) & 0xFFFF).any()
+
+
+@pytest.mark.parametrize("mode", ["eager", "compiled"])
+@pytest.mark.parametrize("trainer", ENVIRONMENTS)
+def test_products_are_of_bf16_where_that_is_asked_for_and_weights_stay_f32(started, material, tmp_path, trainer, mode):
+    worker = started(f"trainers.{trainer}", ENVIRONMENTS[trainer])
+    fields = material.data.fields
+    start = {name: array[0].astype(np.float64) for name, array in material.weights.fields.items()}
+    due = gradients(start, fields["input"][:BATCH].astype(np.float64), fields["label"][:BATCH])
+    off = {}
+    for precision in ("f32", "bf16"):
+        name, said = opened(worker, material, tmp_path, mode=mode, optimiser=SGD, precision=precision)
+        if name == "declined":
+            assert said["why"].startswith("precision bf16" if trainer == "keras_jax" else "mode compiled"), said
+            pytest.skip(said["why"])
+        assert name == "opened" and said["settings"]["precision"] == precision, said
+        found = asked(worker, "first")["gradient of 0.weight"]
+        off[precision] = np.linalg.norm(found - due["0.weight"]) / np.linalg.norm(due["0.weight"])
+        asked(worker, "train", anew=True, steps=STEPS)
+        assert not half(asked(worker, "left")["0.weight"])
+        assert worker.ask("close")[0] == "closed"
+    assert off["f32"] < 1e-6 and 1e-4 < off["bf16"] < 2e-2, off
+
+
+@pytest.mark.parametrize("trainer", ENVIRONMENTS)
+def test_going_forward_alone_changes_nothing(started, material, tmp_path, trainer):
+    worker = started(f"trainers.{trainer}", ENVIRONMENTS[trainer])
+    assert opened(worker, material, tmp_path, optimiser=SGD)[0] == "opened"
+    asked(worker, "train", anew=True, steps=1)
+    name, said = worker.ask("call", name="forward", steps=2)
+    assert name == "answer" and said["times"] == {}, said
+    asked(worker, "train", anew=False, steps=STEPS - 1)
+    assert far(asked(worker, "left"), by_formula(material, SGD)) < 2e-6

@@ -145,6 +145,15 @@ def test_samples_that_no_step_takes_are_refused(worker, material, tmp_path, coun
     assert name == "failed" and "Unfit" in said["detail"], said
 
 
+def test_going_forward_alone_takes_the_samples_of_the_steps_that_are_asked_for(worker, material, tmp_path):
+    opened(worker, material, tmp_path)
+    before = after(worker, 2)
+    name, said = worker.ask("call", name="forward", steps=STEPS)
+    assert name == "answer" and said["times"] == {}, said
+    left = asked(worker, "left")
+    assert left["steps"] == 2 and all(np.array_equal(left[name], before[name]) for name in before)
+
+
 def test_labels_that_are_right_are_counted_on_what_was_held_out(worker, material, tmp_path):
     opened(worker, material, tmp_path)
     left = after(worker, 2)

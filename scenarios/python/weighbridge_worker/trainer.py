@@ -307,6 +307,10 @@ class Case(Streaming):
             case "feed":
                 loss = training.feed(Data(message["samples"]).load())
                 return "batch", self.tensors({"loss": np.array([loss], np.float32)})
+            case "forward":
+                for index in range(message["steps"]):
+                    training.predict(training.task.of_step(index)[0])
+                return "answer", {"times": {}}
             case "right":
                 inputs, labels = training.task.held_out()
                 right = np.count_nonzero(training.predict(inputs).argmax(-1) == labels)
@@ -368,3 +372,13 @@ def told(
     named = {f"optimiser.{name}": repr(float(number)) for name, number in numbers.items()}
     of_steps = {f"optimiser.rate of step {step}": repr(float(rate)) for step, rate in (rates or {}).items()}
     return {"optimiser": optimiser, **named, **of_steps, **{name: str(other) for name, other in others.items()}}
+
+
+def precision(weights: object, computed: object) -> str:
+    """What a model multiplies in, as the harness compares it, where its weights are of `f32`."""
+
+    def short(dtype: object) -> str:
+        name = str(dtype).removeprefix("torch.")
+        return {"float32": "f32", "bfloat16": "bf16"}.get(name, name)
+
+    return short(computed) if short(weights) == "f32" else f"{short(computed)} with weights of {short(weights)}"

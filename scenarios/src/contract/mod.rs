@@ -31,7 +31,7 @@ pub use retention::{KeepPolicies, KeepPolicy, Moment, Retention, SavePolicies, S
 pub use stored::{CheckpointFormat, LoadedTensor, StoredCheckpoint, StoredFiles, TensorHeader};
 pub(crate) use train::tell_rank_phases;
 pub use train::{
-    Material, OPERATOR, PHASE, PROFILED, RANK_PHASE, RANK_STEP, Train, WHOLE_STEP, open_material,
-    tell_operators, time_phases,
+    FORWARD_MEMORY, Material, OPERATOR, PHASE, PROFILED, RANK_PHASE, RANK_STEP, TRAINING_MEMORY, Train,
+    WHOLE_STEP, open_material, tell_operators, time_phases,
 };
 pub use trainer::{First, OperatorTimes, Phases, Tensors, Trainer, TrainingLoop};

@@ -9,6 +9,7 @@ use weighbridge::{Bencher, Direction, Error, Result, Unit};
 use super::load::stream_epochs;
 use super::{Phases, Trainer, TrainingLoop};
 use crate::data::{Cache, DataSet};
+use crate::processes::sums;
 use crate::workload::{Compilation, Initialisation, SampleTarget, TrainingSpec, cut};
 
 /// Steps that a smoke run has.
@@ -44,7 +45,8 @@ pub fn open_material(bencher: &Bencher, spec: &TrainingSpec) -> Result<(Training
 
 /// Adds `train` to the bencher.
 pub trait Train {
-    /// Opens a training, times its steps, and hands in the work report. Gives the open training for what follows.
+    /// Opens a training, times its steps, and hands in the work report. Gives the open training for what follows. Tells what memory it
+    /// takes to go forward alone, before the first step, and to train.
     ///
     /// Timed: from before the samples of a step are taken from memory until its loss and the changed weights are there. Not
     /// timed: building the model, compiling it (its first step is left out), going back to the weights of the beginning.
@@ -72,8 +74,33 @@ impl Train for Bencher {
         let mut training = self.open(|| trainer.open(spec, how, data, weights))?;
         self.work(training.executed().report(data, training.entry_point()));
         self.flops(spec.flops()?.train() * spec.batch as u64);
+        // Before it trains: the most that a process has had resident never falls.
+        match training.forward(FORWARD.min(spec.steps)) {
+            Err(error) if error.is_skip() => {}
+            done => {
+                done?;
+                tell_memory(self, FORWARD_MEMORY, &*training);
+            }
+        }
         stream_epochs(self, &mut *training, 0, spec.expected()?, false, data)?;
+        tell_memory(self, TRAINING_MEMORY, &*training);
         Ok(training)
+    }
+}
+
+/// Steps through which a training goes forward alone, before it trains.
+const FORWARD: usize = 3;
+
+/// The metric that has the most memory that the process which trains has had resident when it has gone forward alone, and
+/// trained nothing.
+pub const FORWARD_MEMORY: &str = "memory: forward alone";
+
+/// The same once it has taken all steps of the stream.
+pub const TRAINING_MEMORY: &str = "memory: training";
+
+fn tell_memory(bencher: &Bencher, name: &str, training: &dyn TrainingLoop) {
+    if let [Some(most)] = sums(&[training.process()], "status", ["VmHWM:"]) {
+        bencher.metric(name, most as f64, Unit::BYTES, Direction::Lower);
     }
 }
 

@@ -74,6 +74,20 @@ pub trait TrainingLoop: Epochs {
     /// As [`Epochs::begin`].
     fn first(&mut self) -> Result<First>;
 
+    /// Goes forward through the samples of so many steps, with the weights as they are, as who looks at a model does: nothing is
+    /// kept for a way back, and nothing is changed.
+    ///
+    /// # Errors
+    /// A skip where a system always keeps what the way back needs; as [`Epochs::begin`].
+    fn forward(&mut self, steps: usize) -> Result<()> {
+        Err(skip(format!("forward alone: through {steps} steps it keeps what the way back needs")))
+    }
+
+    /// The process that trains, where that is not this one.
+    fn process(&self) -> u32 {
+        std::process::id()
+    }
+
     /// Does so many of the very steps that are timed, from the beginning (`anew`) or from where it is. Gives the mean loss of each.
     ///
     /// # Errors

@@ -39,4 +39,6 @@ pub use train3_loader::{
 pub use train4_ranks::train_on_ranks;
 pub use trainer_choice::TrainerChoice;
 
-pub use crate::contract::{OPERATOR, PHASE, PROFILED, RANK_PHASE, RANK_STEP, WHOLE_STEP};
+pub use crate::contract::{
+    FORWARD_MEMORY, OPERATOR, PHASE, PROFILED, RANK_PHASE, RANK_STEP, TRAINING_MEMORY, WHOLE_STEP,
+};

@@ -15,7 +15,9 @@ use crate::workload::{Compilation, TrainingSpec};
 /// and backward through the model, and changes the weights. `mode` says how the system runs it: operation by operation, compiled
 /// as it does unless it is told more, with variants tried on the machine, or by XLA where that is not its own way. Throughput is of the mean step; `throughput_flops` of the operations that follow
 /// from the model's dimensions (three times forward). The metric `peak` is a product of two matrices of `f32` with 1,024 rows and
-/// columns by the crate `ndarray` on all processors, measured after the steps; the report takes the share of it (MFU). Some steps
+/// columns by the crate `ndarray` on all processors, measured after the steps; the report takes the share of it (MFU). The metric
+/// `memory: forward alone` is the most memory that the process which trains has had resident when three batches have gone through
+/// the model and nothing is trained yet, and `memory: training` the same after the timed steps. Some steps
 /// are done once more phase by phase: the metrics `phase: ...` are mean times, and phases that a mode cannot separate are one. Some
 /// are done under the system's own profiler, where it has one: the metrics `operator: ...` are the 30 that take the most of a step.
 ///
@@ -115,9 +117,12 @@ mod tests {
         let names: Vec<&str> = done.seen.custom.iter().map(|metric| metric.name.as_str()).collect();
         let phases =
             ["data", "forward", "backward", "optimiser", "all"].map(|phase| format!("phase: {phase}"));
-        assert_eq!(names[..5], phases);
-        assert_eq!(names[5..], ["peak"]);
-        assert!(done.seen.custom[5].value > 0.0 && done.seen.flops > 0);
+        assert_eq!(names[..2], ["memory: forward alone", "memory: training"]);
+        assert_eq!(names[2..7], phases);
+        assert_eq!(names[7..], ["peak"]);
+        let told: Vec<f64> = done.seen.custom.iter().map(|metric| metric.value).collect();
+        assert!(told[7] > 0.0 && done.seen.flops > 0);
+        assert!(1e6 < told[0] && told[0] <= told[1], "{told:?}");
         let content = done.work.unwrap().report.transforms;
         assert_eq!(content, small().work().unwrap());
     }
@@ -142,7 +147,9 @@ mod tests {
             let done = bencher.finish().unwrap();
             let names: Vec<&str> = done.seen.custom.iter().map(|metric| metric.name.as_str()).collect();
             let phases = ["data", "forward", "backward", "optimiser", "all"];
-            assert_eq!(names[..5], phases.map(|phase| format!("phase: {phase}")));
+            // Their forward always keeps what the way back needs.
+            assert_eq!(names[0], "memory: training");
+            assert_eq!(names[1..6], phases.map(|phase| format!("phase: {phase}")));
         }
         for (mode, precision, named) in [
             (Compilation::Compiled, Precision::F32, "mode compiled"),

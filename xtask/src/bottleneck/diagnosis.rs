@@ -127,7 +127,7 @@ impl fmt::Display for Diagnosis {
 const LEAST: f64 = 0.1;
 
 /// An experiment explains another one if it saves this share of what that one does.
-const EXPLAINS: f64 = 0.7;
+pub(crate) const EXPLAINS: f64 = 0.7;
 
 /// More workers are a remedy if they save this share of what cached batches do.
 const HELPS: f64 = 0.4;

@@ -5,7 +5,7 @@ mod of_run;
 mod pipeline;
 mod planted;
 
-pub(crate) use diagnosis::{Experiments, diagnose};
+pub(crate) use diagnosis::{EXPLAINS, Experiments, diagnose};
 
 use anyhow::Result;
 use weighbridge::data::Exit;

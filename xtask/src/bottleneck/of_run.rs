@@ -6,7 +6,7 @@ use weighbridge_scenarios::contract::Experiment;
 
 use super::diagnosis::{LoaderExperiments, diagnose_loader};
 use crate::place::Place;
-use crate::report::feeding;
+use crate::report::{feeding, scaling};
 use crate::said::Said;
 use crate::{pick, stop};
 
@@ -19,14 +19,16 @@ pub(super) fn sentences(typed: Option<&str>, place: &Place) -> Result<Said> {
     let mut text = String::new();
     for manifest in &picked.runs {
         let run = place.runs().load(&manifest.id)?;
-        for sentence in of_loaders(&run).into_iter().chain(feeding::sentences(&run)) {
+        let of_trainings = feeding::sentences(&run).into_iter().chain(scaling::sentences(&run));
+        for sentence in of_loaders(&run).into_iter().chain(of_trainings) {
             text += &format!("{}\n", visible_in_line(&sentence));
         }
     }
     if text.is_empty() {
         return Err(stop::nothing(
             "no experiments were made: `WEIGHBRIDGE_EXPERIMENTS=1 cargo bench -- CV-1` makes them on the loaders of a scenario, and \
-             `cargo bench -- --set loader-and-step` on loaders beside a training",
+             `cargo bench -- --set loader-and-step` on loaders beside a training, and `cargo bench -- --set ranks --param \
+             TRAIN-4.scaling=weak` on ranks",
         ));
     }
     Ok(Said { remarks: picked.remarks, ..Said::fine(text) })

@@ -14,7 +14,7 @@ mod label;
 pub(crate) mod learning_curve;
 mod ledger;
 mod operators;
-mod scaling;
+pub(crate) mod scaling;
 mod sections;
 mod spent;
 mod target;

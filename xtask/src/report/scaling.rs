@@ -8,6 +8,7 @@ use weighbridge::data::{CaseRecord, CaseStatus, OverRanks, RunRecord, Unit, quan
 use weighbridge_scenarios::training::{RANK_PHASE, RANK_STEP, WHOLE_STEP};
 
 use super::configuration::{axis, row_name, value};
+use crate::bottleneck::{EXPLAINS, Experiments, diagnose};
 use crate::show::trouble;
 use crate::table::Table;
 
@@ -32,7 +33,44 @@ pub(super) fn section(run: &RunRecord) -> String {
     let processors = ["allowed cpus", "cores"]
         .iter()
         .find_map(|fact| run.manifest.environment.machine.get(*fact)?.parse::<usize>().ok());
-    of.iter().map(|(training, cases)| scaling(training, cases, processors)).collect()
+    let tables: String = of.iter().map(|(training, cases)| scaling(training, cases, processors)).collect();
+    let lines: String = sentences(run).iter().map(|sentence| format!("- {sentence}\n")).collect();
+    if lines.is_empty() { tables } else { format!("{tables}\n{lines}") }
+}
+
+/// What limits each training on several ranks whose batch is as large as on one: the same on one rank is an experiment. Ranks share
+/// memory and processors too, so communication is named only if the time that ranks spend in nothing else explains most of what one
+/// rank saves.
+pub(crate) fn sentences(run: &RunRecord) -> Vec<String> {
+    let cases = || run.cases.iter().filter(|case| case.id.scenario == SCENARIO && case.ranked());
+    let told = cases().filter(|case| axis(case, "scaling") == Some("weak")).filter_map(|case| {
+        let one = cases().find(|one| {
+            count(one) == Some(1)
+                && one.id.adapter == case.id.adapter
+                && training(one) == training(case)
+                && axis(one, "mode") == axis(case, "mode")
+        })?;
+        let ranks = count(case).filter(|ranks| *ranks > 1)?;
+        let (whole, alone) = (value(case, names::WALL_TIME)?, value(one, names::WALL_TIME)?);
+        let phase = |name: &str| Some(over(case, &format!("{RANK_PHASE}{name}"))?.mean);
+        let is_explained = phase(COMMUNICATION)? / phase(WHOLE_STEP)? >= EXPLAINS * (1.0 - alone / whole);
+        let took = Experiments {
+            of: "step",
+            whole,
+            cached: whole, // samples are in memory
+            stub: whole,
+            one_rank: is_explained.then_some(alone),
+            ..Experiments::default()
+        };
+        let nobody = if is_explained {
+            "no exchange of gradients holds this training up"
+        } else {
+            "ranks take longer than one by more than their exchange of gradients: they share processors and memory"
+        };
+        let found = diagnose(&took).map_or_else(|| nobody.to_owned(), |found| found.to_string());
+        Some(format!("{}, {} on {ranks} ranks: {found}", training(case), row_name(case)))
+    });
+    told.collect()
 }
 
 /// What all rows of a table have in common.
@@ -190,6 +228,35 @@ mod tests {
             assert!(page.contains(row), "{row}\n{page}");
         }
         assert!(page.contains("more than the 2 processors of this machine"), "{page}");
+    }
+
+    #[test]
+    fn communication_limits_ranks_where_one_rank_is_faster_by_what_they_spend_in_it() {
+        // Of as many samples on each rank: a step takes 32 ms on one, and a quarter of it is the exchange.
+        let weak = |ranks: usize, step: f64, share: f64| {
+            let mut case = case(ranks, 32.0 / step, false);
+            case.id.point.0.push(axis("scaling", "weak"));
+            case.ranks.retain(|one| one.name != "rank: phase: communication");
+            case.ranks.push(phase("rank: phase: communication", &vec![share * step; ranks]));
+            case
+        };
+        let told = |ranks, step, share| {
+            let run = fixtures::run(1, vec![weak(1, 0.024, 0.0), weak(ranks, step, share)]);
+            super::sentences(&run).join(";")
+        };
+        assert_eq!(
+            told(2, 0.032, 0.25),
+            "vit5_tiny, weak scaling, communication apart, PyTorch, eager on 2 ranks: the communication limits a step: it takes 32.0 ms, \
+             and 24.0 ms on one rank. To do: let communication overlap with the backward pass, or send less. Expected: 1.33 times as fast."
+        );
+        assert!(
+            told(2, 0.032, 0.05).contains("they share processors and memory"),
+            "{}",
+            told(2, 0.032, 0.05)
+        );
+        assert!(told(2, 0.025, 0.04).contains("no exchange of gradients holds"), "{}", told(2, 0.025, 0.04));
+        let strong = fixtures::run(1, vec![case(1, 1_000.0, false), case(2, 900.0, false)]);
+        assert!(super::sentences(&strong).is_empty(), "the same batch in parts is no such experiment");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use anyhow::Result;
 use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, Reading, RunRecord, Unit, machine, quantity};
 use weighbridge_scenarios::training::{
-    MEASURED_PEAK, OPERATOR, PAPER_PEAKS, PEAK, PHASE, PROFILED, WHOLE_STEP,
+    FORWARD_MEMORY, MEASURED_PEAK, OPERATOR, PAPER_PEAKS, PEAK, PHASE, PROFILED, TRAINING_MEMORY, WHOLE_STEP,
 };
 use weighbridge_scenarios::workload::model::{Dimensions, Flops};
 
@@ -53,6 +53,7 @@ pub(super) fn page(run: &RunRecord) -> Result<String> {
     );
     for (variant, of) in by_variant(&cases) {
         page.push_str(&throughput(variant, &of));
+        page.push_str(&memory(variant, &of));
         page.push_str(&phases(variant, &of));
         page.push_str(&operators(variant, &of));
         page.push_str(&crashes(&of));
@@ -167,6 +168,33 @@ fn unranked(case: &CaseRecord, what: &str) -> [String; 9] {
     let mut cells: [String; 9] = std::array::from_fn(|_| String::new());
     (cells[0], cells[1]) = (row_name(case), what.to_owned());
     cells
+}
+
+/// What it takes to go forward alone, and to train.
+fn memory(variant: &str, cases: &[&CaseRecord]) -> String {
+    let mut table =
+        Table::new(["configuration", "forward alone>", "training>", "beside forward>", "device, training>"]);
+    for case in cases.iter().filter(|case| case.ranked()) {
+        let [forward, training] = [FORWARD_MEMORY, TRAINING_MEMORY].map(|metric| value(case, metric));
+        let not_told =
+            |told: Option<f64>| told.map_or_else(|| "not told".into(), |it| quantity::show(it, &Unit::BYTES));
+        table.row([
+            row_name(case),
+            not_told(forward),
+            not_told(training),
+            shown(training.zip(forward).map(|(training, forward)| training / forward), &Unit::RATIO),
+            value(case, names::DEVICE_PEAK_MEMORY)
+                .map_or_else(|| "no device".into(), |it| quantity::show(it, &Unit::BYTES)),
+        ]);
+    }
+    format!(
+        "\n## Memory: {variant}\n\nThe most memory that the process which trains has had resident on the host: with its interpreter and \
+         libraries, all samples and the weights. `forward alone` is before anything is trained, once three batches have gone through the \
+         model with nothing kept for a way back; an optimiser that keeps something from the beginning is in it. `training` is after the \
+         timed steps, with gradients, what the way back needs, what the optimiser keeps, and what compiling took in that process. A \
+         trainer of Rust shares its process with the harness.\n\n{}",
+        table.markdown()
+    )
 }
 
 fn phases(variant: &str, cases: &[&CaseRecord]) -> String {
@@ -395,6 +423,8 @@ mod tests {
             metric("phase: backward", Unit::SECONDS, 0.7 * step),
             metric("phase: all", Unit::SECONDS, step),
             metric("peak", Unit::FLOPS, 2e11),
+            metric("memory: forward alone", Unit::BYTES, 4e8),
+            metric("memory: training", Unit::BYTES, 6e8),
             metric("operator: addmm", Unit::SECONDS, 0.3 * step),
             metric("operator: native_layer_norm", Unit::SECONDS, 0.1 * step),
         ];
@@ -413,6 +443,16 @@ mod tests {
             metric.values = values.map(Reading::Value).to_vec();
         }
         assert_eq!(phased(&case), Some((4.0, vec![("forward", 1.0), ("backward", 3.0)])));
+    }
+
+    #[test]
+    fn memory_of_training_stands_beside_that_of_forward_alone_and_what_is_not_there_is_said_so() {
+        let mut untold = case("Untold", "eager", 1_000.0);
+        untold.metrics.retain(|metric| metric.name != FORWARD_MEMORY);
+        untold.metrics.push(metric(names::DEVICE_PEAK_MEMORY, Unit::BYTES, 2e9));
+        let page = page(&fixtures::run(1, vec![case("PyTorch", "eager", 1_000.0), untold])).unwrap();
+        assert!(page.contains("| PyTorch, eager | 381 MiB | 572 MiB | 1.50x | no device |"), "{page}");
+        assert!(page.contains("| Untold, eager | not told | 572 MiB |  | 1.86 GiB |"), "{page}");
     }
 
     #[test]
@@ -443,7 +483,7 @@ mod tests {
         let row = |begin: &str| page.lines().find(|line| line.starts_with(begin)).unwrap_or(&page).to_owned();
         // 1,000 samples/s of 0.06 GFLOPs are 60 of 200 GFLOP/s.
         let eager = row("| PyTorch, eager |");
-        assert!(eager.contains("1.00 k samples/s") && eager.contains("30.0 %"), "{eager}");
+        assert!(eager.contains("1.00 k samples/s") && eager.contains("32.0 ms") && eager.contains("30.0 %"), "{eager}");
         let compiled = row("| PyTorch, compiled |");
         assert!(compiled.contains("2.00x") && compiled.contains("60.0 %"), "{compiled}");
         assert!(row("| PyTorch, autotuned |").contains("CRASH"), "{page}");

@@ -23,7 +23,7 @@ from ..adapter import Declined, Place
 from ..environments import of_jax
 from ..pipeline import Array as Numbers
 from ..profiles import Operators, by_jax
-from ..trainer import Layer, Phases, Rank, Schedule, Task, Tensors, Trainer, Training, told
+from ..trainer import Layer, Phases, Precision, Rank, Schedule, Task, Tensors, Trainer, Training, precision, told
 
 
 class Patches(nnx.Module):
@@ -70,22 +70,34 @@ class Projected(nnx.Module):
 
 
 class Attention(nnx.Module):
-    def __init__(self, width: int, heads: int, causal: bool, rngs: nnx.Rngs) -> None:
-        self.qkv, self.out = nnx.Linear(width, 3 * width, rngs=rngs), nnx.Linear(width, width, rngs=rngs)
+    def __init__(self, width: int, heads: int, causal: bool, **how: Any) -> None:
+        self.qkv, self.out = nnx.Linear(width, 3 * width, **how), nnx.Linear(width, width, **how)
         self.heads, self.causal = heads, causal
 
     def __call__(self, x: Array) -> Array:
         batch, length, width = x.shape
-        qkv = self.qkv(x).reshape(batch, length, 3, self.heads, width // self.heads)
+        qkv = self.qkv(x).astype(self.qkv.dtype).reshape(batch, length, 3, self.heads, width // self.heads)
         seen = jax.nn.dot_product_attention(qkv[:, :, 0], qkv[:, :, 1], qkv[:, :, 2], is_causal=self.causal)
         return self.out(seen.reshape(batch, length, width))
+
+
+FACTORS = {"f32": jnp.float32, "bf16": jnp.bfloat16}
+
+
+def factors(arrays: Any, dtype: Any, **_: Any) -> tuple[Array | None, ...]:
+    """What is multiplied, in the type of the product. A bias is added in `f32`: XLA sums its gradient in the type
+    that it was added in, and in `bf16` that sum is off by up to 17 %."""
+    x, kernel, bias = arrays
+    return x.astype(dtype), kernel.astype(dtype), bias
 
 
 class Builder:
     """Makes modules of layers, and notes their parameters under the names of the message."""
 
-    def __init__(self, shapes: dict[str, tuple[int, ...]]) -> None:
+    def __init__(self, shapes: dict[str, tuple[int, ...]], precision: Precision) -> None:
         self.shapes, self.rngs = shapes, nnx.Rngs(0)
+        # Of what multiplies. All else computes in the wider one of its input and its weights, which are `f32`.
+        self.products = {"dtype": FACTORS[precision], "promote_dtype": factors, "rngs": self.rngs}
         self.named: dict[str, nnx.Param[Any]] = {}
 
     def layers(self, layers: list[Layer], above: str = "") -> nnx.Sequential:
@@ -96,7 +108,7 @@ class Builder:
             case "patches":
                 size, (numbers, width) = layer["size"], self.shapes[f"{at}.weight"]
                 square = (size, size)
-                conv = nnx.Conv(numbers // size**2, width, square, square, padding="VALID", rngs=self.rngs)
+                conv = nnx.Conv(numbers // size**2, width, square, square, padding="VALID", **self.products)
                 return Patches(self.note(conv, at, kernel="weight", bias="bias"))
             case "embed":
                 embed = nnx.Embed(*self.shapes[f"{at}.table"], rngs=self.rngs)
@@ -119,12 +131,12 @@ class Builder:
                 return self.note(norm, at, scale="scale", bias="shift")
             case "attention":
                 width, _ = self.shapes[f"{at}.out.weight"]
-                attention = Attention(width, layer["heads"], layer["causal"], self.rngs)
+                attention = Attention(width, layer["heads"], layer["causal"], **self.products)
                 self.note(attention.qkv, f"{at}.qkv", kernel="weight", bias="bias")
                 self.note(attention.out, f"{at}.out", kernel="weight", bias="bias")
                 return attention
             case "linear":
-                linear = nnx.Linear(*self.shapes[f"{at}.weight"], rngs=self.rngs)
+                linear = nnx.Linear(*self.shapes[f"{at}.weight"], **self.products)
                 return self.note(linear, at, kernel="weight", bias="bias")
             case "gelu":
                 return lambda x: jax.nn.gelu(x, approximate=False)
@@ -133,7 +145,7 @@ class Builder:
             case "conv":
                 kernel, _, channels, to = self.shapes[f"{at}.weight"]
                 around, stride = (kernel - 1) // 2, layer["stride"]
-                conv = nnx.Conv(channels, to, (kernel, kernel), stride, padding=around, use_bias=False, rngs=self.rngs)
+                conv = nnx.Conv(channels, to, (kernel, kernel), stride, padding=around, use_bias=False, **self.products)
                 return self.note(conv, at, kernel="weight")
             case "max_pool":
                 kernel, stride = layer["kernel"], layer["stride"]
@@ -184,14 +196,12 @@ class Flax(Training):
             raise Declined("mode xla: it is what `compiled` is")
         if task.mode == "autotuned":
             raise Declined("mode autotuned: XLA tries no variants on a processor")
-        if task.precision != "f32":
-            raise Declined(f"precision {task.precision}: these modules compute in what their weights are")
         self.ranks = Ranks(task.rank) if task.rank else None
         self.overlaps = task.rank is not None and task.rank.communication == "overlapped"
         if self.overlaps and task.mode == "eager":
             self.close()
             raise Declined("communication overlapped in mode eager: one program over all ranks is compiled")
-        builder = Builder({name: array.shape for name, array in task.weights.items()})
+        builder = Builder({name: array.shape for name, array in task.weights.items()}, task.precision)
         self.module, self.named = builder.layers(task.model["layers"]), builder.named
         for name, parameter in self.named.items():
             parameter[...] = jnp.asarray(task.weights[name].reshape(parameter.shape))
@@ -210,7 +220,7 @@ class Flax(Training):
         self.first_state = optimiser.init(self.start)
 
         def logits_of(parameters: Any, x: Array) -> Array:
-            return nnx.merge(graph, parameters, rest, copy=True)(x)
+            return nnx.merge(graph, parameters, rest, copy=True)(x).astype(jnp.float32)
 
         def loss_of(parameters: Any, x: Array, y: Array) -> tuple[Array, Array]:
             logits = logits_of(parameters, x)
@@ -337,12 +347,14 @@ class Flax(Training):
             set_here["rate"] = self.rate(schedule.warmup)
         leaves = jax.tree.leaves(self.parameters)
         (dtype,) = {leaf.dtype for leaf in leaves}
+        modules = (module for _, module in nnx.iter_modules(self.module))
+        (product,) = {jnp.dtype(one.dtype) for one in modules if isinstance(one, nnx.Linear | nnx.Conv)}
         stages = {type(stage) for stage in self.state.inner_state}
         return told(
             "adamw" if optax.ScaleByAdamState in stages else "sgd",
             set_here,
             rates,
-            precision={jnp.dtype("float32"): "f32"}.get(dtype, str(dtype)),
+            precision=precision(dtype, product),
             parameters=sum(leaf.size for leaf in leaves),
             batch=len(self.samples(0)[0]),
         )

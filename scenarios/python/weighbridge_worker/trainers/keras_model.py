@@ -15,16 +15,16 @@ from keras import layers, ops
 
 from ..adapter import Declined, Place
 from ..pipeline import Array
-from ..trainer import Layer, Schedule, Task, Tensors, Trainer, Training, told
+from ..trainer import Layer, Precision, Schedule, Task, Tensors, Trainer, Training, precision, told
 
 
 class Patches(layers.Layer):
     """Squares of an image to rows."""
 
-    def __init__(self, size: int, width: int) -> None:
-        super().__init__()
+    def __init__(self, size: int, width: int, policy: str) -> None:
+        super().__init__(dtype=policy)
         self.width = width
-        self.conv = layers.Conv2D(width, size, size)
+        self.conv = layers.Conv2D(width, size, size, dtype=policy)
 
     def build(self, shape: Any) -> None:
         self.conv.build(shape)
@@ -62,13 +62,13 @@ class Residual(layers.Layer):
                 part.build(shape)
 
     def call(self, x: Any) -> Any:
-        return self.body(x) + (x if self.around is None else self.around(x))
+        return ops.add(self.body(x), x if self.around is None else self.around(x))
 
 
 class Attention(layers.Layer):
-    def __init__(self, width: int, heads: int, causal: bool) -> None:
-        super().__init__()
-        self.qkv, self.out = layers.Dense(3 * width), layers.Dense(width)
+    def __init__(self, width: int, heads: int, causal: bool, policy: str) -> None:
+        super().__init__(dtype=policy)
+        self.qkv, self.out = layers.Dense(3 * width, dtype=policy), layers.Dense(width, dtype=policy)
         self.heads, self.causal = heads, causal
 
     def build(self, shape: Any) -> None:
@@ -85,8 +85,10 @@ class Attention(layers.Layer):
 class Builder:
     """Makes layers, and notes under which names of the message their variables are."""
 
-    def __init__(self, shapes: dict[str, tuple[int, ...]]) -> None:
+    def __init__(self, shapes: dict[str, tuple[int, ...]], precision: Precision) -> None:
         self.shapes = shapes
+        # Of layers that multiply. All others take what comes to `f32`, which every weight is of.
+        self.products = {"f32": "float32", "bf16": "mixed_bfloat16"}[precision]
         self.noted: list[tuple[Any, str, dict[str, str]]] = []
 
     def layers(self, said: list[Layer], above: str = "") -> keras.Sequential:
@@ -96,7 +98,7 @@ class Builder:
         match layer["kind"]:
             case "patches":
                 _, width = self.shapes[f"{at}.weight"]
-                patches = Patches(layer["size"], width)
+                patches = Patches(layer["size"], width, self.products)
                 self.note(patches.conv, at, kernel="weight", bias="bias")
                 return patches
             case "embed":
@@ -115,19 +117,19 @@ class Builder:
                 return self.note(layers.BatchNormalization(epsilon=layer["epsilon"]), at, gamma="scale", beta="shift")
             case "attention":
                 width, _ = self.shapes[f"{at}.out.weight"]
-                attention = Attention(width, layer["heads"], layer["causal"])
+                attention = Attention(width, layer["heads"], layer["causal"], self.products)
                 self.note(attention.qkv, f"{at}.qkv", kernel="weight", bias="bias")
                 self.note(attention.out, f"{at}.out", kernel="weight", bias="bias")
                 return attention
             case "linear":
-                return self.note(layers.Dense(layer["to"]), at, kernel="weight", bias="bias")
+                return self.note(layers.Dense(layer["to"], dtype=self.products), at, kernel="weight", bias="bias")
             case "gelu":
                 return layers.Activation(lambda x: ops.gelu(x, approximate=False))
             case "relu":
                 return layers.ReLU()
             case "conv":
                 padded, stride = layers.ZeroPadding2D((layer["kernel"] - 1) // 2), layer["stride"]
-                conv = layers.Conv2D(layer["to"], layer["kernel"], stride, use_bias=False)
+                conv = layers.Conv2D(layer["to"], layer["kernel"], stride, use_bias=False, dtype=self.products)
                 return keras.Sequential([padded, self.note(conv, at, kernel="weight")])
             case "max_pool":
                 # Behind a unit that leaves nothing below 0, zeros at the edge are never the largest alone.
@@ -171,8 +173,6 @@ class Keras(Training):
         super().__init__(task)
         if task.mode not in self.modes:
             raise Declined(f"mode {task.mode}: on {keras.backend.backend()} Keras has {' and '.join(self.modes)}")
-        if task.precision != "f32":
-            raise Declined(f"precision {task.precision}: these layers compute in what their weights are")
         said = task.optimiser
         if said["kind"] != "sgd":
             raise Declined(
@@ -183,7 +183,7 @@ class Keras(Training):
                 "schedule with momentum: Keras adds up gradients times their rates, which is another momentum"
             )
         keras.backend.clear_session()
-        builder = Builder({name: array.shape for name, array in task.weights.items()})
+        builder = Builder({name: array.shape for name, array in task.weights.items()}, task.precision)
         self.model = builder.layers(task.model["layers"])
         inputs, _ = task.of_step(0)
         self.model.build(inputs.shape)
@@ -235,7 +235,7 @@ class Keras(Training):
             type(self.optimiser).__name__.lower(),
             {name: float(ops.convert_to_numpy(number)) for name, number in numbers.items()},
             rates,
-            precision={"float32": "f32"}.get(dtype, dtype),
+            precision=precision(dtype, self.model.outputs[0].dtype),
             parameters=sum(int(np.prod(variable.shape)) for variable in self.model.trainable_variables),
             batch=len(self.task.of_step(0)[0]),
         )

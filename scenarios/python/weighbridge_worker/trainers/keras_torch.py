@@ -64,7 +64,11 @@ class KerasTorch(Keras):
     def gradients(self, index: int) -> tuple[float, Array, list[Array]]:
         loss, logits = self.forward(*self.samples(index))
         gradients = [one.numpy() for one in self.backward(loss)]
-        return loss.item(), logits.detach().numpy(), gradients
+        return loss.item(), logits.detach().float().numpy(), gradients
+
+    def predict(self, inputs: Array) -> Array:
+        with torch.no_grad():  # nothing is kept for a way back
+            return super().predict(inputs)
 
 
 ADAPTER = trainer("Keras (PyTorch)", KerasTorch)

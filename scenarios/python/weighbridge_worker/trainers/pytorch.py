@@ -22,7 +22,7 @@ from ..adapter import Declined, Place
 from ..environments import of_torch
 from ..pipeline import Array
 from ..profiles import Operators, by_torch
-from ..trainer import Layer, Phases, Rank, Task, Tensors, Trainer, Training, told
+from ..trainer import Layer, Phases, Rank, Task, Tensors, Trainer, Training, precision, told
 
 
 @dataclass(frozen=True)
@@ -326,22 +326,21 @@ class PyTorch(Training):
         else:
             beta1, beta2 = group["betas"]
             numbers |= {"beta1": beta1, "beta2": beta2, "epsilon": group["eps"], "decay": group["weight_decay"]}
-        with self.precision():
-            dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else self.dtype()
+        x, _ = self.samples(0)
+        (dtype,) = {one.dtype for one in self.module.parameters()}
+        with torch.no_grad(), self.precision():
+            computed = self.module(x).dtype
         return told(
             type(self.optimiser).__name__.lower(),
             numbers,
             rates,
-            precision={torch.float32: "f32", torch.bfloat16: "bf16"}.get(dtype, str(dtype)),
+            precision=precision(dtype, computed),
             parameters=sum(one.numel() for one in self.module.parameters()),
-            batch=len(self.samples(0)[0]),
+            batch=len(x),
         )
 
     def environment(self) -> dict[str, str]:
         return of_torch()
-
-    def dtype(self) -> torch.dtype:
-        return next(self.module.parameters()).dtype
 
     def close(self) -> None:
         if self.rank:

@@ -18,38 +18,50 @@ from ..adapter import Declined, Place
 from ..environments import of_tensorflow
 from ..pipeline import Array
 from ..profiles import Operators, by_tensorflow
-from ..trainer import Layer, Phases, Schedule, Task, Tensors, Trainer, Training, told
+from ..trainer import Layer, Phases, Precision, Schedule, Task, Tensors, Trainer, Training, precision, told
 
 Tensor = Any
 Variable = Any
 
 
+def like(variable: Variable, x: Tensor) -> Tensor:
+    """A variable in what its layer multiplies."""
+    return tf.cast(variable, x.dtype)
+
+
+def wide(x: Tensor) -> Tensor:
+    """What all else computes in."""
+    return tf.cast(x, tf.float32)
+
+
 class Affine(tf.Module):
     """A linear map of the last axis."""
 
-    def __init__(self, weight: Variable, bias: Variable) -> None:
+    def __init__(self, products: tf.DType, weight: Variable, bias: Variable) -> None:
         super().__init__()
-        self.weight, self.bias = weight, bias
+        self.products, self.weight, self.bias = products, weight, bias
 
     def __call__(self, x: Tensor) -> Tensor:
+        x = tf.cast(x, self.products)
         if len(x.shape) == 2:
-            return x @ self.weight + self.bias
+            return x @ like(self.weight, x) + like(self.bias, x)
         # One product of two matrices, and not one for each sample.
-        rows = tf.reshape(x, (-1, x.shape[-1])) @ self.weight + self.bias
+        rows = tf.reshape(x, (-1, x.shape[-1])) @ like(self.weight, x) + like(self.bias, x)
         return tf.reshape(rows, (*x.shape[:-1], self.weight.shape[1]))
 
 
 class Patches(tf.Module):
     """Squares of an image to rows."""
 
-    def __init__(self, size: int, weight: Variable, bias: Variable) -> None:
+    def __init__(self, products: tf.DType, size: int, weight: Variable, bias: Variable) -> None:
         super().__init__()
-        self.size, self.weight, self.bias = size, weight, bias
+        self.products, self.size, self.weight, self.bias = products, size, weight, bias
 
     def __call__(self, x: Tensor) -> Tensor:
+        x = tf.cast(x, self.products)
         width = self.weight.shape[-1]
-        kernel = tf.reshape(self.weight, (self.size, self.size, -1, width))
-        return tf.reshape(tf.nn.conv2d(x, kernel, self.size, "VALID"), (x.shape[0], -1, width)) + self.bias
+        kernel = tf.reshape(like(self.weight, x), (self.size, self.size, -1, width))
+        return tf.reshape(tf.nn.conv2d(x, kernel, self.size, "VALID"), (x.shape[0], -1, width)) + like(self.bias, x)
 
 
 class Embed(tf.Module):
@@ -67,7 +79,7 @@ class Prepend(tf.Module):
         self.tokens = tokens
 
     def __call__(self, x: Tensor) -> Tensor:
-        return tf.concat([tf.broadcast_to(self.tokens, (x.shape[0], *self.tokens.shape)), x], 1)
+        return tf.concat([tf.broadcast_to(self.tokens, (x.shape[0], *self.tokens.shape)), wide(x)], 1)
 
 
 class Positions(tf.Module):
@@ -76,7 +88,7 @@ class Positions(tf.Module):
         self.positions = positions
 
     def __call__(self, x: Tensor) -> Tensor:
-        return x + self.positions
+        return wide(x) + self.positions
 
 
 class Sequential(tf.Module):
@@ -96,7 +108,7 @@ class Residual(tf.Module):
         self.body, self.around = body, around
 
     def __call__(self, x: Tensor) -> Tensor:
-        return self.body(x) + (x if self.around is None else self.around(x))
+        return wide(self.body(x)) + wide(x if self.around is None else self.around(x))
 
 
 class Norm(tf.Module):
@@ -107,6 +119,7 @@ class Norm(tf.Module):
         self.axes, self.epsilon, self.scale, self.shift = tuple(axes), epsilon, scale, shift
 
     def __call__(self, x: Tensor) -> Tensor:
+        x = wide(x)
         mean, variance = tf.nn.moments(x, self.axes, keepdims=True)
         return tf.nn.batch_normalization(x, mean, variance, self.shift, self.scale, self.epsilon)
 
@@ -125,25 +138,28 @@ class Attention(tf.Module):
         if self.causal:
             before = tf.linalg.band_part(tf.ones((length, length), tf.bool), -1, 0)
             scores = tf.where(before, scores, float("-inf"))
-        seen = tf.transpose(tf.nn.softmax(scores) @ values, (0, 2, 1, 3))
+        shares = tf.cast(tf.nn.softmax(wide(scores)), values.dtype)
+        seen = tf.transpose(shares @ values, (0, 2, 1, 3))
         return self.out(tf.reshape(seen, (batch, length, width)))
 
 
 class Conv(tf.Module):
-    def __init__(self, stride: int, weight: Variable) -> None:
+    def __init__(self, products: tf.DType, stride: int, weight: Variable) -> None:
         super().__init__()
-        self.stride, self.weight = stride, weight
+        self.products, self.stride, self.weight = products, stride, weight
 
     def __call__(self, x: Tensor) -> Tensor:
+        x = tf.cast(x, self.products)
         around = (self.weight.shape[0] - 1) // 2
-        return tf.nn.conv2d(x, self.weight, self.stride, [[0, 0], [around] * 2, [around] * 2, [0, 0]])
+        return tf.nn.conv2d(x, like(self.weight, x), self.stride, [[0, 0], [around] * 2, [around] * 2, [0, 0]])
 
 
 class Builder:
     """Makes modules of layers, and keeps their variables under the names of the message."""
 
-    def __init__(self, shapes: dict[str, tuple[int, ...]]) -> None:
+    def __init__(self, shapes: dict[str, tuple[int, ...]], precision: Precision) -> None:
         self.shapes = shapes
+        self.products = {"f32": tf.float32, "bf16": tf.bfloat16}[precision]
         self.named: dict[str, Variable] = {}
 
     def layers(self, layers: list[Layer], above: str = "") -> Sequential:
@@ -152,7 +168,7 @@ class Builder:
     def layer(self, layer: Layer, at: str) -> Callable[[Tensor], Tensor]:
         match layer["kind"]:
             case "patches":
-                return Patches(layer["size"], *self.variables(at, "weight", "bias"))
+                return Patches(self.products, layer["size"], *self.variables(at, "weight", "bias"))
             case "embed":
                 return Embed(*self.variables(at, "table"))
             case "prepend":
@@ -168,16 +184,16 @@ class Builder:
             case "batch_norm":
                 return Norm([0, 1, 2], layer["epsilon"], *self.variables(at, "scale", "shift"))
             case "attention":
-                qkv, out = (Affine(*self.variables(f"{at}.{part}", "weight", "bias")) for part in ("qkv", "out"))
+                qkv, out = (self.affine(f"{at}.{part}") for part in ("qkv", "out"))
                 return Attention(layer["heads"], layer["causal"], qkv, out)
             case "linear":
-                return Affine(*self.variables(at, "weight", "bias"))
+                return self.affine(at)
             case "gelu":
                 return lambda x: tf.nn.gelu(x, approximate=False)
             case "relu":
                 return tf.nn.relu
             case "conv":
-                return Conv(layer["stride"], *self.variables(at, "weight"))
+                return Conv(self.products, layer["stride"], *self.variables(at, "weight"))
             case "max_pool":
                 kernel, stride, around = layer["kernel"], layer["stride"], [(layer["kernel"] - 1) // 2] * 2
                 # Behind a unit that leaves nothing below 0, zeros at the edge are never the largest alone.
@@ -188,6 +204,9 @@ class Builder:
                 return lambda x: x[:, 0]
             case other:
                 raise ValueError(f"there is no layer `{other}`")
+
+    def affine(self, at: str) -> Affine:
+        return Affine(self.products, *self.variables(at, "weight", "bias"))
 
     def variables(self, at: str, *names: str) -> list[Variable]:
         """Variables of a layer, in the order of the message."""
@@ -294,9 +313,7 @@ class TensorFlow(Training):
         super().__init__(task)
         if task.mode == "autotuned":
             raise Declined("mode autotuned: TensorFlow tries no variants on a processor")
-        if task.precision != "f32":
-            raise Declined(f"precision {task.precision}: these modules compute in what their variables are")
-        builder = Builder({name: array.shape for name, array in task.weights.items()})
+        builder = Builder({name: array.shape for name, array in task.weights.items()}, task.precision)
         self.model, self.named = builder.layers(task.model["layers"]), builder.named
         self.weights_here = [self.named[name] for name in task.weights]
         self.optimiser = OPTIMISERS[task.optimiser["kind"]](task.optimiser, task.schedule, self.weights_here)
@@ -317,7 +334,7 @@ class TensorFlow(Training):
         return tf.constant(inputs), tf.constant(labels)
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        logits = self.model(x)
+        logits = wide(self.model(x))
         return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, logits)), logits
 
     def backward(self, tape: tf.GradientTape, loss: Tensor) -> list[Tensor]:
@@ -362,7 +379,7 @@ class TensorFlow(Training):
         return by_tensorflow(run)
 
     def predict(self, inputs: Array) -> Array:
-        return self.model(tf.constant(inputs)).numpy()
+        return wide(self.model(tf.constant(inputs))).numpy()
 
     def weights(self) -> Tensors:
         return {name: self.named[name].numpy() for name in self.task.weights}
@@ -373,13 +390,14 @@ class TensorFlow(Training):
     def settings(self) -> dict[str, str]:
         (dtype,) = {variable.dtype for variable in self.model.trainable_variables}
         steps = self.task.schedule.told if self.task.schedule else []
+        x, _ = self.samples(0)
         return told(
             type(self.optimiser).__name__.lower(),
             {name: number.numpy() for name, number in self.optimiser.set.items()},
             {step: self.optimiser.rate(tf.constant(step, tf.float32)).numpy() for step in steps},
-            precision={"float32": "f32"}.get(dtype.name, dtype.name),
+            precision=precision(dtype.name, self.model(x).dtype.name),
             parameters=sum(int(np.prod(variable.shape)) for variable in self.model.trainable_variables),
-            batch=len(self.samples(0)[0]),
+            batch=len(x),
         )
 
 

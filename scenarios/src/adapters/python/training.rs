@@ -95,6 +95,14 @@ impl<W: DerefMut<Target = Worker>> TrainingLoop for RemotePipeline<W> {
         Ok(First { loss, logits, gradients: fields.map(gradient).collect::<Result<_>>()? })
     }
 
+    fn forward(&mut self, steps: usize) -> Result<()> {
+        self.worker.call("forward", &json!({ "steps": steps })).map(drop)
+    }
+
+    fn process(&self) -> u32 {
+        self.worker.processes()[0]
+    }
+
     fn train(&mut self, anew: bool, steps: usize) -> Result<Vec<f32>> {
         let losses = self.single("train", "loss", &json!({ "anew": anew, "steps": steps }))?;
         if losses.len() != steps {

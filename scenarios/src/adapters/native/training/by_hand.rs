@@ -263,6 +263,14 @@ impl<T: Real> TrainingLoop for ByHand<T> {
         Ok(First { loss: loss.single(), logits, gradients: self.named(&gradients) })
     }
 
+    fn forward(&mut self, steps: usize) -> Result<()> {
+        let batch = self.spec.batch;
+        (0..steps).try_for_each(|step| {
+            let (input, _) = self.samples(step * batch..(step + 1) * batch);
+            self.network.forward(&input, &self.parameters).map(drop)
+        })
+    }
+
     fn train(&mut self, anew: bool, steps: usize) -> Result<Vec<f32>> {
         if anew {
             self.reset();
