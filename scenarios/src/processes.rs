@@ -2,6 +2,12 @@
 
 use std::fs;
 
+/// Has the high-water mark of a process's resident memory begin anew. Where that cannot be reset, it only grows.
+pub(crate) fn forget_peak(process: u32) {
+    // 5 stands for that mark.
+    let _ = fs::write(format!("/proc/{process}/clear_refs"), "5");
+}
+
 /// The sums of counters over processes, in bytes where they are of memory.
 pub(crate) fn sums<const N: usize>(processes: &[u32], file: &str, names: [&str; N]) -> [Option<u64>; N] {
     let mut sums = [Some(0); N];

@@ -1,8 +1,6 @@
 //! What the processes of a checkpointer use: memory, and what they read and write.
 
-use std::fs;
-
-use crate::processes::sums;
+use crate::processes::{forget_peak, sums};
 
 /// The processes of a checkpointer at a moment.
 #[derive(Clone, Debug)]
@@ -37,8 +35,7 @@ impl Watched {
     /// Begins to watch: the high-water mark of each process begins anew.
     pub(super) fn begin(processes: Vec<u32>) -> Self {
         for process in &processes {
-            // 5 stands for the high-water mark of resident memory. Where that cannot be reset, it has only grown.
-            let _ = fs::write(format!("/proc/{process}/clear_refs"), "5");
+            forget_peak(*process);
         }
         let [resident] = sums(&processes, "status", ["VmRSS:"]);
         let moved = sums(&processes, "io", MOVED);
@@ -66,6 +63,8 @@ impl Watched {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

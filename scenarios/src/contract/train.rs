@@ -9,7 +9,7 @@ use weighbridge::{Bencher, Direction, Error, Result, Unit};
 use super::load::stream_epochs;
 use super::{Phases, Trainer, TrainingLoop};
 use crate::data::{Cache, DataSet};
-use crate::processes::sums;
+use crate::processes::{forget_peak, sums};
 use crate::workload::{Compilation, Initialisation, SampleTarget, TrainingSpec, cut};
 
 /// Steps that a smoke run has.
@@ -74,34 +74,43 @@ impl Train for Bencher {
         let mut training = self.open(|| trainer.open(spec, how, data, weights))?;
         self.work(training.executed().report(data, training.entry_point()));
         self.flops(spec.flops()?.train() * spec.batch as u64);
-        // Before it trains: the most that a process has had resident never falls.
-        match training.forward(FORWARD.min(spec.steps)) {
-            Err(error) if error.is_skip() => {}
-            done => {
-                done?;
-                tell_memory(self, FORWARD_MEMORY, &*training);
-            }
-        }
+        tell_memory(self, &mut *training, spec.steps)?;
         stream_epochs(self, &mut *training, 0, spec.expected()?, false, data)?;
-        tell_memory(self, TRAINING_MEMORY, &*training);
         Ok(training)
     }
 }
 
-/// Steps through which a training goes forward alone, before it trains.
-const FORWARD: usize = 3;
-
-/// The metric that has the most memory that the process which trains has had resident when it has gone forward alone, and
-/// trained nothing.
+/// The metric that has the most memory that the process which trains has resident while it goes forward alone, and has trained
+/// nothing yet.
 pub const FORWARD_MEMORY: &str = "memory: forward alone";
 
-/// The same once it has taken all steps of the stream.
+/// The same while it trains.
 pub const TRAINING_MEMORY: &str = "memory: training";
 
-fn tell_memory(bencher: &Bencher, name: &str, training: &dyn TrainingLoop) {
-    if let [Some(most)] = sums(&[training.process()], "status", ["VmHWM:"]) {
-        bencher.metric(name, most as f64, Unit::BYTES, Direction::Lower);
+/// Steps whose memory is told.
+const HELD: usize = 3;
+
+/// Goes forward alone and then trains, each once unseen, so that what compiling takes is not in it, and tells the memory of both as
+/// metrics of the case. In this order: an allocator keeps much of what a training has had.
+fn tell_memory(bencher: &Bencher, training: &mut dyn TrainingLoop, steps: usize) -> Result<()> {
+    let process = training.process();
+    let tell = |name: &str, go: &mut dyn FnMut(usize) -> Result<()>| -> Result<()> {
+        go(1)?;
+        // This process is the harness as well, whose own mark goes into the record.
+        if process != std::process::id() {
+            forget_peak(process);
+        }
+        go(HELD.min(steps))?;
+        if let [Some(most)] = sums(&[process], "status", ["VmHWM:"]) {
+            bencher.metric(name, most as f64, Unit::BYTES, Direction::Lower);
+        }
+        Ok(())
+    };
+    match tell(FORWARD_MEMORY, &mut |steps| training.forward(steps)) {
+        Err(error) if !error.is_skip() => return Err(error),
+        _ => {}
     }
+    tell(TRAINING_MEMORY, &mut |steps| training.train(true, steps).map(drop))
 }
 
 /// Steps whose phases are told.

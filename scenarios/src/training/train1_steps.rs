@@ -16,8 +16,8 @@ use crate::workload::{Compilation, TrainingSpec};
 /// as it does unless it is told more, with variants tried on the machine, or by XLA where that is not its own way. Throughput is of the mean step; `throughput_flops` of the operations that follow
 /// from the model's dimensions (three times forward). The metric `peak` is a product of two matrices of `f32` with 1,024 rows and
 /// columns by the crate `ndarray` on all processors, measured after the steps; the report takes the share of it (MFU). The metric
-/// `memory: forward alone` is the most memory that the process which trains has had resident when three batches have gone through
-/// the model and nothing is trained yet, and `memory: training` the same after the timed steps. Some steps
+/// `memory: forward alone` is the most memory that the process which trains has resident while three batches go through the model
+/// and nothing is trained yet, and `memory: training` the same in three steps; neither has what compiling takes. Some steps
 /// are done once more phase by phase: the metrics `phase: ...` are mean times, and phases that a mode cannot separate are one. Some
 /// are done under the system's own profiler, where it has one: the metrics `operator: ...` are the 30 that take the most of a step.
 ///

@@ -188,11 +188,11 @@ fn memory(variant: &str, cases: &[&CaseRecord]) -> String {
         ]);
     }
     format!(
-        "\n## Memory: {variant}\n\nThe most memory that the process which trains has had resident on the host: with its interpreter and \
-         libraries, all samples and the weights. `forward alone` is before anything is trained, once three batches have gone through the \
-         model with nothing kept for a way back; an optimiser that keeps something from the beginning is in it. `training` is after the \
-         timed steps, with gradients, what the way back needs, what the optimiser keeps, and what compiling took in that process. A \
-         trainer of Rust shares its process with the harness.\n\n{}",
+        "\n## Memory: {variant}\n\nThe most memory that the process which trains has resident on the host: with its interpreter, libraries \
+         and compiled code, all samples and the weights. `forward alone` is while three batches go through the model before anything is \
+         trained, with nothing kept for a way back; what an optimiser keeps from the beginning is in it. `training` is in three steps, with \
+         gradients, what the way back needs and what the optimiser keeps. Neither has what compiling takes for a moment. A trainer of \
+         Rust shares its process with the harness, and its mark is since that began.\n\n{}",
         table.markdown()
     )
 }
@@ -483,7 +483,10 @@ mod tests {
         let row = |begin: &str| page.lines().find(|line| line.starts_with(begin)).unwrap_or(&page).to_owned();
         // 1,000 samples/s of 0.06 GFLOPs are 60 of 200 GFLOP/s.
         let eager = row("| PyTorch, eager |");
-        assert!(eager.contains("1.00 k samples/s") && eager.contains("32.0 ms") && eager.contains("30.0 %"), "{eager}");
+        assert!(
+            eager.contains("1.00 k samples/s") && eager.contains("32.0 ms") && eager.contains("30.0 %"),
+            "{eager}"
+        );
         let compiled = row("| PyTorch, compiled |");
         assert!(compiled.contains("2.00x") && compiled.contains("60.0 %"), "{compiled}");
         assert!(row("| PyTorch, autotuned |").contains("CRASH"), "{page}");
