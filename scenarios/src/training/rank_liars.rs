@@ -32,6 +32,8 @@ pub(super) enum RankLie {
     OneIsMissing,
     /// It never comes to its third step.
     Hangs,
+    /// Its process ends in an exchange.
+    Dies,
 }
 
 /// The trainer by hand on ranks of threads, with a lie.
@@ -136,10 +138,15 @@ impl Epochs for LyingRank {
 
     fn advance(&mut self) -> Result<bool> {
         self.steps += 1;
-        if self.lie == Some(RankLie::Hangs) && self.steps == 3 {
-            // What a hang looks like from outside: it is ended, and those that waited for it fail for that.
+        let end = match self.lie {
+            Some(RankLie::Hangs) => Some((ErrorKind::Timeout, "it said nothing")),
+            Some(RankLie::Dies) => Some((ErrorKind::Exit(9), "the worker exited with code 9")),
+            _ => None,
+        };
+        if let Some((kind, why)) = end.filter(|_| self.steps == 3) {
+            // What it looks like from outside: a rank that hangs is ended, and those that waited for it fail for that.
             self.together.leave(self.rank, "it was ended");
-            return Err(Error::of(ErrorKind::Timeout, "it said nothing"));
+            return Err(Error::of(kind, why));
         }
         if let Some(alone) = &mut self.alone {
             alone.advance()?;

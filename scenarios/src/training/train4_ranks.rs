@@ -276,10 +276,16 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_hangs_in_an_exchange_is_named_and_the_next_training_runs() {
-        let told = trained(&mut RankLiar(RankLie::Hangs), 4).unwrap_err();
-        assert_eq!(told.kind(), &ErrorKind::Timeout);
-        assert!(told.to_string().starts_with("rank 3 of 4 (from 0): it said nothing"), "{told}");
+    fn a_rank_that_hangs_or_dies_in_an_exchange_is_named_and_the_next_training_runs() {
+        let ends = [
+            (RankLie::Hangs, ErrorKind::Timeout, "it said nothing"),
+            (RankLie::Dies, ErrorKind::Exit(9), "the worker exited with code 9"),
+        ];
+        for (lie, kind, why) in ends {
+            let told = trained(&mut RankLiar(lie), 4).unwrap_err();
+            assert_eq!(told.kind(), &kind);
+            assert!(told.to_string().starts_with(&format!("rank 3 of 4 (from 0): {why}")), "{told}");
+        }
         trained(&mut NdarrayTrainer, 4).unwrap();
     }
 
