@@ -228,6 +228,10 @@ OWN = {
 }
 
 
+SEEDED = {"datarax", "ffcv", "grain", "numpy", "spdl", "tf_data", "torch"}
+"""Adapters whose own draws follow from the seed and the epoch, whatever was gone through before."""
+
+
 @pytest.mark.parametrize("cell", OWN)
 def test_by_operators_of_its_own_a_framework_delivers_as_many_elements_or_declines(named, cell, images, tmp_path):
     """Whether they are alike is for the harness to say, which has as many as it takes."""
@@ -248,6 +252,9 @@ def test_by_operators_of_its_own_a_framework_delivers_as_many_elements_or_declin
         assert drawn == any(not np.array_equal(a, b) for a, b in zip(first, other, strict=True)), (
             "an epoch has its draws"
         )
+        if name in SEEDED:
+            again = [batch["image"] for batch in worker.verify(0)]
+            assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True)), "and has them again"
     finally:
         assert worker.ask("close")[0] == "closed"
 

@@ -225,16 +225,20 @@ class OwnTfData(TfData):
             for index in stored.indices(self.pipeline):
                 records.write(stored.image(self.data, index))
 
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        self.own.begin(epoch)
+        return super().begin(epoch)
+
     def pipeline_of(self, rows: Any) -> Any:
         pipeline, own = self.pipeline, self.own
         threads = max(pipeline.workers, 1)
         parallel = {"num_parallel_calls": threads, "deterministic": True} if pipeline.workers else {}
         if own.on_batches:
-            dataset = rows.batch(pipeline.batch_size).map(own.sample, **parallel)
+            dataset = rows.batch(pipeline.batch_size).enumerate().map(own.sample, **parallel)
         else:
-            dataset = rows.map(own.sample, **parallel).batch(pipeline.batch_size)
+            dataset = rows.enumerate().map(own.sample, **parallel).batch(pipeline.batch_size)
         if pipeline.mixing:
-            dataset = dataset.map(own.mixed, **parallel)
+            dataset = dataset.enumerate().map(own.mixed, **parallel)
         if pipeline.workers:
             dataset = dataset.prefetch(threads)
         options = tf.data.Options()
