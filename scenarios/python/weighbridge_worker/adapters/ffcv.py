@@ -10,6 +10,9 @@ Tried: compiled operations for all steps, but FFCV compiles with `fastmath`, whi
 multiplication and gives other bits; the steps in an operation that is not compiled (no quicker, since it runs in the
 thread that decodes); the iterator's `close` alone, which leaves that thread at work for up to half a second.
 
+By operators of its own: its compiled operations (`own/on_ffcv.py`). Encoded images go into its file as they are, and
+its decoder for images crops and resizes them.
+
 Without workers there is one compiled thread, the least that FFCV has. `compile` is the first batch after the opening.
 Cannot: cache, regroup, or save its place.
 """
@@ -35,6 +38,7 @@ import numpy as np
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data
+from ..own import stored
 from ..pipeline import Array, Batch, Indices, Pipeline, Program, Source
 
 PAGE = 8 << 20
@@ -60,6 +64,27 @@ def write(data: Data, folder: Path) -> None:
     page = max(PAGE, 1 << (sum(kind.size for kind in kinds) - 1).bit_length())
     writer = ffcv.writer.DatasetWriter(str(folder / "elements.beton"), fields, page_size=page, num_workers=1)
     writer.from_indexed_dataset(Elements(data))
+
+
+class Photographs:
+    """Encoded images as FFCV's writer takes them."""
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+
+    def __len__(self) -> int:
+        return self.data.elements
+
+    def __getitem__(self, index: int) -> tuple[bytes]:
+        return (stored.image(self.data, index),)
+
+
+def write_encoded(data: Data, folder: Path) -> None:
+    from ..own.on_ffcv import Encoded
+
+    (name,) = data.names
+    writer = ffcv.writer.DatasetWriter(str(folder / "elements.beton"), {name: Encoded()}, PAGE, num_workers=1)
+    writer.from_indexed_dataset(Photographs(data))
 
 
 class Order(ffcv.traversal_order.base.TraversalOrder):
@@ -88,11 +113,16 @@ def is_normalised_by_table(pipeline: Pipeline, source: Source) -> bool:
 class Ffcv(Loader):
     def __init__(self, pipeline: Pipeline, data: Data, folder: Path) -> None:
         self.pipeline, self.data = pipeline, data
+        self.iterator: Any = None
         self.by_table = {source.kind.name for source in data.sources if is_normalised_by_table(pipeline, source)}
         left = [source for source in data.sources if source.kind.name not in self.by_table]
         output = tuple(kind for kind in pipeline.output if kind.name not in self.by_table)
         self.program = Program(dataclasses.replace(pipeline, output=output), left) if left else None
-        self.order = Order(pipeline, data.elements)
+        self.load(folder, {source.kind.name: self.operations(source) for source in data.sources})
+
+    def load(self, folder: Path, operations: dict[str, list[Any]], **fields: Any) -> None:
+        pipeline = self.pipeline
+        self.order = Order(pipeline, self.data.elements)
         self.threads = max(pipeline.workers, 1)
         self.loader: Any = ffcv.loader.Loader(
             str(folder / "elements.beton"),
@@ -101,9 +131,9 @@ class Ffcv(Loader):
             order=self.order,
             os_cache=pipeline.access == "memory",
             drop_last=False,
-            pipelines={source.kind.name: self.operations(source) for source in data.sources},
+            pipelines=operations,
+            custom_fields=fields,
         )
-        self.iterator: Any = None
 
     def operations(self, source: Source) -> list[Any]:
         decode = [ffcv.fields.ndarray.NDArrayDecoder()]
@@ -146,6 +176,31 @@ class Ffcv(Loader):
             iterator.close()
 
 
+class OwnFfcv(Ffcv):
+    """All steps in FFCV's operations."""
+
+    def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
+        from ..own.on_ffcv import Own
+
+        self.pipeline, self.data, self.iterator = pipeline, data, None
+        own = Own(pipeline, data.sources)
+        if not pipeline.decodes:
+            self.load(place.converting("all", lambda folder: write(data, folder)), own.operations)
+            return
+        if pipeline.access not in ("memory", "records"):
+            raise Declined(f"{pipeline.access}: FFCV reads files of its own format")
+        folder = place.converting("encoded", lambda folder: write_encoded(data, folder))
+        self.load(folder, own.operations, **dict.fromkeys(data.names, ffcv.fields.RGBImageField))
+
+    def batches(self, epoch: int) -> Iterator[Batch]:
+        self.iterator = iter(self.loader)
+        for arrays in self.iterator:
+            yield dict(zip(self.data.names, arrays, strict=True))
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work, "native", delivery="view", workers=self.threads)
+
+
 def open(pipeline: Pipeline, data: Data, place: Place) -> Ffcv:
     if pipeline.workers > (os.cpu_count() or 1):
         raise Declined(f"{pipeline.workers} workers: compiled code has no more threads than there are processors")
@@ -154,7 +209,11 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Ffcv:
     for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
         if asked:
             raise Declined(f"{what}: a Loader hands on batches as they are decoded, once")
-    loader = Ffcv(pipeline, data, place.converting("all", lambda folder: write(data, folder)))
+    loader: Ffcv
+    if pipeline.operators == "own":
+        loader = OwnFfcv(pipeline, data, place)
+    else:
+        loader = Ffcv(pipeline, data, place.converting("all", lambda folder: write(data, folder)))
     start = time.perf_counter_ns()
     next(loader.begin(0), None)
     loader.close()
@@ -162,4 +221,10 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Ffcv:
     return loader
 
 
-ADAPTER = Adapter(framework="FFCV", distribution="ffcv", entry_point="ffcv.loader.Loader", open=open)
+ADAPTER = Adapter(
+    framework="FFCV",
+    distribution="ffcv",
+    entry_point="ffcv.loader.Loader",
+    open=open,
+    own="on_ffcv",
+)

@@ -12,6 +12,8 @@ from __future__ import annotations
 from ..adapter import Declined
 from ..pipeline import Pipeline, Touch
 
+PHOTOGRAPH = (375, 500)
+"""Rows and columns of the suite's photographs."""
 AREA = (0.08, 1.0)
 RATIO = (3 / 4, 4 / 3)
 SHIFT = (-0.4, 0.4)

@@ -13,8 +13,8 @@
 | noise, brightness, scale | `tf.random.stateless_normal`, `tf.image.random_brightness`'s arithmetic |
 | MixUp | on the batch: arithmetic; the weight from two gamma draws |
 
-Draws are those of `tf.random`'s stateless operations, from the seed, the epoch and the place of the element: all uniform
-numbers of an element in one call.
+Draws are those of `tf.random`'s stateless operations, from the seed, the epoch and the place of the element: all
+uniform numbers of an element in one call.
 
 Images are `f32` in 0 to 255 between steps, and rounded where the field is `u8` after each step that makes fractions.
 """
@@ -29,15 +29,28 @@ import numpy as np
 import tensorflow as tf
 
 from ..pipeline import CROP, Pipeline, Source, Touch, ways
-from . import AREA, BRIGHTNESS, FACTOR, GREY, NOISE, POINTWISE, RATIO, SCALE, SHIFT, SIGMA, TAPS, missing, plain
+from . import (
+    AREA,
+    BRIGHTNESS,
+    FACTOR,
+    GREY,
+    NOISE,
+    PHOTOGRAPH,
+    POINTWISE,
+    RATIO,
+    SCALE,
+    SHIFT,
+    SIGMA,
+    TAPS,
+    missing,
+    plain,
+)
 
 Step = Callable[[Any, "Draws"], Any]
 LOG_RATIO = (math.log(RATIO[0]), math.log(RATIO[1]))
 TRIES = 10
 ROOM = 64
 """Uniform numbers of an element at most, and seeds."""
-PHOTOGRAPH = (375, 500)
-"""Rows and columns of the suite's photographs."""
 
 
 class Draws:
