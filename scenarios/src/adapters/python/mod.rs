@@ -25,13 +25,13 @@ mod worker;
 pub use by_hand::{by_hand, script};
 pub use checkpointers::{Orbax, SafetensorsPython, TensorStore, TorchDcp, TorchSave};
 pub use frameworks::{
-    Daft, Dali, Datarax, DataraxScan, DeepLake, Energon, Ffcv, Grain, GrainRecords, HfDatasets,
+    Daft, Dali, Datago, Datarax, DataraxScan, DeepLake, Energon, Ffcv, Grain, GrainRecords, HfDatasets,
     JaxDataloader, Lance, LitData, Mosaic, NumPy, Ray, Spdl, TfData, Torch, TorchData, WebDataset,
 };
 pub use learners::{FlaxNnx, GradientTape, TorchAutograd};
 pub use peer::{
-    CHECKPOINTER, Installed, LEARNER, LOADER, PEERS, PYTHONS, Peer, PeerState, SystemPackage, TRAINER, find,
-    home, requirements,
+    CHECKPOINTER, FREE_THREADED, Installed, LEARNER, LOADER, PEERS, PYTHONS, Peer, PeerState, SystemPackage,
+    TRAINER, find, free_threaded, home, requirements,
 };
 pub(crate) use trainers::trainer;
 pub use trainers::{Flax, KerasJax, KerasTensorFlow, KerasTorch, PyTorch, TensorFlow};
