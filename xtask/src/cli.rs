@@ -437,7 +437,7 @@ pub(crate) enum PeersAction {
     Install {
         #[command(flatten)]
         which: PeerChoice,
-        /// The Python to take: 3.11, 3.12 or 3.13 [default: the first of them that is found].
+        /// The Python to take: 3.11, 3.12, 3.13, or 3.13t without a global lock [default: the first of them that is found].
         #[arg(long, value_name = "VERSION")]
         python: Option<String>,
         /// Install anew what is installed.

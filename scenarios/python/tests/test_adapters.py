@@ -92,6 +92,10 @@ CELLS = {
 }
 
 
+THREADS = {"numpy", "spdl"}
+"""Adapters whose workers are threads where the interpreter has no global lock."""
+
+
 def asks(spec):
     """What is asked for beyond a list of transforms, as the harness says it."""
     said = []
@@ -228,7 +232,7 @@ OWN = {
 }
 
 
-SEEDED = {"datarax", "ffcv", "grain", "numpy", "spdl", "tf_data", "torch"}
+SEEDED = {"datarax", "grain", "numpy", "spdl", "tf_data", "torch"}
 """Adapters whose own draws follow from the seed and the epoch, whatever was gone through before."""
 
 
@@ -255,6 +259,31 @@ def test_by_operators_of_its_own_a_framework_delivers_as_many_elements_or_declin
         if name in SEEDED:
             again = [batch["image"] for batch in worker.verify(0)]
             assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True)), "and has them again"
+    finally:
+        assert worker.ask("close")[0] == "closed"
+
+
+@pytest.mark.parametrize("cell", ["two workers", "views drawn by two", "cache", "regrouped"])
+def test_by_an_interpreter_without_a_lock_two_threads_make_what_one_makes(named, cell, images, tmp_path):
+    """Which they are by any interpreter: whether it has a lock is for the harness to ask."""
+    name, worker, _ = named
+    if name not in THREADS:
+        pytest.skip("its workers are those that it always has")
+    _, names, other = CELLS[cell]
+    spec = images.spec(*names, **{**other, "workers": 2}, python="free_threaded")
+    worker = worker()
+    said, opened = worker.open(images, tmp_path, spec)
+    if said == "declined" and cell in ("cache", "regrouped"):
+        pytest.skip(f"declined: {opened['why']}")
+    assert said == "opened", opened
+    try:
+        assert opened["executed"]["workers"] == 2 and opened["order"] == "kept"
+        pipeline = images.pipeline(*names, **{**other, "workers": 0})
+        expected = reference.open(pipeline, images.data, Place(tmp_path, tmp_path))
+        for epoch in (0, 1):
+            assert elements(worker.verify(epoch)) == elements(expected.begin(epoch))
+        assert worker.ask("begin", epoch=0) == ("begun", {}) and worker.ask("advance")[0] == "batch"
+        assert elements(worker.verify(1)) == elements(expected.begin(1)), "what was under way does not come up"
     finally:
         assert worker.ask("close")[0] == "closed"
 

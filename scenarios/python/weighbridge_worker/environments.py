@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
+import sysconfig
 
 import numpy as np
 
@@ -18,7 +20,15 @@ def of_process() -> Facts:
         "NumPy": np.__version__,
         "C library": " ".join(platform.libc_ver()),
         "threads of numerical libraries": os.environ.get("OMP_NUM_THREADS") or PROCESSORS,
+        **of_lock(),
     }
+
+
+def of_lock() -> Facts:
+    """Whether an interpreter that can do without its global lock does: what it imports may have switched it on."""
+    if not sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return {}
+    return {"gil": "on" if sys._is_gil_enabled() else "off"}  # type: ignore[attr-defined]
 
 
 def of_torch() -> Facts:

@@ -119,6 +119,8 @@ class Pipeline:
     device: str = "cpu"
     operators: str = "shared"
     """`own`: each system does the steps by operators and draws of its own."""
+    python: str = "default"
+    """`free_threaded`: by an interpreter without a global lock, so that workers may be threads."""
     mode: str | None = None
     """In which way the steps are run and no other: `eager`, `vectorised`, `compiled` or `fused`."""
 
@@ -148,6 +150,7 @@ class Pipeline:
             output=tuple(Kind.from_dict(one) for one in said["output"]),
             device=device,
             operators=said.get("operators", "shared"),
+            python=said.get("python", "default"),
             mode=said.get("mode"),
         )
 

@@ -34,8 +34,9 @@ fn image_classification(
     #[sweep(0, 2)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
     #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
+    #[sweep(implied, Interpreter::Default, Interpreter::FreeThreaded)] python: Interpreter,
 ) -> Result<()> {
-    bencher.load(loader, &workload(&variant, &workers, &delivery, &operators))
+    bencher.load(loader, &workload(&variant, &workers, &delivery, &operators, &python))
 }
 
 /// What must agree at a point.
@@ -44,8 +45,9 @@ fn agreement(
     workers: &usize,
     delivery: &Destination,
     operators: &Operators,
+    python: &Interpreter,
 ) -> Equivalence {
-    workload(variant, workers, delivery, operators).agreement()
+    workload(variant, workers, delivery, operators, python).agreement()
 }
 
 /// What a point does.
@@ -54,8 +56,9 @@ fn workload(
     workers: &usize,
     delivery: &Destination,
     operators: &Operators,
+    python: &Interpreter,
 ) -> PipelineSpec {
-    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators)
+    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).interpreter(*python)
 }
 
 fn pipeline(variant: &Images) -> PipelineSpec {

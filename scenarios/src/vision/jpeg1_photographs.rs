@@ -27,18 +27,24 @@ fn photographs(
     variant: PhotographForms,
     #[sweep(Storage::Files, Storage::Tar, Storage::Records, Storage::Memory)] storage: Storage,
     #[sweep(0, 2)] workers: usize,
+    #[sweep(implied, Interpreter::Default, Interpreter::FreeThreaded)] python: Interpreter,
 ) -> Result<()> {
-    bencher.load(loader, &workload(&variant, &storage, &workers))
+    bencher.load(loader, &workload(&variant, &storage, &workers, &python))
 }
 
 /// What must agree at a point.
-fn agreement(variant: &PhotographForms, storage: &Storage, _: &usize) -> Equivalence {
+fn agreement(variant: &PhotographForms, storage: &Storage, _: &usize, _: &Interpreter) -> Equivalence {
     pipeline(*variant, *storage).agreement()
 }
 
 /// What a point does.
-fn workload(variant: &PhotographForms, storage: &Storage, workers: &usize) -> PipelineSpec {
-    pipeline(*variant, *storage).workers(*workers)
+fn workload(
+    variant: &PhotographForms,
+    storage: &Storage,
+    workers: &usize,
+    python: &Interpreter,
+) -> PipelineSpec {
+    pipeline(*variant, *storage).workers(*workers).interpreter(*python)
 }
 
 /// How many photographs.

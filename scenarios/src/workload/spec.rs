@@ -8,7 +8,7 @@ use weighbridge::{Dtype, Equivalence, Error, Expected, FieldKind, Requirements, 
 
 use super::cut::cut;
 use super::route::{self, Route, Touch};
-use super::{Destination, Merge, Mixing, Operators, Structure, Transform, TransformGate};
+use super::{Destination, Interpreter, Merge, Mixing, Operators, Structure, Transform, TransformGate};
 use crate::data::{DataSpec, Origin};
 
 /// What a loader is asked to do, as data.
@@ -32,6 +32,8 @@ pub struct PipelineSpec {
     pub seed: u64,
     /// Whose operators do the transforms.
     pub operators: Operators,
+    /// By which Python a framework of Python runs.
+    pub interpreter: Interpreter,
     /// What is not a step on one element after the other.
     pub structure: Structure,
 }
@@ -49,6 +51,7 @@ impl PipelineSpec {
             shard: Shard::ALL,
             seed: 42,
             operators: Operators::Shared,
+            interpreter: Interpreter::Default,
             structure: Structure::default(),
         }
     }
@@ -170,6 +173,12 @@ impl PipelineSpec {
             self.source = self.source.of_scenes();
         }
         Self { operators, ..self }
+    }
+
+    /// Sets by which Python a framework of Python runs.
+    #[must_use]
+    pub fn interpreter(self, interpreter: Interpreter) -> Self {
+        Self { interpreter, ..self }
     }
 
     /// The same pipeline over the first rows of the data, enough for this many batches.

@@ -11,7 +11,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use weighbridge::data::{Exit, Unit, quantity};
-use weighbridge_scenarios::adapters::python::{Installed, PYTHONS, Peer, PeerState};
+use weighbridge_scenarios::adapters::python::{
+    FREE_THREADED, Installed, PYTHONS, Peer, PeerState, free_threaded,
+};
 
 use super::system;
 use super::uv::Uv;
@@ -19,9 +21,12 @@ use crate::said::Said;
 use crate::stop;
 
 pub(super) fn run(uv: &Uv, peers: &[&Peer], python: Option<&str>, again: bool, home: &Path) -> Result<Said> {
-    if let Some(python) = python.filter(|python| !PYTHONS.contains(python)) {
-        return Err(stop::unknown("Python", python, PYTHONS));
+    let known = PYTHONS.into_iter().chain([FREE_THREADED]);
+    if let Some(python) = python.filter(|python| !known.clone().any(|one| one == *python)) {
+        return Err(stop::unknown("Python", python, known));
     }
+    // Where the axis `python` looks for it.
+    let home = &if python == Some(FREE_THREADED) { free_threaded(home) } else { home.to_owned() };
     let mut said = Said::fine("");
     for (at, peer) in peers.iter().enumerate() {
         eprint!("[{}/{}] {}: ", at + 1, peers.len(), peer.name);
@@ -59,7 +64,8 @@ fn one(uv: &Uv, peer: &Peer, python: Option<&str>, again: bool, home: &Path) -> 
     if !again
         && let PeerState::Installed(installed) = peer.state(home)
         && installed.requirements == Installed::hash(&requirements)
-        && python.is_none_or(|python| installed.python.starts_with(&format!("{python}.")))
+        && python
+            .is_none_or(|python| installed.python.starts_with(&format!("{}.", python.trim_end_matches('t'))))
     {
         return Ok(None);
     }

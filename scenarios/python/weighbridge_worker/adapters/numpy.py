@@ -9,13 +9,18 @@ request). Batches beyond a megabyte go through the steps in blocks that fit the 
 Where operators are to be its own, it runs the functions that it always runs: they are numpy's. Encoded images it
 decodes by Pillow (`own/on_pillow.py`).
 
-Cannot: workers. A thread pool around numpy is a framework of one's own.
+By an interpreter without a global lock, workers are threads of `concurrent.futures.ThreadPoolExecutor`, a job for each
+batch, with two batches ahead for each thread.
+
+Cannot: workers otherwise. There a thread pool around numpy is a framework of one's own.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
@@ -25,11 +30,29 @@ from ..own.stored import Elements
 from ..pipeline import Batch, Pipeline, Program
 
 
+def in_turn(job: Callable[[int], Batch], numbers: range, pool: ThreadPoolExecutor, ahead: int) -> Iterator[Batch]:
+    """What a job makes of each number, by threads that are so many numbers ahead."""
+    waiting: deque[Future[Batch]] = deque()
+    try:
+        for number in numbers:
+            waiting.append(pool.submit(job, number))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for left in waiting:
+            left.cancel()
+
+
 class NumPy(Loader):
     """Slices of arrays."""
 
+    iterator: Iterator[Batch] | None = None
+
     def __init__(self, pipeline: Pipeline, data: Data) -> None:
         self.pipeline, self.data = pipeline, data
+        self.pool = ThreadPoolExecutor(pipeline.workers) if pipeline.workers else None
         self.program = Program(pipeline, data.sources)
         self.reader = Reader(pipeline, data)
         self.cached: list[Batch] = []
@@ -37,10 +60,12 @@ class NumPy(Loader):
         self.place = (0, 0)
 
     def begin(self, epoch: int) -> Iterator[Batch]:
+        self.let_go()
         self.reader.begin()
         if epoch == 0:
             self.cached = []
-        return self.batches(epoch, 0)
+        self.iterator = self.batches(epoch, 0)
+        return self.iterator
 
     def batches(self, epoch: int, skip: int) -> Iterator[Batch]:
         """The batches of an epoch after the first `skip`, as they are delivered."""
@@ -64,6 +89,15 @@ class NumPy(Loader):
 
     def fresh(self, epoch: int, skip: int) -> Iterator[Batch]:
         rows_of, made_of = self.reader.batch, self.program.batch
+
+        if self.pool is not None:
+
+            def job(number: int) -> Batch:
+                rows = rows_of(number, epoch)
+                return made_of(rows.fields, rows.indices, epoch, rows.first)
+
+            yield from in_turn(job, range(skip, len(self.reader)), self.pool, 2 * self.pipeline.workers)
+            return
         for number in range(skip, len(self.reader)):
             rows = rows_of(number, epoch)
             yield made_of(rows.fields, rows.indices, epoch, rows.first)
@@ -86,7 +120,7 @@ class NumPy(Loader):
             yield left
 
     def executed(self) -> Executed:
-        return Executed(self.pipeline.work)
+        return Executed(self.pipeline.work, workers=self.pipeline.workers)
 
     def save(self) -> bytes:
         if self.pipeline.cache:
@@ -97,10 +131,21 @@ class NumPy(Loader):
         said = json.loads(state)
         if said["data"] != self.data.digest:
             raise ValueError("the place was saved over other data")
-        return self.batches(said["epoch"], said["batches"])
+        self.let_go()
+        self.iterator = self.batches(said["epoch"], said["batches"])
+        return self.iterator
+
+    def let_go(self) -> None:
+        """Ends the epoch that is under way."""
+        if self.iterator is not None:
+            self.iterator.close()  # type: ignore[attr-defined]
+        self.iterator = None
 
     def close(self) -> None:
+        self.let_go()
         self.cached = []
+        if self.pool is not None:
+            self.pool.shutdown()
 
 
 class Photographs(NumPy):
@@ -112,16 +157,26 @@ class Photographs(NumPy):
         self.own, self.library = on_pillow.Own(pipeline, data.sources), on_pillow.LIBRARY
         self.elements = Elements(pipeline, data, place)
         self.pipeline = pipeline
+        self.pool = ThreadPoolExecutor(pipeline.workers) if pipeline.workers else None
 
     def begin(self, epoch: int) -> Iterator[Batch]:
+        self.let_go()
         size, elements = self.pipeline.batch_size, self.elements
-        random = np.random.default_rng((self.pipeline.seed, epoch))
-        for start in range(0, len(elements), size):
-            places = range(start, min(start + size, len(elements)))
-            yield self.own.batch([self.own.sample(elements[place], random) for place in places])
+
+        def job(number: int) -> Batch:
+            random = np.random.default_rng((self.pipeline.seed, epoch, number))
+            places = range(number * size, min((number + 1) * size, len(elements)))
+            return self.own.batch([self.own.sample(elements[place], random) for place in places])
+
+        numbers = range(self.pipeline.batches)
+        if self.pool is None:
+            self.iterator = (job(number) for number in numbers)
+        else:
+            self.iterator = in_turn(job, numbers, self.pool, 2 * self.pipeline.workers)
+        return self.iterator
 
     def executed(self) -> Executed:
-        return Executed(self.pipeline.work, "native", self.library)
+        return Executed(self.pipeline.work, "native", self.library, workers=self.pipeline.workers)
 
     def save(self) -> bytes:
         raise Declined("a place in an epoch: its draws are those of one generator")
@@ -130,12 +185,9 @@ class Photographs(NumPy):
     def can_save(self) -> bool:
         return False
 
-    def close(self) -> None:
-        """There is nothing to let go."""
-
 
 def open(pipeline: Pipeline, data: Data, place: Place) -> NumPy:
-    if pipeline.workers:
+    if pipeline.workers and pipeline.python != "free_threaded":
         raise Declined(f"{pipeline.workers} workers: numpy has none")
     if pipeline.decodes:
         return Photographs(pipeline, data, place)

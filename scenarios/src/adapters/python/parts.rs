@@ -6,7 +6,9 @@ use serde::Serialize;
 use weighbridge::{FieldKind, Result};
 
 use crate::data::DataSet;
-use crate::workload::{Access, ExecutionMode, Merge, Mixing, PipelineSpec, Transform, TransformGate};
+use crate::workload::{
+    Access, ExecutionMode, Interpreter, Merge, Mixing, PipelineSpec, Transform, TransformGate,
+};
 
 /// What `open` says of a pipeline.
 #[derive(Debug, Serialize)]
@@ -49,6 +51,8 @@ struct PipelineMessage {
     workers: usize,
     seed: u64,
     operators: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    python: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<String>,
     transforms: Vec<&'static str>,
@@ -142,6 +146,7 @@ impl PipelineMessage {
             workers: spec.workers,
             seed: spec.seed,
             operators: spec.operators.to_string(),
+            python: (spec.interpreter != Interpreter::Default).then(|| spec.interpreter.to_string()),
             mode: None,
             transforms: names(&spec.transforms),
             gates: structure.gates.iter().map(gate).collect(),

@@ -68,6 +68,9 @@ pub const LEARNER: &str = "learner";
 /// The Pythons that the requirement files hold for.
 pub const PYTHONS: [&str; 3] = ["3.11", "3.12", "3.13"];
 
+/// The Python without a global lock that they hold for, as `uv` calls it.
+pub const FREE_THREADED: &str = "3.13t";
+
 const fn peer(
     name: &'static str,
     short: &'static str,
@@ -166,6 +169,11 @@ fn home_among(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     let data = variable("XDG_DATA_HOME").filter(|path| path.is_absolute());
     let data = data.or_else(|| Some(variable("HOME")?.join(".local").join("share")))?;
     Some(data.join("weighbridge").join("peers"))
+}
+
+/// Where the same peers are installed for Pythons without a global lock.
+pub fn free_threaded(home: &Path) -> PathBuf {
+    home.join("free-threaded")
 }
 
 /// The folder of requirement files: `<short>.in` says what is wanted, `<short>.txt` what is installed.

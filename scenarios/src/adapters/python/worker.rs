@@ -1,18 +1,19 @@
 //! A framework's worker: how it is started, and what is opened in it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
 use weighbridge::worker::{Command, PipelineTask, Worker};
-use weighbridge::{Availability, Error, ErrorKind, Result};
+use weighbridge::{Availability, Error, ErrorKind, Result, skip};
 
 use super::learning::{LearningParts, RemoteLearning};
 use super::meeting::{RankMessage, free_address};
 use super::named::NamedPeer;
 use super::open::RemotePipeline;
 use super::parts::PipelineParts;
-use super::peer::{self, CHECKPOINTER, LEARNER, LOADER, Peer, PeerState, TRAINER};
+use super::peer::{self, CHECKPOINTER, FREE_THREADED, LEARNER, LOADER, Peer, PeerState, TRAINER};
 use super::state::{OpenState, StateParts};
 use super::stored::{OpenStored, StoredParts};
 use super::training::TrainingParts;
@@ -22,7 +23,8 @@ use crate::contract::{
 use crate::data::DataSet;
 use crate::ranks::at_once;
 use crate::workload::{
-    Compilation, Destination, ExecutionMode, LearningTask, PipelineSpec, TrainingRanks, TrainingSpec,
+    Compilation, Destination, ExecutionMode, Interpreter, LearningTask, PipelineSpec, TrainingRanks,
+    TrainingSpec,
 };
 
 /// The folder that the package `weighbridge_worker` is imported from, where it is not ours.
@@ -35,6 +37,8 @@ pub(super) struct Framework {
     /// How it is started, where that is not as its peers are.
     command: Option<Command>,
     worker: Option<Worker>,
+    /// By which the worker runs.
+    interpreter: Interpreter,
 }
 
 impl Framework {
@@ -42,17 +46,17 @@ impl Framework {
     pub(super) fn new(short: &str) -> Result<Self> {
         let peer = peer::find(short);
         let peer = peer.ok_or_else(|| Error::new(format!("`{short}` is in no table of frameworks")))?;
-        Ok(Self { peer, command: None, worker: None })
+        Ok(Self { peer, command: None, worker: None, interpreter: Interpreter::Default })
     }
 
     /// A framework that is started in another way.
     #[cfg(test)]
     pub(super) fn started_by(peer: &'static Peer, command: Command) -> Self {
-        Self { peer, command: Some(command), worker: None }
+        Self { peer, command: Some(command), worker: None, interpreter: Interpreter::Default }
     }
 
     fn command(&self) -> Result<Command> {
-        self.command.clone().map_or_else(|| command(self.peer), Ok)
+        self.command.clone().map_or_else(|| command(self.peer, self.interpreter), Ok)
     }
 
     /// Whether the framework of this short name is installed. Looks at files and starts nothing but an interpreter that
@@ -93,10 +97,14 @@ impl Framework {
     }
 
     fn open_parts(&mut self, spec: &PipelineSpec, parts: &PipelineParts) -> Result<Box<dyn Epochs + '_>> {
-        let short = self.peer.short;
-        let worker = self.ready()?;
-        open(worker, short, spec, parts)?;
-        Ok(Box::new(RemotePipeline::new(worker)?))
+        let peer = self.peer;
+        let worker = self.ready_by(spec.interpreter)?;
+        open(worker, peer.short, spec, parts)?;
+        let pipeline = RemotePipeline::new(worker)?;
+        if spec.interpreter == Interpreter::FreeThreaded {
+            without_lock(peer, &pipeline.executed().environment)?;
+        }
+        Ok(Box::new(pipeline))
     }
 
     /// Opens a state, and starts the worker if none is there.
@@ -265,8 +273,17 @@ impl Framework {
         Ok(pipelines)
     }
 
-    /// The worker that stays, which can open a pipeline.
+    /// The worker that stays, by the Python that its framework is installed for.
     fn ready(&mut self) -> Result<&mut Worker> {
+        self.ready_by(Interpreter::Default)
+    }
+
+    /// The worker that stays, which can open a pipeline. One by another interpreter is ended before.
+    fn ready_by(&mut self, interpreter: Interpreter) -> Result<&mut Worker> {
+        if self.interpreter != interpreter {
+            self.worker = None;
+            self.interpreter = interpreter;
+        }
         if !self.worker.as_mut().is_some_and(Worker::is_ready) {
             self.worker = None; // what is left of one that broke is ended before another is started
         }
@@ -287,14 +304,35 @@ fn checked(peer: &Peer, worker: Worker) -> Result<Worker> {
     Err(Error::of(ErrorKind::Protocol, format!("the worker of {name} says that it is {said}")))
 }
 
-fn command(peer: &Peer) -> Result<Command> {
-    let python =
-        match NamedPeer::get() {
-            Some(named) => named.path.clone(),
-            None => peer.python(&peer::home().ok_or_else(|| {
+/// Declines a worker whose interpreter has its global lock.
+fn without_lock(peer: &Peer, environment: &BTreeMap<String, String>) -> Result<()> {
+    match environment.get(LOCK).map(String::as_str) {
+        Some("off") => Ok(()),
+        Some(_) => Err(skip(format!(
+            "python free_threaded: the global lock of {} is on, since something that it imports asks for it",
+            peer.name
+        ))),
+        None => Err(skip(format!(
+            "python free_threaded: the interpreter of {} is not one without a global lock",
+            peer.name
+        ))),
+    }
+}
+
+/// The fact of a worker's environment that says whether the global lock is `on` or `off`, where an interpreter can do without.
+const LOCK: &str = "gil";
+
+fn command(peer: &Peer, interpreter: Interpreter) -> Result<Command> {
+    let python = match NamedPeer::get() {
+        Some(named) => named.path.clone(),
+        None => {
+            let home = peer::home();
+            let home = home.ok_or_else(|| {
                 Error::new("there is no folder of frameworks: set WEIGHBRIDGE_PEERS to one")
-            })?),
-        };
+            })?;
+            interpreter_below(&home, peer, interpreter)?
+        }
+    };
     let worker = module(python, "weighbridge_worker");
     let folder = match peer.contract {
         CHECKPOINTER => "checkpointers",
@@ -306,6 +344,18 @@ fn command(peer: &Peer) -> Result<Command> {
     // Its figures are of the whole machine, as its users have it.
     let processors = thread::available_parallelism().map_or(1, usize::from);
     Ok(worker.arg(format!("{folder}.{}", peer.short)).threads(processors))
+}
+
+/// Where the interpreter of a peer is, below this home. That a framework is installed at all is known; whether it is for another Python is not.
+fn interpreter_below(home: &Path, peer: &Peer, interpreter: Interpreter) -> Result<PathBuf> {
+    if interpreter == Interpreter::Default {
+        return Ok(peer.python(home));
+    }
+    let home = peer::free_threaded(home);
+    match peer.missing(&home) {
+        None => Ok(peer.python(&home)),
+        Some(why) => Err(skip(format!("python free_threaded: {why} --python {FREE_THREADED}"))),
+    }
 }
 
 /// What else keeps a framework to one thread: XLA sizes its pool by the first.
@@ -357,3 +407,43 @@ const VARIABLES: &[(&str, &str)] = &[
     ("DAFT_PROGRESS_BAR", "0"),
     ("DO_NOT_TRACK", "true"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::super::peer::{Installed, find};
+    use super::*;
+
+    #[test]
+    fn a_python_without_a_global_lock_is_looked_for_beside_and_its_absence_is_a_skip_with_the_command() {
+        let place = tempfile::tempdir().expect("a folder");
+        let (home, peer) = (place.path(), find("numpy").expect("known"));
+        let below = |interpreter| interpreter_below(home, peer, interpreter);
+        let usual = below(Interpreter::Default).expect("found");
+        assert_eq!(usual, home.join("numpy/venv/bin/python"));
+        let why = below(Interpreter::FreeThreaded).expect_err("it is not there");
+        assert!(why.is_skip(), "{why}");
+        let words = "python free_threaded: not installed: cargo xtask peers install numpy --python 3.13t";
+        assert!(why.to_string().contains(words), "{why}");
+        let other = home.join("free-threaded/numpy/venv/bin/python");
+        std::fs::create_dir_all(other.parent().expect("it has one")).expect("made");
+        std::fs::write(&other, "").expect("written");
+        let installed = Installed::new(peer, "2.4.6".into(), "3.13.15".into(), b"");
+        let text = serde_json::to_string(&installed).expect("JSON");
+        std::fs::write(home.join("free-threaded/numpy/installed.json"), text).expect("written");
+        assert_eq!(below(Interpreter::FreeThreaded).expect("found"), other);
+    }
+
+    #[test]
+    fn a_worker_that_says_that_its_lock_is_on_or_says_nothing_of_it_is_declined_by_name() {
+        let peer = find("numpy").expect("known");
+        let said = |lock: Option<&str>| {
+            let environment = lock.map(|lock| (LOCK.to_owned(), lock.to_owned())).into_iter().collect();
+            without_lock(peer, &environment)
+        };
+        said(Some("off")).expect("it has none");
+        for (lock, words) in [(Some("on"), "the global lock of NumPy is on"), (None, "is not one without")] {
+            let why = said(lock).expect_err("refused");
+            assert!(why.is_skip() && why.to_string().contains(words), "{why}");
+        }
+    }
+}
