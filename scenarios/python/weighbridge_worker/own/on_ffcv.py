@@ -5,7 +5,7 @@
 | `DecodeResizedCrop` | `RandomResizedCropRGBImageDecoder` (libjpeg-turbo, OpenCV's `INTER_AREA`) |
 | `RandomFlip` | `RandomHorizontalFlip` |
 | `Normalize` of `u8` with three channels | `NormalizeImage` |
-| MixUp | `ImageMixup`: each image with the one before it, one weight for a batch |
+| MixUp | `ImageMixup`: each image with the one before it, a weight for each |
 
 Draws are those of numba's generator, which FFCV does not seed.
 """
@@ -63,5 +63,5 @@ class Own:
             if not pipeline.decodes:
                 steps.insert(0, ffcv.fields.ndarray.NDArrayDecoder())
             if pipeline.mixing:
-                steps.append(ffcv.transforms.ImageMixup(pipeline.mixing.alpha, same_lambda=True))
+                steps.append(ffcv.transforms.ImageMixup(pipeline.mixing.alpha, same_lambda=False))
             self.operations[way.source.kind.name] = steps
