@@ -7,6 +7,9 @@
 | `Normalize` of `u8` with three channels | `NormalizeImage` |
 | MixUp | `ImageMixup`: each image with the one before it, a weight for each |
 
+`INTER_AREA` smooths a little where a window is made smaller; traits do not show it. One weight for a batch
+(`same_lambda`) is refused by the spot checks.
+
 Draws are those of numba's generator, which FFCV does not seed.
 """
 
