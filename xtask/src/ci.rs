@@ -165,7 +165,7 @@ fn steps(place: &Place) -> Vec<CiStep> {
         // trainer, for what goes through all of them. `cuda` is on the fake driver: no device and no toolkit is needed.
         cargo(
             "features",
-            "test --package weighbridge-suite --package weighbridge --package weighbridge-scenarios --features burn,candle,cuda --lib \
+            "test --package weighbridge-suite --package weighbridge --package weighbridge-scenarios --features burn,candle,cuda,zstd --lib \
              --test smoke --test conformance --test gpu --test device_conformance --test fake_symbols --test cuda_loader",
             &[],
         ),
@@ -173,7 +173,11 @@ fn steps(place: &Place) -> Vec<CiStep> {
         // Apart, since without it another error is tested.
         cargo("features", "test --package weighbridge-xtask --features remote --lib baseline_path", &[]),
         cargo("fmt", "fmt --all --check", &[]),
-        cargo("clippy", "clippy --workspace --all-targets --features burn,candle,cuda -- -D warnings", &[]),
+        cargo(
+            "clippy",
+            "clippy --workspace --all-targets --features burn,candle,cuda,zstd -- -D warnings",
+            &[],
+        ),
         // What stands in for a feature is compiled without it alone.
         cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[]),
         // What pages name and nothing else compiles.
@@ -192,7 +196,7 @@ fn steps(place: &Place) -> Vec<CiStep> {
         cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
         cargo(
             "doc",
-            "doc --workspace --no-deps --features burn,candle,cuda",
+            "doc --workspace --no-deps --features burn,candle,cuda,zstd",
             &[("RUSTDOCFLAGS", "-D warnings")],
         ),
         CiStep { name: "lock", does: StepAction::Lock },
@@ -348,18 +352,18 @@ mod tests {
             "test      $ cargo test --workspace  # in a fresh clone, with an empty cache of cargo\n\
              tokio     $ cargo test --package weighbridge --features tokio --test tokio\n\
              features  $ cargo test --package weighbridge-suite --package weighbridge --package weighbridge-scenarios \
-             --features burn,candle,cuda --lib --test smoke --test conformance --test gpu --test device_conformance --test \
+             --features burn,candle,cuda,zstd --lib --test smoke --test conformance --test gpu --test device_conformance --test \
              fake_symbols --test cuda_loader\n\
              features  $ cargo test --package weighbridge --features nvml,criterion --doc\n\
              features  $ cargo test --package weighbridge-xtask --features remote --lib baseline_path\n\
-             clippy    $ cargo clippy --workspace --all-targets --features burn,candle,cuda -- -D warnings\n\
+             clippy    $ cargo clippy --workspace --all-targets --features burn,candle,cuda,zstd -- -D warnings\n\
              clippy    $ cargo clippy --workspace --all-targets -- -D warnings\n\
              clippy    $ cargo clippy --package weighbridge-suite --benches --features overhead,originals,demonstration,roofline \
              -- -D warnings\n\
              clippy    $ cargo clippy --package weighbridge --features cuda -- -D warnings\n\
              clippy    $ cargo clippy --package weighbridge-xtask --all-targets --features remote -- -D warnings\n\
              doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps\n\
-             doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --features burn,candle,cuda\n\
+             doc       $ RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --features burn,candle,cuda,zstd\n\
              lock      $ cargo xtask lock --check\n\
              bench     $ cargo bench -- --quick --repeats 6 --save-baseline ci --data {data}  \
              # in a fresh clone, with an empty cache of cargo\n\

@@ -81,6 +81,9 @@ class SaveOptions:
     replicas: bool = False
     """Whether replicas have all of it, along the first axis of the devices: who holds a state once declines."""
 
+    compression: str | None = None
+    """`none` or `zstd`; `None` is what the system does without being asked."""
+
 
 TRAINED = np.float32(1 + 2**-10)
 """What every number of a state is multiplied by in a training step."""
@@ -227,6 +230,9 @@ class Saver(System):
     replicates: bool = False
     """Whether replicas can have its state, and so it has `Checkpoints.mark`."""
 
+    compressions: Sequence[str] = ("none",)
+    """The ways to compress that it can be asked for."""
+
     layers: Sequence[str] = ()
     """The layers below `checkpointer` that it can be called by."""
 
@@ -256,6 +262,8 @@ class Case:
             raise Declined("loading onto other devices: it has none, and holds a state whole")
         if options.replicas and not saver.replicates:
             raise Declined("saving from replicas: it has none, and holds a state once")
+        if options.compression not in (None, *saver.compressions):
+            raise Declined(f"compression {options.compression}: it is not asked for that here")
         if options.layer != "checkpointer" and options.layer not in saver.layers:
             raise Declined(f"saving by its {options.layer}: it has no such layer that is called alone")
         start = time.perf_counter_ns()
@@ -375,6 +383,7 @@ def save_options(said: Message) -> SaveOptions:
         {name: value for name, value in said.get("orbax", {}).items() if value is not None},
         said.get("layer", "checkpointer"),
         replicas=said.get("replicas", False),
+        compression=said.get("compression"),
     )
 
 

@@ -13,7 +13,7 @@ use super::rounds::SaveRounds;
 use super::watched::Watched;
 use crate::contract::{Checkpointer, SaveOptions, Saving};
 use crate::data::Cache;
-use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
+use crate::workload::{Compression, DeviceMesh, OrbaxOptions, Placement, Setting, State};
 
 /// A state of `f32` tensors in the shapes of Llama, saved to files and loaded from them.
 ///
@@ -21,7 +21,8 @@ use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 /// been flushed as well and it would survive a power cut, `load` until the state is in memory of the process that is its own. The
 /// block `blocking` is what the caller of a save waits for, `waiting` what goes on in the background after it, `flush` the flush.
 /// The axis `saving` has systems that save in the background do that, and `medium` puts the files on a disk or in memory. On a
-/// `mesh` the state of Orbax lies cut on simulated devices; other systems have it whole. The axes that are called as options of
+/// `mesh` the state of Orbax lies cut on simulated devices; other systems have it whole. With `compression=zstd` every system that
+/// can compresses, with `none` nobody does, and without it each does as it does without being asked. The axes that are called as options of
 /// Orbax set those, and other systems run as they are. A variant may also be a text of tensors: `a:float32[32x16]{data,-}`.
 ///
 /// Timed: the save or the load, from the request to its end, with the way to a worker and back. Not timed: making the state,
@@ -45,11 +46,13 @@ fn round_trip(
     #[sweep(implied, Saving::Blocking, Saving::Background)] saving: Saving,
     #[sweep(implied, Medium::Disk, Medium::Memory)] medium: Medium,
     #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))] mesh: DeviceMesh,
+    #[sweep(implied, Setting::Own, Setting::Set(Compression::None), Setting::Set(Compression::Zstd))]
+    compression: Setting<Compression>,
     orbax: OrbaxOptions,
 ) -> Result<()> {
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let placement = Placement::as_written(mesh, &state);
-    let options = SaveOptions { orbax, ..SaveOptions::on(saving, placement) };
+    let options = SaveOptions { compression, orbax, ..SaveOptions::on(saving, placement) };
     let data = Arc::new(Cache::from_env().open(&state.data())?);
     let place = medium.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
@@ -83,9 +86,13 @@ fn fits(
     _: &Saving,
     _: &Medium,
     mesh: &DeviceMesh,
+    compression: &Setting<Compression>,
     orbax: &OrbaxOptions,
 ) -> Result<(), String> {
     orbax.fit()?;
+    if *compression != Setting::Own && orbax.use_compression != Setting::Own {
+        return Err("`compression` and `use_compression` say the same, and one is enough".to_owned());
+    }
     mesh.holds(variant)
 }
 
@@ -96,6 +103,7 @@ fn needs(
     _: &Saving,
     _: &Medium,
     _: &DeviceMesh,
+    _: &Setting<Compression>,
     _: &OrbaxOptions,
 ) -> Requirements {
     variant.needs()
@@ -108,8 +116,13 @@ fn describe(
     saving: &Saving,
     medium: &Medium,
     mesh: &DeviceMesh,
+    compression: &Setting<Compression>,
     _: &OrbaxOptions,
 ) -> String {
+    let compressed = match compression {
+        Setting::Own => String::new(),
+        Setting::Set(compression) => format!(", compression {compression}"),
+    };
     let devices = if *mesh == DeviceMesh::NONE { String::new() } else { format!(", cut over {mesh}") };
-    format!("{operation} of {}, {saving}, on {medium}{devices}", variant.describe())
+    format!("{operation} of {}, {saving}, on {medium}{devices}{compressed}", variant.describe())
 }

@@ -15,7 +15,7 @@ use super::shares::{Shares, WriterRule};
 use crate::adapters::native::{ReferenceSharded, Safetensors};
 use crate::contract::{Checkpointer, Checkpoints, Executed, Replicas, SaveLayer, SaveOptions, Saving};
 use crate::data::{Cache, DataSet};
-use crate::workload::{DeviceMesh, Placement, State};
+use crate::workload::{Compression, DeviceMesh, Placement, Setting, State};
 
 /// What a scenario does with a checkpointer, at a size for tests.
 fn run(checkpointer: &mut dyn Checkpointer, operation: &str) -> Result<RepeatResult> {
@@ -107,6 +107,34 @@ fn each_layer_and_replicas_that_share_a_save_or_do_not_deliver_the_same_and_who_
         }
         let declined = run_with(&mut Safetensors, "save", &options).unwrap_err();
         assert!(declined.is_skip(), "{declined}");
+    }
+}
+
+#[test]
+fn what_is_compressed_is_proven_and_delivers_the_same_and_who_does_not_compress_declines() {
+    let asked = |compression| SaveOptions {
+        compression: Setting::Set(compression),
+        ..SaveOptions::whole(Saving::Blocking)
+    };
+    let (none, zstd) = (asked(Compression::None), asked(Compression::Zstd));
+    let plain = run(&mut ReferenceSharded, "save").unwrap();
+    let size = |done: &RepeatResult| done.seen.custom[0].value;
+    for operation in OPERATIONS {
+        let done = run_with(&mut ReferenceSharded, operation, &zstd);
+        if cfg!(feature = "zstd") {
+            let done = done.unwrap();
+            // Numbers that are drawn gain a tenth.
+            assert!(size(&done) < 0.97 * size(&plain), "{operation}");
+            assert_eq!(done.work.unwrap().content, plain.work.as_ref().unwrap().content, "{operation}");
+        } else {
+            let why = done.unwrap_err();
+            assert!(why.is_skip() && why.to_string().contains("cargo bench --features zstd"), "{why}");
+        }
+        let declined = run_with(&mut Safetensors, operation, &zstd).unwrap_err();
+        assert!(declined.is_skip() && declined.to_string().contains("compression zstd"), "{declined}");
+        for checkpointer in [&mut ReferenceSharded as &mut dyn Checkpointer, &mut Safetensors] {
+            run_with(checkpointer, operation, &none).unwrap();
+        }
     }
 }
 

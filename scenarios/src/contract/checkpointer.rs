@@ -10,7 +10,7 @@ use weighbridge::{Error, Kept, Result, skip};
 
 use super::{Executed, Manager, Retention, StoredCheckpoint, StoredFiles};
 use crate::data::DataSet;
-use crate::workload::{OrbaxOptions, Placement, StepKind, Stub};
+use crate::workload::{Compression, OrbaxOptions, Placement, Setting, StepKind, Stub};
 
 /// A system that saves states and loads them.
 pub trait Checkpointer {
@@ -58,6 +58,8 @@ pub struct SaveOptions {
     pub replicas: Option<Replicas>,
     /// The devices that it is loaded onto, where that is to be another placement.
     pub onto: Option<Placement>,
+    /// How files are compressed.
+    pub compression: Setting<Compression>,
     /// What Orbax is told.
     pub orbax: OrbaxOptions,
     /// What of the system does it.
@@ -77,6 +79,7 @@ impl SaveOptions {
             placement,
             replicas: None,
             onto: None,
+            compression: Setting::Own,
             orbax: OrbaxOptions::OWN,
             layer: SaveLayer::Checkpointer,
         }
@@ -90,6 +93,17 @@ impl SaveOptions {
         match self.layer {
             SaveLayer::Checkpointer => Ok(()),
             layer => Err(skip(format!("saving by its {layer}: it has no layers that are called alone"))),
+        }
+    }
+
+    /// Declines to compress.
+    ///
+    /// # Errors
+    /// A skip where that is asked for.
+    pub fn no_compression(&self) -> Result<()> {
+        match self.compression {
+            Setting::Own | Setting::Set(Compression::None) => Ok(()),
+            Setting::Set(other) => Err(skip(format!("compression {other}: it writes numbers as they are"))),
         }
     }
 

@@ -4,6 +4,7 @@
 //! Takes the description of a data set ([`DataSpec`](crate::data::DataSpec)), hands on a checked pipeline.
 
 mod checkpoint_source;
+mod compression;
 mod cut;
 mod destination;
 mod device_count;
@@ -31,6 +32,7 @@ mod transform;
 mod variants;
 
 pub use checkpoint_source::{CheckpointSource, DigestUse};
+pub use compression::Compression;
 pub use cut::cut;
 pub use destination::Destination;
 pub use device_count::DeviceCount;

@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -492,6 +493,9 @@ LAYERS = {"checkpointer": Orbax, "tree": Tree, "arrays": Arrays, "arrays with me
 
 
 def open(state: State, options: SaveOptions, place: Place) -> Orbax:
+    if options.compression:
+        told = {**options.orbax, "use_compression": options.compression == "zstd"}
+        options = replace(options, orbax=told)
     return LAYERS[options.layer](state, options)
 
 
@@ -503,6 +507,7 @@ ADAPTER = Saver(
     reshards=True,
     ranks=True,
     replicates=True,
+    compressions=("none", "zstd"),
     layers=("tree", "arrays", "arrays with metadata"),
     open_stored=open_stored,
     stored_entry_point="orbax.checkpoint.v1.load",

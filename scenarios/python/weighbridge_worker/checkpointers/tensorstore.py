@@ -3,6 +3,8 @@
 All arrays are opened and written at once, and the futures waited for. A write has two: `copy` (the array may be
 changed) and `commit` (it is stored). In the background, `save` waits for the copies and `wait` for the commits.
 
+Nothing is compressed, unless it is asked to.
+
 It saves arrays and nothing above them, so its layer `arrays` is all of it.
 
 A device is an array in memory for each tensor: onto devices, each reads its part of the stored array.
@@ -27,11 +29,19 @@ def spec(directory: Path, name: str) -> dict[str, Any]:
     return {"driver": "zarr3", "kvstore": {"driver": "ocdbt", "base": base, "path": f"{name}/"}}
 
 
+CODECS = [
+    {"name": "bytes", "configuration": {"endian": "little"}},
+    {"name": "zstd", "configuration": {"level": 1}},
+]
+"""How an array becomes bytes: the first alone is what zarr3 has itself, and the level is that of Orbax."""
+
+
 class TensorStore(Checkpoints):
     """A database in the directory."""
 
     def __init__(self, state: State, options: SaveOptions) -> None:
         self.state, self.saving = state, options.saving
+        self.metadata = {"codecs": CODECS if options.compression == "zstd" else CODECS[:1]}
         self.onto = Placement() if options.onto is None else options.onto
         self.context = ts.Context()
         self.held: dict[str, list[np.ndarray[Any, Any]]] = {}
@@ -44,7 +54,7 @@ class TensorStore(Checkpoints):
     def save(self, directory: Path, durable: bool) -> None:
         opening = {
             name: ts.open(
-                spec(directory, name),
+                {**spec(directory, name), "metadata": self.metadata},
                 create=True,
                 open=False,
                 dtype=array.dtype,
@@ -99,5 +109,6 @@ ADAPTER = Saver(
     entry_point="tensorstore.open",
     open=open,
     reshards=True,
+    compressions=("none", "zstd"),
     layers=("arrays",),
 )

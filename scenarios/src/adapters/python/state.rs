@@ -48,6 +48,7 @@ struct StateForm {
     placement: PlacementForm,
     /// The placement that it is loaded onto.
     onto: Option<PlacementForm>,
+    compression: Option<String>,
     orbax: OrbaxForm,
     layer: String,
     replicas: bool,
@@ -130,6 +131,7 @@ impl StateParts {
             saving: options.saving.to_string(),
             placement: (&options.placement).into(),
             onto: options.onto.as_ref().map(Into::into),
+            compression: options.compression.set().map(|compression| compression.to_string()),
             orbax: (&options.orbax).into(),
             layer: options.layer.to_string(),
             replicas: options.replicas.is_some(),

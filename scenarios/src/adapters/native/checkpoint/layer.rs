@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weighbridge::{Error, Kept, Result};
 
 use super::owned::Owned;
-use super::reference_sharded::{NEVER, ShardManifest, broken, failed, write};
+use super::reference_sharded::{ShardManifest, broken, failed, write};
 use super::shards::{self, ShardWriting};
 use super::under_way::SaveUnderWay;
 use crate::contract::{Checkpoints, Executed, SaveLayer, SaveOptions, Saving};
@@ -26,6 +26,7 @@ pub(super) struct ShardedLayer {
 impl ShardedLayer {
     pub(super) fn new(data: &DataSet, options: &SaveOptions, threads: usize) -> Result<Self> {
         options.no_devices()?;
+        options.no_compression()?;
         let state = Arc::new(Owned::copy(data)?);
         let (layer, saving) = (options.layer, options.saving);
         Ok(Self { state, layer, saving, threads, under_way: SaveUnderWay::default(), held: None })
@@ -35,10 +36,10 @@ impl ShardedLayer {
 /// Saves a state in a directory that is made for it.
 fn save(state: &Owned, layer: SaveLayer, threads: usize, directory: &Path, durable: bool) -> Result<()> {
     if layer != SaveLayer::Arrays {
-        return write(&vec![state; threads], None, directory, durable, &NEVER).map(drop);
+        return write(&vec![state; threads], None, directory, ShardWriting::plain(durable)).map(drop);
     }
     fs::create_dir(directory).map_err(|error| failed(directory, "be made", &error))?;
-    let how = ShardWriting { durable, digests: false, cancelled: &NEVER };
+    let how = ShardWriting { digests: false, ..ShardWriting::plain(durable) };
     let written = shards::write(directory, &vec![state.bytes(); threads], how);
     written.map(drop).map_err(|error| failed(directory, "be written", &error))
 }

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use weighbridge::{Dtype, Error, Kept, KeptField, Result};
 
 use super::owned::Owned;
-use super::reference_sharded::{NEVER, Sharded, save};
+use super::reference_sharded::{Sharded, save};
 use crate::contract::{Checkpoints, Manager, Moment, Retention, SavedStep, Saving, TRAINED};
 
 /// Checkpoints of trainings of one state.
@@ -62,9 +62,10 @@ impl Manager for ShardedManager<'_> {
         }
         let (threads, directory, retention) =
             (self.sharded.threads, self.directory.clone(), self.retention.clone());
+        let how = self.sharded.writing(false);
         let save_and_delete = move |state: &Owned| {
             let writers = vec![state; threads];
-            save(&writers, Some(step), &directory.join(step.to_string()), false, &NEVER)?;
+            save(&writers, Some(step), &directory.join(step.to_string()), how)?;
             let there = there(&directory)?;
             let old = there.iter().zip(retention.kept(&there)).filter(|(_, kept)| *kept != Some(true));
             old.map(|(saved, _)| saved.step)

@@ -4,6 +4,7 @@ mod layer;
 mod layout;
 mod manager;
 mod owned;
+mod packing;
 mod parts;
 mod pieces;
 mod rank;

@@ -19,7 +19,10 @@ pub(super) struct TensorPiece {
     /// Its place in the file.
     pub(super) at: u64,
     pub(super) bytes: usize,
-    /// `xxh3-128`, 32 hexadecimal digits; empty before it is known.
+    /// Its bytes in the file, if zstd has compressed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) zstd: Option<usize>,
+    /// `xxh3-128` of the bytes of the state, 32 hexadecimal digits; empty before it is known.
     pub(super) digest: String,
 }
 
@@ -34,6 +37,7 @@ pub(super) fn cut(bytes: usize, shards: usize) -> Vec<Vec<TensorPiece>> {
             offset,
             at: (offset - start) as u64,
             bytes: PIECE.min(end - offset),
+            zstd: None,
             digest: String::new(),
         };
         (start..end).step_by(PIECE).map(piece).collect()

@@ -35,6 +35,7 @@ impl ShardedRank {
         options.no_layers()?;
         options.no_replicas()?;
         options.no_devices()?;
+        options.no_compression()?;
         let placement = &options.placement;
         let parts = MeshParts::of(&Owned::copy(data)?, placement, threads)?;
         let ranks = placement.devices();

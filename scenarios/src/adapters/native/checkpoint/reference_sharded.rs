@@ -5,6 +5,8 @@
 //!             shard-0.bin       runs of the state's bytes
 //! ```
 //!
+//! A piece is as it is in memory, or compressed by zstd; its digest is of what is in memory.
+//!
 //! Everything is written under another name beside it, synced where it is to be durable, and renamed: a directory with its final
 //! name is whole, or its digests say that it is not.
 
@@ -22,6 +24,7 @@ use super::layer::ShardedLayer;
 use super::layout::TensorLayout;
 use super::manager::ShardedManager;
 use super::owned::Owned;
+use super::packing::Packer;
 use super::parts::MeshParts;
 use super::pieces::TensorPiece;
 use super::rank::ShardedRank;
@@ -34,7 +37,7 @@ use crate::contract::{
     Saving, StoredCheckpoint, StoredFiles,
 };
 use crate::data::DataSet;
-use crate::workload::Placement;
+use crate::workload::{Compression, Placement};
 
 /// The checkpointer that others are verified against.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,8 +54,12 @@ impl Checkpointer for ReferenceSharded {
         if options.layer != SaveLayer::Checkpointer {
             return Ok(Box::new(ShardedLayer::new(data, options, threads)?));
         }
+        let compression = options.compression.set().unwrap_or(Compression::None);
+        if compression == Compression::Zstd {
+            Packer::new().map_err(|error| skip(format!("compression {error}")))?;
+        }
         let whole = Sharded::new(Owned::copy(data)?, options.saving, threads);
-        Ok(Box::new(Sharded { onto: options.onto.clone(), ..whole }))
+        Ok(Box::new(Sharded { onto: options.onto.clone(), compression, ..whole }))
     }
 
     fn open_ranks(
@@ -79,6 +86,7 @@ pub(super) struct Sharded {
     pub(super) threads: usize,
     /// The devices that it is loaded onto.
     onto: Option<Placement>,
+    compression: Compression,
     /// A save in the background.
     pub(super) under_way: SaveUnderWay,
     /// Whether that is to end before it is complete.
@@ -120,10 +128,16 @@ impl Sharded {
             saving,
             threads,
             onto: None,
+            compression: Compression::None,
             under_way: SaveUnderWay::default(),
             cancelled: Arc::default(),
             held: None,
         }
+    }
+
+    /// How a save is written.
+    pub(super) fn writing(&self, durable: bool) -> ShardWriting<'static> {
+        ShardWriting { compression: self.compression, ..ShardWriting::plain(durable) }
     }
 
     /// Loads a checkpoint, and says which step it is of, where it is of one.
@@ -212,15 +226,19 @@ pub(super) fn broken(directory: &Path, what: &str) -> Error {
 impl Checkpoints for Sharded {
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
         self.wait()?;
+        let how = self.writing(durable);
         if self.saving == Saving::Blocking {
-            return save(&vec![&*self.state; self.threads], None, directory, durable, &NEVER);
+            return save(&vec![&*self.state; self.threads], None, directory, how);
         }
         // What is written is a copy: the caller may change the state.
         let (copy, threads) = (self.state.again()?, self.threads);
         let directory = directory.to_owned();
         self.cancelled.store(false, Ordering::Relaxed);
         let cancelled = self.cancelled.clone();
-        self.under_way.begin(move || save(&vec![&copy; threads], None, &directory, durable, &cancelled));
+        self.under_way.begin(move || {
+            let how = ShardWriting { cancelled: &cancelled, ..how };
+            save(&vec![&copy; threads], None, &directory, how)
+        });
         Ok(())
     }
 
@@ -266,20 +284,17 @@ impl Checkpoints for Sharded {
     }
 }
 
-/// A save that nobody cancels.
-pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
-
 /// Saves a state, of a step where a training has one: all of it under its name, or nothing. Each of the writers has all of the state
 /// and writes a file of it; there is one at least. Where it is cancelled before it is complete, nothing is what was asked for.
 pub(super) fn save(
     writers: &[&Owned],
     step: Option<u64>,
     directory: &Path,
-    durable: bool,
-    cancelled: &AtomicBool,
+    how: ShardWriting<'_>,
 ) -> Result<()> {
     let partial = partial(directory)?;
-    let whole = write(writers, step, &partial, durable, cancelled);
+    let durable = how.durable;
+    let whole = write(writers, step, &partial, how);
     let saved = whole
         .and_then(|whole| if whole { put(&partial, directory, durable).map(|()| true) } else { Ok(false) });
     if !matches!(saved, Ok(true)) {
@@ -293,13 +308,11 @@ pub(super) fn write(
     writers: &[&Owned],
     step: Option<u64>,
     directory: &Path,
-    durable: bool,
-    cancelled: &AtomicBool,
+    how: ShardWriting<'_>,
 ) -> Result<bool> {
     let failed = |what: &str, error: io::Error| failed(directory, what, &error);
     fs::create_dir(directory).map_err(|error| failed("be made", error))?;
     let bytes: Vec<&[u8]> = writers.iter().map(|state| state.bytes()).collect();
-    let how = ShardWriting { durable, digests: true, cancelled };
     let pieces = match shards::write(directory, &bytes, how) {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
         pieces => pieces.map_err(|error| failed("be written", error))?,
@@ -309,7 +322,7 @@ pub(super) fn write(
     let text = serde_json::to_vec(&manifest).map_err(|error| failed("be described", error.into()))?;
     let mut file = File::create_new(directory.join(MANIFEST)).map_err(|error| failed("be written", error))?;
     file.write_all(&text).map_err(|error| failed("be written", error))?;
-    if durable {
+    if how.durable {
         file.sync_all().map_err(|error| failed("be synced", error))?;
         sync(directory).map_err(|error| failed("be synced", error))?;
     }
@@ -359,16 +372,13 @@ mod tests {
     }
 
     fn sharded_of(data: &DataSet, threads: usize) -> Sharded {
-        let state = Arc::new(Owned::copy(data).unwrap());
-        Sharded {
-            state,
-            saving: Saving::Blocking,
-            threads,
-            onto: None,
-            under_way: SaveUnderWay::default(),
-            cancelled: Arc::default(),
-            held: None,
-        }
+        Sharded::new(Owned::copy(data).unwrap(), Saving::Blocking, threads)
+    }
+
+    /// The ways to compress that this build has.
+    fn compressions() -> impl Iterator<Item = Compression> {
+        let there = |compression: &Compression| *compression == Compression::None || Packer::new().is_ok();
+        [Compression::None, Compression::Zstd].into_iter().filter(there)
     }
 
     #[test]
@@ -377,7 +387,8 @@ mod tests {
         let state = Owned::copy(&data).unwrap();
         let cancelled = AtomicBool::new(true);
         let directory = place.path().join("saved");
-        save(&[&state; 2], None, &directory, false, &cancelled).unwrap();
+        let how = ShardWriting { cancelled: &cancelled, ..ShardWriting::plain(false) };
+        save(&[&state; 2], None, &directory, how).unwrap();
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "the data alone");
         let mut sharded = Sharded { saving: Saving::Background, ..sharded_of(&data, 2) };
         sharded.save(&place.path().join("nowhere").join("saved"), false).unwrap();
@@ -404,8 +415,11 @@ mod tests {
 
     #[test]
     fn what_was_saved_is_loaded_bit_by_bit_whether_durable_or_not() {
-        for threads in [1, 2, 3] {
+        for (threads, compression) in
+            [1, 2, 3].into_iter().flat_map(|threads| compressions().map(move |how| (threads, how)))
+        {
             let (place, data, mut sharded) = opened(threads);
+            sharded.compression = compression;
             for durable in [false, true] {
                 let directory = place.path().join(format!("saved-{durable}"));
                 sharded.save(&directory, durable).unwrap();
@@ -451,17 +465,75 @@ mod tests {
                     fs::rename(&other, &one).unwrap();
                     fs::rename(&aside, &other).unwrap();
                 },
-                "is damaged: ",
+                "`shard-0.bin`",
             ),
         ];
-        for (damage, words) in damage {
+        for ((damage, words), compression) in
+            damage.iter().flat_map(|damage| compressions().map(move |how| (damage, how)))
+        {
             let (place, _data, mut sharded) = opened(2);
+            sharded.compression = compression;
             let directory = place.path().join("saved");
             sharded.save(&directory, false).unwrap();
             damage(&directory);
             let why = sharded.load(&directory).unwrap_err().to_string();
             assert!(why.contains(words), "{why}");
             assert!(sharded.loaded(0).is_err(), "nothing of it is handed out");
+        }
+    }
+
+    #[cfg(feature = "zstd")]
+    #[test]
+    fn a_bit_that_is_flipped_anywhere_in_a_compressed_file_is_told_or_changes_no_number() {
+        let (place, data, mut sharded) = opened(1);
+        sharded.compression = Compression::Zstd;
+        let directory = place.path().join("saved");
+        sharded.save(&directory, false).unwrap();
+        let file = directory.join("shard-0.bin");
+        let whole = fs::read(&file).unwrap();
+        let expected: Vec<_> = (0..data.kinds().count()).map(|field| data.rows(field, 0..1)).collect();
+        let mut told = 0;
+        let places = (0..20).chain((0..whole.len()).step_by(whole.len() / 60)).chain([whole.len() - 1]);
+        let all: Vec<(usize, usize)> = places.zip((0..8).cycle()).collect();
+        for (at, bit) in &all {
+            let mut bytes = whole.clone();
+            bytes[*at] ^= 1 << bit;
+            fs::write(&file, bytes).unwrap();
+            match sharded.load(&directory) {
+                Ok(()) => {
+                    for (field, expected) in expected.iter().enumerate() {
+                        assert_eq!(sharded.loaded(field).unwrap().fields[0].bytes, *expected);
+                    }
+                }
+                Err(why) => {
+                    let why = why.to_string();
+                    assert!(
+                        why.contains("is damaged: ") && why.contains("of `shard-0.bin` from 0 on"),
+                        "{why}"
+                    );
+                    told += 1;
+                }
+            }
+        }
+        assert!(told + 3 >= all.len(), "{told} of {}", all.len());
+    }
+
+    #[test]
+    fn a_manifest_cannot_have_a_load_make_room_for_more_than_a_piece_can_have() {
+        let (place, _data, mut sharded) = opened(1);
+        let directory = place.path().join("saved");
+        sharded.save(&directory, false).unwrap();
+        let manifest = fs::read_to_string(directory.join(MANIFEST)).unwrap();
+        for bytes in [0, 1 << 40, usize::MAX] {
+            let said = format!("\"zstd\":{bytes},\"digest\"");
+            fs::write(directory.join(MANIFEST), manifest.replace("\"digest\"", &said)).unwrap();
+            let why = sharded.load(&directory).unwrap_err().to_string();
+            let words = if Packer::new().is_ok() {
+                format!("is damaged: {bytes} bytes of `shard-0.bin`")
+            } else {
+                "is compressed by zstd: this build is without the feature `zstd`".to_owned()
+            };
+            assert!(why.contains(&words), "{why}");
         }
     }
 

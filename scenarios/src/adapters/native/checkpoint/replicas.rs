@@ -6,7 +6,8 @@ use std::sync::Arc;
 use weighbridge::{Error, Kept, Result};
 
 use super::owned::Owned;
-use super::reference_sharded::{NEVER, ShardManifest, save};
+use super::reference_sharded::{ShardManifest, save};
+use super::shards::ShardWriting;
 use super::under_way::SaveUnderWay;
 use crate::contract::{Checkpoints, Executed, Replicas, SaveOptions, Saving};
 use crate::data::DataSet;
@@ -33,6 +34,7 @@ impl ShardedReplicas {
         threads: usize,
     ) -> Result<Self> {
         options.no_devices()?;
+        options.no_compression()?;
         options.no_layers()?;
         let copies = (0..replicas.number).map(|_| Owned::copy(data).map(Arc::new)).collect::<Result<_>>()?;
         Ok(Self {
@@ -55,10 +57,10 @@ impl ShardedReplicas {
 impl Checkpoints for ShardedReplicas {
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
         self.wait()?;
-        let writers = self.writers();
+        let (writers, how) = (self.writers(), ShardWriting::plain(durable));
         if self.saving == Saving::Blocking {
             let writers: Vec<&Owned> = writers.iter().map(Arc::as_ref).collect();
-            return save(&writers, None, directory, durable, &NEVER);
+            return save(&writers, None, directory, how);
         }
         // What is written are copies: the caller may change the state.
         let copied = if self.share { &self.copies[..] } else { &self.copies[..1] };
@@ -66,7 +68,7 @@ impl Checkpoints for ShardedReplicas {
         let (files, directory) = (writers.len(), directory.to_owned());
         self.under_way.begin(move || {
             let writers: Vec<&Owned> = copies.iter().cycle().take(files).collect();
-            save(&writers, None, &directory, durable, &NEVER)
+            save(&writers, None, &directory, how)
         });
         Ok(())
     }

@@ -30,6 +30,7 @@ impl Checkpointer for Safetensors {
         if options.saving == Saving::Background {
             return Err(skip("`serialize_to_file` returns when the file is written"));
         }
+        options.no_compression()?;
         options.no_devices()?;
         options.no_layers()?;
         options.no_replicas()?;

@@ -10,7 +10,9 @@ use std::thread::{self, ScopedJoinHandle};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise, posix_fallocate};
 
+use super::packing::{Packer, Unpacker};
 use super::pieces::{TensorPiece, cut, digest};
+use crate::workload::Compression;
 
 /// A piece, and its place in memory.
 type ShardPlace<'a> = (&'a TensorPiece, &'a mut [u8]);
@@ -26,8 +28,20 @@ pub(super) struct ShardWriting<'a> {
     pub(super) durable: bool,
     /// Whether pieces get digests.
     pub(super) digests: bool,
+    /// How pieces are compressed.
+    pub(super) compression: Compression,
     /// Whether it is to end before it is complete.
     pub(super) cancelled: &'a AtomicBool,
+}
+
+/// A save that nobody cancels.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+impl ShardWriting<'_> {
+    /// With digests, as it is in memory, and to its end.
+    pub(super) fn plain(durable: bool) -> Self {
+        Self { durable, digests: true, compression: Compression::None, cancelled: &NEVER }
+    }
 }
 
 /// Writes a state, of which each of the writers has all bytes: a file for each, by a thread of its own; the pieces, in order. Where
@@ -66,15 +80,21 @@ fn write_shard(
     bytes: &[u8],
     how: ShardWriting<'_>,
 ) -> io::Result<Vec<TensorPiece>> {
-    let ShardWriting { durable, digests, cancelled } = how;
+    let ShardWriting { durable, digests, compression, cancelled } = how;
     let Some(first) = pieces.first() else { return Ok(pieces) };
     let path = directory.join(shard_file(first.shard));
     let length: usize = pieces.iter().map(|piece| piece.bytes).sum();
-    let file = create(&path, durable)?;
+    let mut packer = match compression {
+        Compression::None => None,
+        Compression::Zstd => Some(Packer::new()?),
+    };
+    // What is compressed is no whole number of pages, as a write past the page cache must be.
+    let file = create(&path, durable && packer.is_none())?;
     // Where room is taken beforehand, a full disk is told before anything is written. Not every file system can.
-    if posix_fallocate(&file, 0, length as i64) == Err(Errno::ENOSPC) {
+    if packer.is_none() && posix_fallocate(&file, 0, length as i64) == Err(Errno::ENOSPC) {
         return Err(Errno::ENOSPC.into());
     }
+    let mut end = 0;
     for piece in &mut pieces {
         if cancelled.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::Interrupted.into());
@@ -83,7 +103,16 @@ fn write_shard(
         if digests {
             piece.digest = digest(run);
         }
+        let run = match &mut packer {
+            None => run,
+            Some(packer) => {
+                let packed = packer.pack(run)?;
+                (piece.at, piece.zstd) = (end, Some(packed.len()));
+                packed
+            }
+        };
         file.write_all_at(run, piece.at)?;
+        end = piece.at + run.len() as u64;
     }
     if durable {
         file.sync_all()?;
@@ -153,13 +182,27 @@ fn read_shard(directory: &Path, pieces: Vec<ShardPlace<'_>>, digests: bool) -> R
     let told = |error: io::Error| format!("has no `{name}` that can be read: {error}");
     let file = File::open(directory.join(&name)).map_err(told)?;
     let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_SEQUENTIAL); // advice
+    let mut unpacker = None;
     for (piece, place) in pieces {
-        file.read_exact_at(place, piece.at).map_err(told)?;
+        let damaged = || {
+            let (from, bytes) = (piece.at, piece.zstd.unwrap_or(piece.bytes));
+            format!("is damaged: {bytes} bytes of `{name}` from {from} on are not those that were saved")
+        };
+        if let Some(bytes) = piece.zstd {
+            let unpacker = match &mut unpacker {
+                Some(unpacker) => unpacker,
+                none => none.insert(Unpacker::new().map_err(|error| format!("is compressed by {error}"))?),
+            };
+            let packed = unpacker.room(bytes, piece.bytes).ok_or_else(damaged)?;
+            file.read_exact_at(packed, piece.at).map_err(told)?;
+            if !unpacker.unpack(place) {
+                return Err(damaged());
+            }
+        } else {
+            file.read_exact_at(place, piece.at).map_err(told)?;
+        }
         if digests && digest(place) != piece.digest {
-            let (from, bytes) = (piece.at, piece.bytes);
-            return Err(format!(
-                "is damaged: {bytes} bytes of `{name}` from {from} on are not those that were saved"
-            ));
+            return Err(damaged());
         }
     }
     Ok(())
