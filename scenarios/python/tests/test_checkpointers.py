@@ -186,6 +186,13 @@ def test_a_save_cannot_be_cancelled_by_who_has_no_call_for_it(worker, state, tmp
     assert name == "declined" and said["why"].startswith("cancelling a save"), said
 
 
+def test_a_compression_that_a_system_lacks_is_declined_and_none_is_what_all_have(worker, state, tmp_path):
+    asked = [{"saving": "blocking", "compression": compression} for compression in ("zstd", "none")]
+    told = [worker.open(state, tmp_path, {}, contract="checkpointer", state=one) for one in asked]
+    assert told[0] == ("declined", {"why": "compression zstd: it is not asked for that here"}), told
+    assert told[1][0] == "opened", told
+
+
 def test_another_contract_is_declined_by_name(worker, state, tmp_path):
     name, said = worker.open(state, tmp_path, {})
     assert name == "declined" and said["why"] == "the contract `loader`: Plain is a checkpointer", said

@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("orbax.checkpoint", reason="Orbax is not installed here")
 
+import jax
 import jax.numpy as jnp
 from orbax.checkpoint import v1 as ocp_v1
 from orbax.checkpoint._src.testing.benchmarks.core.pytree_utils import digest_pytree
@@ -71,6 +72,51 @@ def test_each_device_of_the_target_has_its_part(tmp_path, adapter, source, onto)
             checkpoints.part(name, target.devices)
     checkpoints.release()
     checkpoints.close()
+
+
+@pytest.mark.parametrize("layer", ["checkpointer", "tree", "arrays", "arrays with metadata", "TensorStore"])
+@pytest.mark.parametrize("mesh", [(), (("data", 4), ("model", 2))])
+def test_each_layer_says_what_is_in_a_checkpoint_and_how_it_was_cut_and_nothing_where_there_is_none(
+    tmp_path, layer, mesh
+):
+    state = {"weight": np.ones((8, 6), np.float32), "bias.0": np.ones(4, np.float32)}
+    place = Placement(mesh, CUT if mesh else WHOLE)
+    if layer == "TensorStore":
+        checkpoints = tensorstore.open(state, SaveOptions("blocking"), Place(tmp_path, tmp_path))
+    else:
+        checkpoints = orbax.open(state, SaveOptions("blocking", place, layer=layer), Place(tmp_path, tmp_path))
+    checkpoints.save(tmp_path / "saved", False)
+    checkpoints.wait()
+    checkpoints.read_metadata(tmp_path / "saved")
+    assert [header.said() for header in checkpoints.described()] == [
+        {"key": "['weight']", "dtype": "<f4", "shape": [8, 6]},
+        {"key": "['bias.0']", "dtype": "<f4", "shape": [4]},
+    ]
+    with pytest.raises(Exception, match=r"(?i)not.?found|no such|no metadata|exist"):
+        checkpoints.read_metadata(tmp_path / "nothing")
+    if mesh and layer != "TensorStore":
+        lying = orbax.shardings(state, Placement(mesh, (("model", None), ())))
+        checkpoints.state = {name: jax.device_put(array, lying[name]) for name, array in state.items()}
+        with pytest.raises(ValueError, match="`weight` was saved with"):
+            checkpoints.described()
+    checkpoints.close()
+
+
+@pytest.mark.parametrize("adapter", [orbax.open, tensorstore.open])
+def test_what_is_asked_to_be_compressed_is_smaller_than_what_is_not(tmp_path, adapter):
+    state = {"weight": np.zeros((512, 512), np.float32), "bias": np.zeros(512, np.float32)}
+    state["weight"][0] = np.arange(512)
+    sizes = {}
+    for compression in ["none", "zstd"]:
+        checkpoints = adapter(state, SaveOptions("blocking", compression=compression), Place(tmp_path, tmp_path))
+        checkpoints.save(tmp_path / compression, False)
+        checkpoints.wait()
+        checkpoints.load(tmp_path / compression)
+        assert np.array_equal(checkpoints.loaded("weight"), state["weight"])
+        checkpoints.release()
+        checkpoints.close()
+        sizes[compression] = sum(file.stat().st_size for file in (tmp_path / compression).rglob("*") if file.is_file())
+    assert sizes["zstd"] < 2**18 < sizes["none"], sizes
 
 
 @pytest.mark.parametrize("made_by", ["our adapter", "version 1 of Orbax", "safetensors"])
@@ -168,7 +214,7 @@ def test_marked_devices_show_which_replicas_have_written(tmp_path, layer, shared
     state = {"weight": np.zeros((8, 6), np.float32)}
     told = {"use_replica_parallel": shared, "enable_replica_parallel_separate_folder": apart}
     placement = Placement((("replica", 4), ("model", 2)), ((None, "model"),))
-    checkpoints = orbax.open(state, SaveOptions("blocking", placement, None, told, layer, True), None)
+    checkpoints = orbax.open(state, SaveOptions("blocking", placement, None, told, layer, replicas=True), None)
     checkpoints.save(tmp_path / "before", False)
     checkpoints.mark()
     checkpoints.save(tmp_path / "marked", False)

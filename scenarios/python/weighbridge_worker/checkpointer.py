@@ -19,7 +19,7 @@ from .meeting import Meeting
 from .pipeline import Array
 from .protocol import Broken, Message
 from .steps import beside
-from .stored import Stored, StoredFiles
+from .stored import Header, Stored, StoredFiles, text
 from .usage import Tree
 
 State = dict[str, Array]
@@ -198,6 +198,14 @@ class Checkpoints(ABC):
         """The part of a tensor that lies on a device after a load onto `SaveOptions.onto`."""
         raise Declined(f"device {device}: it has no devices, and holds a state whole")
 
+    def read_metadata(self, directory: Path) -> None:
+        """Reads what a checkpoint says of its tensors, and nothing of these; keeps it."""
+        raise Declined("reading what a checkpoint says of its tensors: it is not asked for that here")
+
+    def described(self) -> list[Header]:
+        """What was read last of what a checkpoint says, in the order of the state."""
+        raise LookupError("nothing was read of what a checkpoint says")
+
     @abstractmethod
     def release(self) -> None:
         """Lets go what was loaded."""
@@ -314,6 +322,10 @@ class Case:
             case "part":
                 name = self.names[message["field"]]
                 return "batch", self.handed(name, self.checkpoints.part(name, message["device"]))
+            case "read_metadata":
+                self.checkpoints.read_metadata(Path(message["directory"]))
+            case "described":
+                return "batch", self.handed("headers", text([header.said() for header in self.checkpoints.described()]))
             case "release":
                 self.checkpoints.release()
             case "mark":

@@ -1,16 +1,19 @@
 //! CKPT-3: a checkpoint that replicas of a training load, one of them from files and the others from it.
 
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
+use super::collected::collect_stored;
 use super::inventory::Inventory;
 use super::medium::Medium;
 use super::replicas::{ReplicaReads, Sharing};
 use super::stored::{CheckpointDigests, Cut, StoredProof, copy, measure, place};
 use super::watched::Watched;
-use crate::contract::{Checkpointer, SaveOptions, Saving, StoredFiles};
+use crate::contract::{Checkpointer, SaveOptions, Saving, StoredCheckpoint, StoredFiles};
 use crate::data::Cache;
 use crate::workload::{DeviceCount, DeviceMesh, OrbaxLoadOptions, State};
 
@@ -27,7 +30,7 @@ use crate::workload::{DeviceCount, DeviceMesh, OrbaxLoadOptions, State};
 /// that must be about once, in every load: from 0.8 times to 1.3 times and 8 MB, for what a process reads beside the files. Then
 /// every device of every replica must have its part of each tensor; numbers that are changed on one device may change on no other, so
 /// that no two replicas are one piece of memory (where no broadcast was asked for, that is a recorded skip); and the files are
-/// overwritten as in CKPT-7.
+/// overwritten as in CKPT-7. Last of all, one load more has collectors, as in CKPT-1.
 #[scenario(id = "CKPT-3", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 fn broadcast(
@@ -45,16 +48,23 @@ fn broadcast(
     let data = Arc::new(Cache::from_env().open(&state.data())?);
     let room = Medium::Disk.place(bencher, 2 * state.bytes())?;
     let directory = room.path().join("checkpoint");
-    let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?;
-    checkpoints.save(&directory, true)?;
-    checkpoints.wait()?;
-    drop(checkpoints);
+    let make = |checkpointer: &mut dyn Checkpointer, directory: &Path| {
+        let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?;
+        checkpoints.save(directory, true)?;
+        checkpoints.wait()
+    };
+    make(checkpointer, &directory)?;
     let format = copy::format(&directory)
         .map_err(|_| skip("loading onto devices: it has none, and holds a state whole"))?;
     let files = StoredFiles { directory: &directory, format, orbax: &OrbaxLoadOptions::OWN };
     let mut stored = bencher.open(|| checkpointer.open_stored(files))?;
-    let onto = place(&mut *stored, DeviceMesh::replicated(replicas, model), Cut::Replicas)?;
-    stored.share(sharing == Sharing::Broadcast)?;
+    let mesh = DeviceMesh::replicated(replicas, model);
+    let prepare = |stored: &mut dyn StoredCheckpoint| {
+        let onto = place(stored, mesh.clone(), Cut::Replicas)?;
+        stored.share(sharing == Sharing::Broadcast)?;
+        Ok(onto)
+    };
+    let onto = prepare(&mut *stored)?;
     bencher.work(stored.executed().report(&data, stored.entry_point()));
     let inventory = Inventory::of(&directory)?;
     let watched = Watched::begin(stored.processes());
@@ -69,7 +79,12 @@ fn broadcast(
     let expected = CheckpointDigests::of(&data);
     let proof =
         StoredProof { expected: Some(&expected), onto: onto.as_ref(), apart: Some(sharing.of_one_memory()) };
-    proof.prove(bencher, &mut reads, &directory).map(drop)
+    proof.prove(bencher, &mut reads, &directory)?;
+    drop(stored);
+    fs::remove_dir_all(&directory)?;
+    let prepare = |stored: &mut dyn StoredCheckpoint| prepare(stored).map(drop);
+    collect_stored(bencher, checkpointer, files, &make, &prepare);
+    Ok(())
 }
 
 /// Whether the state can lie on the devices, for the plan.

@@ -1,17 +1,20 @@
 //! CKPT-7: a checkpoint that lies somewhere, loaded.
 
 use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weighbridge::prelude::*;
 use weighbridge::{Equivalence, Requirements};
 
+use super::collected::collect_stored;
 use super::inventory::Inventory;
 use super::medium::Medium;
 use super::stored::{CheckpointDigests, Cut, StoredProof, copy, measure, place, write_safetensors};
 use super::watched::Watched;
-use crate::contract::{Checkpointer, SaveOptions, Saving, StoredFiles};
-use crate::data::Cache;
+use crate::contract::{Checkpointer, SaveOptions, Saving, StoredCheckpoint, StoredFiles};
+use crate::data::{Cache, DataSet};
 use crate::workload::{CheckpointSource, DeviceMesh, DigestUse, OrbaxLoadOptions, State};
 
 /// A checkpoint that lies somewhere, loaded: from safetensors, from Orbax's files, from those of Reference (sharded).
@@ -28,6 +31,7 @@ use crate::workload::{CheckpointSource, DeviceMesh, DigestUse, OrbaxLoadOptions,
 /// Timed: the load, with the way to a worker and back. Not timed: copying, reading what the files say of themselves, letting go. The
 /// page cache is warm. What the last timed load has left and what one more load gives must have the digests, and each device its
 /// part; then the files are overwritten where they lie, which may not change what was loaded, and must change what is loaded next.
+/// Last of all, another copy is loaded once more with collectors, as in CKPT-1.
 #[scenario(id = "CKPT-7", category = "Checkpoints", sets = ["checkpoint"], equivalence = by(agreement),
     filter = fits, needs = needs, describe = describe)]
 fn load(
@@ -44,40 +48,34 @@ fn load(
     #[sweep(implied, spread = Cut::Spread, replicated = Cut::Replicated, replicas = Cut::Replicas)] cut: Cut,
     orbax: OrbaxLoadOptions,
 ) -> Result<()> {
-    let (room, directory, known);
+    let (made, known, bytes);
     match &variant {
         CheckpointSource::Path { path, digests } => {
             known = match digests {
                 DigestUse::Check(directory) => Some(CheckpointDigests::read(directory)?),
                 DigestUse::None | DigestUse::Capture(_) => None,
             };
-            let inventory = copy::inventory(path)?;
-            room = Medium::Disk.place(bencher, inventory.bytes)?;
-            directory = room.path().join("checkpoint");
-            copy::copy(path, &directory)?;
+            bytes = copy::inventory(path)?.bytes;
+            made = Made::Copied(path.clone());
         }
         CheckpointSource::Spec(state) => {
             let state = if bencher.is_smoke() { &State::SMALL } else { state };
             let data = Arc::new(Cache::from_env().open(&state.data())?);
-            room = Medium::Disk.place(bencher, 2 * state.bytes())?;
-            directory = room.path().join("checkpoint");
-            match format {
-                MadeFormat::Safetensors => write_safetensors(&data, &directory)?,
-                MadeFormat::Own => {
-                    let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?;
-                    checkpoints.save(&directory, true)?;
-                    checkpoints.wait()?;
-                }
-            }
             known = Some(CheckpointDigests::of(&data));
+            bytes = 2 * state.bytes();
+            made = Made::Saved(format, data);
         }
     }
+    let room = Medium::Disk.place(bencher, bytes)?;
+    let directory = room.path().join("checkpoint");
+    made.make(checkpointer, &directory)?;
     let is_own = matches!((&variant, format), (CheckpointSource::Spec(_), MadeFormat::Own));
     let format = copy::format(&directory)
         .map_err(|error| if is_own { skip("what it saves is read by itself alone") } else { error })?;
     let files = StoredFiles { directory: &directory, format, orbax: &orbax };
     let mut stored = bencher.open(|| checkpointer.open_stored(files))?;
-    let onto = place(&mut *stored, onto, cut)?;
+    let mesh = onto;
+    let onto = place(&mut *stored, mesh.clone(), cut)?;
     let mut report = stored.executed().untied(stored.entry_point());
     if known.is_none() {
         report.unverified = Some(NO_DIGESTS.to_owned());
@@ -92,9 +90,36 @@ fn load(
     Inventory::of(&directory)?.tell(bencher);
     let proof = StoredProof { expected: known.as_ref(), onto: onto.as_ref(), apart: None };
     let found = proof.prove(bencher, &mut *stored, &directory)?;
-    match variant {
-        CheckpointSource::Path { digests: DigestUse::Capture(directory), .. } => found.capture(&directory),
-        CheckpointSource::Path { .. } | CheckpointSource::Spec(_) => Ok(()),
+    if let CheckpointSource::Path { digests: DigestUse::Capture(directory), .. } = variant {
+        found.capture(&directory)?;
+    }
+    drop(stored);
+    fs::remove_dir_all(&directory)?;
+    let make = |checkpointer: &mut dyn Checkpointer, directory: &Path| made.make(checkpointer, directory);
+    let prepare = |stored: &mut dyn StoredCheckpoint| place(stored, mesh.clone(), cut).map(drop);
+    collect_stored(bencher, checkpointer, files, &make, &prepare);
+    Ok(())
+}
+
+/// How a checkpoint is made that may be overwritten.
+enum Made {
+    /// From what lies there.
+    Copied(PathBuf),
+    /// From a state.
+    Saved(MadeFormat, Arc<DataSet>),
+}
+
+impl Made {
+    fn make(&self, checkpointer: &mut dyn Checkpointer, directory: &Path) -> Result<()> {
+        match self {
+            Self::Copied(path) => copy::copy(path, directory),
+            Self::Saved(MadeFormat::Safetensors, data) => write_safetensors(data, directory),
+            Self::Saved(MadeFormat::Own, data) => {
+                let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), data)?;
+                checkpoints.save(directory, true)?;
+                checkpoints.wait()
+            }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use weighbridge::worker::{Better, Collected};
 use weighbridge::{Bencher, Direction, Result, Unit};
 
 use super::watched::{Watched, WatchedUse};
-use crate::contract::{Checkpointer, Checkpoints, SaveOptions, Saving};
+use crate::contract::{Checkpointer, Checkpoints, SaveOptions, Saving, StoredCheckpoint, StoredFiles};
 use crate::data::DataSet;
 
 /// So many readings of a region are told.
@@ -52,6 +52,73 @@ pub(super) fn collect(
     }
 }
 
+/// Loads a checkpoint that lies somewhere once more, with collectors, as [`collect`] does: the region `load`.
+///
+/// The one that was measured was overwritten: `make` makes another, and `prepare` says where it is loaded to.
+pub(super) fn collect_stored(
+    bencher: &Bencher,
+    checkpointer: &mut dyn Checkpointer,
+    files: StoredFiles<'_>,
+    make: &dyn Fn(&mut dyn Checkpointer, &Path) -> Result<()>,
+    prepare: &dyn Fn(&mut dyn StoredCheckpoint) -> Result<()>,
+) {
+    let mut try_collect = || {
+        make(checkpointer, files.directory)?;
+        let mut stored = checkpointer.open_stored(files)?;
+        prepare(&mut *stored)?;
+        over(bencher, &mut *stored, |stored| {
+            region(bencher, stored, "load", &mut |stored| stored.load())?;
+            stored.release()
+        })
+    };
+    if let Err(error) = try_collect() {
+        bencher.note(&format!("nothing was collected: {error}"));
+    }
+}
+
+/// What can be looked at while it works.
+trait WorkLooked {
+    fn collect(&mut self, on: bool) -> Result<Collected>;
+    fn collected(&mut self) -> Result<Collected>;
+    fn processes(&self) -> Vec<u32>;
+}
+
+/// Both contracts have the same three.
+macro_rules! looked {
+    ($($contract:ident),+) => {$(
+        impl WorkLooked for dyn $contract + '_ {
+            fn collect(&mut self, on: bool) -> Result<Collected> {
+                $contract::collect(self, on)
+            }
+
+            fn collected(&mut self) -> Result<Collected> {
+                $contract::collected(self)
+            }
+
+            fn processes(&self) -> Vec<u32> {
+                $contract::processes(self)
+            }
+        }
+    )+};
+}
+looked!(Checkpoints, StoredCheckpoint);
+
+/// Has a system collect while it does something.
+fn over<S: WorkLooked + ?Sized>(
+    bencher: &Bencher,
+    system: &mut S,
+    run: impl FnOnce(&mut S) -> Result<()>,
+) -> Result<()> {
+    // A system without collectors is looked at from here alone.
+    let or_none = |found: Result<Collected>| match found {
+        Err(error) if error.is_skip() => Ok(Collected::default()),
+        found => found,
+    };
+    tell_failed(bencher, "at the start", &or_none(system.collect(true))?);
+    run(system)?;
+    or_none(system.collect(false)).map(drop)
+}
+
 fn try_collect(
     bencher: &Bencher,
     checkpoints: &mut dyn Checkpoints,
@@ -63,43 +130,36 @@ fn try_collect(
         checkpoints.save(directory, false)?;
         checkpoints.wait()?;
     }
-    let begun = match checkpoints.collect(true) {
-        // A system without collectors is looked at from here alone.
-        Err(error) if error.is_skip() => Collected::default(),
-        begun => begun?,
-    };
-    tell_failed(bencher, "at the start", &begun);
-    match collecting {
+    over(bencher, checkpoints, |checkpoints| match collecting {
         Collecting::Save(saving) => {
             region(bencher, checkpoints, "blocking", &mut |checkpoints| checkpoints.save(directory, false))?;
             if saving == Saving::Background {
                 region(bencher, checkpoints, "waiting", &mut |checkpoints| checkpoints.wait())?;
             }
-            checkpoints.wait()?;
+            checkpoints.wait()
         }
         Collecting::Load => {
             region(bencher, checkpoints, "load", &mut |checkpoints| checkpoints.load(directory))?;
-            checkpoints.release()?;
+            checkpoints.release()
         }
-    }
-    checkpoints.collect(false).map(drop).or_else(|error| if error.is_skip() { Ok(()) } else { Err(error) })
+    })
 }
 
 /// Runs a region and tells what was collected over it. The clock starts last and stops first.
-fn region(
+fn region<S: WorkLooked + ?Sized>(
     bencher: &Bencher,
-    checkpoints: &mut dyn Checkpoints,
+    system: &mut S,
     name: &str,
-    run: &mut dyn FnMut(&mut dyn Checkpoints) -> Result<()>,
+    run: &mut dyn FnMut(&mut S) -> Result<()>,
 ) -> Result<()> {
     let entered = Instant::now();
-    let watched = Watched::begin(checkpoints.processes());
+    let watched = Watched::begin(system.processes());
     let begun = Instant::now();
-    run(checkpoints)?;
+    run(system)?;
     let ended = Instant::now();
     let used = watched.end();
     let looked = (begun - entered) + ended.elapsed();
-    let collected = match checkpoints.collected() {
+    let collected = match system.collected() {
         Err(error) if error.is_skip() => Collected::default(),
         collected => collected?,
     };
@@ -221,9 +281,9 @@ mod tests {
 
     use super::*;
     use crate::adapters::native::ReferenceSharded;
-    use crate::contract::Executed;
+    use crate::contract::{CheckpointFormat, Executed};
     use crate::data::Cache;
-    use crate::workload::State;
+    use crate::workload::{OrbaxLoadOptions, State};
 
     /// The reference, whose collectors say this.
     struct Telling<'a> {
@@ -329,6 +389,31 @@ mod tests {
         let loaded = run(Collecting::Load, Ok(Collected::default()), own(), false);
         assert!(names(&loaded).contains(&"load/0_basics/time_s"), "{:?}", names(&loaded));
         assert!(saved.seen.notes.is_empty() && loaded.seen.notes.is_empty(), "{:?}", saved.seen.notes);
+    }
+
+    #[test]
+    fn a_load_of_what_lies_somewhere_is_looked_at_likewise_and_a_checkpoint_that_cannot_be_made_is_noted() {
+        let place = tempfile::tempdir().unwrap();
+        let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
+        let directory = place.path().join("checkpoint");
+        let run = |make: &dyn Fn(&mut dyn Checkpointer, &Path) -> Result<()>| {
+            let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
+            bencher.metric("measured before", 1.0, Unit::COUNT, Direction::Lower);
+            let (format, orbax) = (CheckpointFormat::Sharded, &OrbaxLoadOptions::OWN);
+            let files = StoredFiles { directory: &directory, format, orbax };
+            collect_stored(&bencher, &mut ReferenceSharded, files, make, &|_| Ok(()));
+            bencher.finish().unwrap()
+        };
+        let done = run(&|checkpointer, directory| {
+            checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?.save(directory, false)
+        });
+        let value = |name: &str| done.seen.custom.iter().find(|metric| metric.name == name).unwrap().value;
+        assert!(value("load/0_basics/time_s") > 0.0 && value("load/collecting/process_s") > 0.0);
+        assert!(value("load/6_io/bytes_read_by_calls") >= State::SMALL.bytes() as f64);
+        assert!(done.seen.notes.is_empty(), "{:?}", done.seen.notes);
+        let done = run(&|_, _| Err(Error::new("out of ink")));
+        assert_eq!(names(&done), ["measured before"]);
+        assert_eq!(done.seen.notes, ["nothing was collected: out of ink"]);
     }
 
     #[test]

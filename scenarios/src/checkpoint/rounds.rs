@@ -72,6 +72,25 @@ impl<'a> SaveRounds<'a> {
         prepare: &dyn Fn(&Path, &dyn Checkpoints) -> Result<()>,
         look: &dyn Fn() -> Result<()>,
     ) -> Result<SavedRound> {
+        self.read(prepare, &|checkpoints, directory| checkpoints.load(directory), look)
+    }
+
+    /// Measures how long it takes to read what one checkpoint says of its tensors, which is saved first.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn metadata(self) -> Result<SavedRound> {
+        let read = |checkpoints: &mut dyn Checkpoints, directory: &Path| checkpoints.read_metadata(directory);
+        self.read(&|_, _| Ok(()), &read, &|| Ok(()))
+    }
+
+    /// Measures reads of one checkpoint, which is saved first.
+    fn read(
+        self,
+        prepare: &dyn Fn(&Path, &dyn Checkpoints) -> Result<()>,
+        read: &dyn Fn(&mut dyn Checkpoints, &Path) -> Result<()>,
+        look: &dyn Fn() -> Result<()>,
+    ) -> Result<SavedRound> {
         for _ in 0..2 {
             let directory = self.next();
             let saved = self.try_to(|checkpoints| {
@@ -95,7 +114,7 @@ impl<'a> SaveRounds<'a> {
         };
         let body = |()| {
             if let Some(last) = &last {
-                self.try_to(|checkpoints| checkpoints.load(last));
+                self.try_to(|checkpoints| read(checkpoints, last));
             }
             Looked(&self, look)
         };

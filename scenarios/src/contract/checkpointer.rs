@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use weighbridge::worker::Collected;
 use weighbridge::{Error, Kept, Result, skip};
 
-use super::{Executed, Manager, Retention, StoredCheckpoint, StoredFiles};
+use super::{Executed, Manager, Retention, StoredCheckpoint, StoredFiles, TensorHeader};
 use crate::data::DataSet;
 use crate::workload::{Compression, OrbaxOptions, Placement, Setting, StepKind, Stub};
 
@@ -268,6 +268,22 @@ pub trait Checkpoints {
     /// # Errors
     /// As [`Checkpoints::save`].
     fn release(&mut self) -> Result<()>;
+
+    /// Reads what a checkpoint says of its tensors, and nothing of these.
+    ///
+    /// # Errors
+    /// A skip where the system has no call for it. What it says of a checkpoint that is damaged or is not there.
+    fn read_metadata(&mut self, _directory: &Path) -> Result<()> {
+        Err(skip("reading what a checkpoint says of its tensors: it is not asked for that here"))
+    }
+
+    /// What was read last by [`Checkpoints::read_metadata`], in the order of the state.
+    ///
+    /// # Errors
+    /// When nothing was read; what it says that is not so, of what a header does not have. As [`Checkpoints::save`].
+    fn described(&mut self) -> Result<Vec<TensorHeader>> {
+        Err(Error::new("nothing was read of what a checkpoint says"))
+    }
 
     /// Has the system's own collectors collect from now on; `false` ends them. What they have so far is forgotten.
     ///

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
-use weighbridge::{Error, Result, skip};
+use weighbridge::worker::Collected;
+use weighbridge::{Dtype, Error, FieldKind, Result, skip};
 
 use super::Executed;
 use crate::workload::{OrbaxLoadOptions, Placement};
@@ -65,6 +66,18 @@ pub struct TensorHeader {
 }
 
 impl TensorHeader {
+    /// The header of a field of a state.
+    pub fn of(kind: &FieldKind) -> Self {
+        let dtype = match kind.dtype {
+            Dtype::U8 => "|u1",
+            Dtype::I32 => "<i4",
+            Dtype::I64 => "<i8",
+            Dtype::F32 => "<f4",
+            Dtype::F64 => "<f8",
+        };
+        Self { key: Self::flat_key(&kind.name), dtype: dtype.to_owned(), shape: kind.shape.clone() }
+    }
+
     /// The key of a tensor in a flat checkpoint.
     pub fn flat_key(name: &str) -> String {
         format!("['{name}']")
@@ -145,6 +158,22 @@ pub trait StoredCheckpoint {
     /// # Errors
     /// As [`StoredCheckpoint::load`].
     fn release(&mut self) -> Result<()>;
+
+    /// Has the system's own collectors collect from now on; `false` ends them. What they have so far is forgotten.
+    ///
+    /// # Errors
+    /// What the system says. Nothing of the case depends on it.
+    fn collect(&mut self, _on: bool) -> Result<Collected> {
+        Ok(Collected::default())
+    }
+
+    /// What its collectors have found since [`StoredCheckpoint::collect`], or since this was last asked.
+    ///
+    /// # Errors
+    /// As [`StoredCheckpoint::collect`].
+    fn collected(&mut self) -> Result<Collected> {
+        Ok(Collected::default())
+    }
 
     /// The processes that do the work, where that is not this one alone.
     fn processes(&self) -> Vec<u32> {

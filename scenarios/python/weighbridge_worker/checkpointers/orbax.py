@@ -40,7 +40,7 @@ from orbax.checkpoint._src.metadata import array_metadata_store
 from ..adapter import Declined, Place
 from ..checkpointer import TRAINED, Checkpoints, Manager, Placement, Retention, SaveOptions, Saver, State
 from ..pipeline import Array
-from ..stored import Header, Stored, StoredFiles, Tensor, tensor
+from ..stored import Header, Stored, StoredFiles, Tensor, flat_key, tensor
 
 
 def simulate(devices: int) -> None:
@@ -90,6 +90,7 @@ class Orbax(Checkpoints):
         }
         self.in_background = options.saving == "background"
         self.held: Mapping[str, jax.Array] = {}
+        self.said: Mapping[str, Any] = {}
         self.save_args: Any
         self.restore_args: Any
         self.options = options
@@ -133,6 +134,26 @@ class Orbax(Checkpoints):
 
     def load(self, directory: Path) -> None:
         self.held = jax.block_until_ready(self.checkpointer.restore(directory, args=self.restore_args))
+
+    def metadata(self, directory: Path) -> Mapping[str, Any]:
+        """What a checkpoint says of each array."""
+        found = self.checkpointer.metadata(directory).item_metadata
+        if found is None:
+            raise FileNotFoundError(f"{directory}: there are no metadata of arrays")
+        return found.tree
+
+    def read_metadata(self, directory: Path) -> None:
+        self.said = self.metadata(directory)
+
+    def described(self) -> list[Header]:
+        headers = []
+        for name, array in self.state.items():
+            said = self.said[name]
+            lies = None if said.sharding is None else said.sharding.to_jax_sharding()
+            if lies != array.sharding:
+                raise ValueError(f"`{name}` was saved with {array.sharding}, and its metadata say {lies}")
+            headers.append(Header(flat_key(name), np.dtype(said.dtype).str, tuple(said.shape)))
+        return headers
 
     def loaded(self, name: str) -> Array:
         return np.asarray(self.held[name])
@@ -235,6 +256,9 @@ class Tree(LayerOfOrbax):
     def finish(self, directory: epath.Path) -> None:
         self.checkpointer.finalize(directory)
 
+    def metadata(self, directory: Path) -> Mapping[str, Any]:
+        return self.checkpointer.metadata(epath.Path(directory)).tree
+
     def load(self, directory: Path) -> None:
         self.held = jax.block_until_ready(self.checkpointer.restore(epath.Path(directory), args=self.restore_args))
 
@@ -279,6 +303,10 @@ class Arrays(LayerOfOrbax):
                 directory, ts_context=self.context, use_zarr3=use_zarr3
             )
             asyncio.run(merging)
+
+    def metadata(self, directory: Path) -> Mapping[str, Any]:
+        said = asyncio.run(self.handler.metadata(self.infos(epath.Path(directory))))
+        return dict(zip(self.state, said, strict=True))
 
     def load(self, directory: Path) -> None:
         each = [

@@ -21,6 +21,7 @@ import tensorstore as ts
 from ..adapter import Place
 from ..checkpointer import Checkpoints, Placement, SaveOptions, Saver, State
 from ..pipeline import Array
+from ..stored import Header, flat_key
 
 
 def spec(directory: Path, name: str) -> dict[str, Any]:
@@ -50,6 +51,7 @@ class TensorStore(Checkpoints):
             for at, (name, array) in enumerate(state.items())
         }
         self.commits: list[Any] = []
+        self.said: dict[str, Any] = {}
 
     def save(self, directory: Path, durable: bool) -> None:
         opening = {
@@ -82,6 +84,14 @@ class TensorStore(Checkpoints):
             name: [opened.result()[place].read() for place in self.places[name]] for name, opened in opening.items()
         }
         self.held = {name: [read.result() for read in reads] for name, reads in reading.items()}
+
+    def read_metadata(self, directory: Path) -> None:
+        context = ts.Context()  # nothing is in its cache
+        opening = {name: ts.open(spec(directory, name), context=context) for name in self.state}
+        self.said = {name: opened.result() for name, opened in opening.items()}
+
+    def described(self) -> list[Header]:
+        return [Header(flat_key(name), said.dtype.numpy_dtype.str, said.shape) for name, said in self.said.items()]
 
     def loaded(self, name: str) -> Array:
         parts = self.held[name]

@@ -11,7 +11,8 @@ use weighbridge::{Error, ErrorKind, FieldKind, Kept, KeptField, Result};
 
 use super::meeting::RankMessage;
 use super::open::{entry_point, executed};
-use crate::contract::{Checkpoints, Executed, Manager, Retention, SaveOptions, StepTimes};
+use super::stored::headers;
+use crate::contract::{Checkpoints, Executed, Manager, Retention, SaveOptions, StepTimes, TensorHeader};
 use crate::data::DataSet;
 use crate::workload::{OrbaxOptions, Placement, StepKind};
 
@@ -213,6 +214,14 @@ impl<W: DerefMut<Target = Worker>> Checkpoints for OpenState<W> {
         self.worker.call_for_batch("part", &json!({ "field": field, "device": device }))
     }
 
+    fn read_metadata(&mut self, directory: &Path) -> Result<()> {
+        self.call("read_metadata", &json!({ "directory": text(directory)? }))
+    }
+
+    fn described(&mut self) -> Result<Vec<TensorHeader>> {
+        headers(self.worker.call_for_batch("described", &json!({}))?)
+    }
+
     fn release(&mut self) -> Result<()> {
         self.call("release", &json!({}))
     }
@@ -269,7 +278,7 @@ impl<W: DerefMut<Target = Worker>> Drop for OpenState<W> {
 }
 
 /// What a worker collects where it can, in the order in which it starts.
-const COLLECTORS: &[&str] = &["tensorstore", "jax_monitoring", "jax_arrays"];
+pub(super) const COLLECTORS: &[&str] = &["tensorstore", "jax_monitoring", "jax_arrays"];
 
 /// A manager of checkpoints in a worker.
 struct RemoteManager<'a>(&'a mut Worker);

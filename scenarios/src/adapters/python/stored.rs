@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use weighbridge::worker::Worker;
+use weighbridge::worker::{Collected, Worker};
 use weighbridge::{Error, ErrorKind, Kept, Result};
 
 use super::open::{entry_point, executed};
-use super::state::{PlacementForm, text};
+use super::state::{COLLECTORS, PlacementForm, text};
 use crate::contract::{Executed, LoadedTensor, StoredCheckpoint, StoredFiles, TensorHeader};
 use crate::workload::Placement;
 
@@ -69,14 +69,17 @@ pub(super) struct OpenStored<'a> {
 impl<'a> OpenStored<'a> {
     pub(super) fn new(worker: &'a mut Worker) -> Result<Self> {
         let (executed, entry_point) = (executed(worker)?, entry_point(worker)?);
-        let told = worker.call_for_batch("headers", &json!({})).and_then(|told| {
-            let [headers] = fields(told)?;
-            parsed::<Vec<HeaderForm>>(&headers)
-        });
+        let told = worker.call_for_batch("headers", &json!({})).and_then(headers);
         let mut open = Self { worker, executed, entry_point, headers: Vec::new() };
-        open.headers = told?.into_iter().map(Into::into).collect();
+        open.headers = told?;
         Ok(open)
     }
+}
+
+/// Headers, as a worker tells them.
+pub(super) fn headers(told: Kept) -> Result<Vec<TensorHeader>> {
+    let [headers] = fields(told)?;
+    Ok(parsed::<Vec<HeaderForm>>(&headers)?.into_iter().map(Into::into).collect())
 }
 
 /// The bytes of so many fields.
@@ -130,6 +133,14 @@ impl StoredCheckpoint for OpenStored<'_> {
 
     fn release(&mut self) -> Result<()> {
         self.worker.call("release", &json!({})).map(drop)
+    }
+
+    fn collect(&mut self, on: bool) -> Result<Collected> {
+        self.worker.collect(if on { COLLECTORS } else { &[] })
+    }
+
+    fn collected(&mut self) -> Result<Collected> {
+        self.worker.collected()
     }
 
     fn processes(&self) -> Vec<u32> {

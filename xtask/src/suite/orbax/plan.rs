@@ -168,7 +168,7 @@ impl OrbaxPlan {
                         ("CKPT-1", mesh, vec![option("mesh", &[&text], place), operations])
                     }
                     OrbaxScenario::Arrays => {
-                        let operations = option("operation", &["save", "load"], place);
+                        let operations = option("operation", &["save", "metadata", "load"], place);
                         ("CKPT-8", mesh, vec![option("mesh", &[&text], place), operations])
                     }
                     OrbaxScenario::Cancel => ("CKPT-6", mesh, vec![option("mesh", &[&text], place)]),

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use weighbridge::{Error, Kept, Result};
+use weighbridge::{Error, Kept, Result, skip};
 
 use super::owned::Owned;
 use super::reference_sharded::{ShardManifest, broken, failed, write};
 use super::shards::{self, ShardWriting};
 use super::under_way::SaveUnderWay;
-use crate::contract::{Checkpoints, Executed, SaveLayer, SaveOptions, Saving};
+use crate::contract::{Checkpoints, Executed, SaveLayer, SaveOptions, Saving, TensorHeader};
 use crate::data::DataSet;
 
 /// A state that is saved by a layer.
@@ -21,6 +21,7 @@ pub(super) struct ShardedLayer {
     threads: usize,
     under_way: SaveUnderWay,
     held: Option<Owned>,
+    described: Option<Vec<TensorHeader>>,
 }
 
 impl ShardedLayer {
@@ -29,7 +30,8 @@ impl ShardedLayer {
         options.no_compression()?;
         let state = Arc::new(Owned::copy(data)?);
         let (layer, saving) = (options.layer, options.saving);
-        Ok(Self { state, layer, saving, threads, under_way: SaveUnderWay::default(), held: None })
+        let under_way = SaveUnderWay::default();
+        Ok(Self { state, layer, saving, threads, under_way, held: None, described: None })
     }
 }
 
@@ -82,6 +84,21 @@ impl Checkpoints for ShardedLayer {
 
     fn loaded(&mut self, field: usize) -> Result<Kept> {
         self.held.as_ref().map(|held| held.kept(field)).ok_or_else(|| Error::new("nothing was loaded"))
+    }
+
+    fn read_metadata(&mut self, directory: &Path) -> Result<()> {
+        if self.layer == SaveLayer::Arrays {
+            return Err(skip(
+                "reading what a checkpoint says of its tensors: without a manifest it says nothing",
+            ));
+        }
+        self.described = None;
+        self.described = Some(ShardManifest::of(directory)?.layout().headers());
+        Ok(())
+    }
+
+    fn described(&mut self) -> Result<Vec<TensorHeader>> {
+        self.described.clone().ok_or_else(|| Error::new("no manifest was read"))
     }
 
     fn release(&mut self) -> Result<()> {

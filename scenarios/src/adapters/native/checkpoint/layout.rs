@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use weighbridge::FieldKind;
 
+use crate::contract::TensorHeader;
 use crate::data::DataSet;
 
 /// Bytes of a page, and the least that a write past the page cache is aligned to.
@@ -46,6 +47,11 @@ impl TensorLayout {
     pub(super) fn bytes(&self) -> usize {
         let end = self.tensors.last().map_or(0, |last| last.offset + last.bytes);
         end.next_multiple_of(PAGE).max(PAGE)
+    }
+
+    /// What is said of the tensors.
+    pub(super) fn headers(&self) -> Vec<TensorHeader> {
+        self.tensors.iter().map(|tensor| TensorHeader::of(&tensor.kind)).collect()
     }
 
     /// Whether tensors lie one after the other, each with the bytes that its type and shape have: a layout that was read may say

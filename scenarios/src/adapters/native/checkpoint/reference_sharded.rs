@@ -34,7 +34,7 @@ use super::shards::{self, ShardWriting};
 use super::under_way::SaveUnderWay;
 use crate::contract::{
     CheckpointFormat, Checkpointer, Checkpoints, Executed, Manager, Retention, SaveLayer, SaveOptions,
-    Saving, StoredCheckpoint, StoredFiles,
+    Saving, StoredCheckpoint, StoredFiles, TensorHeader,
 };
 use crate::data::DataSet;
 use crate::workload::{Compression, Placement};
@@ -92,6 +92,8 @@ pub(super) struct Sharded {
     /// Whether that is to end before it is complete.
     cancelled: Arc<AtomicBool>,
     held: Option<Held>,
+    /// What the manifest said that was read last.
+    described: Option<Vec<TensorHeader>>,
 }
 
 /// What was loaded.
@@ -132,6 +134,7 @@ impl Sharded {
             under_way: SaveUnderWay::default(),
             cancelled: Arc::default(),
             held: None,
+            described: None,
         }
     }
 
@@ -268,6 +271,16 @@ impl Checkpoints for Sharded {
 
     fn part(&mut self, field: usize, device: usize) -> Result<Kept> {
         self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))?.part(field, device)
+    }
+
+    fn read_metadata(&mut self, directory: &Path) -> Result<()> {
+        self.described = None;
+        self.described = Some(ShardManifest::of(directory)?.layout.headers());
+        Ok(())
+    }
+
+    fn described(&mut self) -> Result<Vec<TensorHeader>> {
+        self.described.clone().ok_or_else(|| Error::new("no manifest was read"))
     }
 
     fn release(&mut self) -> Result<()> {

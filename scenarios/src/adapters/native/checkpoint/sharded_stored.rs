@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use weighbridge::{Delivery, Dtype, Error, Kept, Result};
+use weighbridge::{Delivery, Error, FieldKind, Kept, KeptField, Result};
 
 use super::parts::MeshParts;
 use super::reference_sharded::{Held, ShardManifest};
@@ -26,14 +26,8 @@ pub(super) struct StoredShards {
 impl StoredShards {
     pub(super) fn open(directory: &Path, threads: usize) -> Result<Self> {
         let manifest = ShardManifest::of(directory)?;
-        let header = |(place, tensor): (usize, &super::layout::StoredTensor)| {
-            let kind = &tensor.kind;
-            let dtype = numpys(kind.dtype).to_owned();
-            (
-                TensorHeader { key: TensorHeader::flat_key(&kind.name), dtype, shape: kind.shape.clone() },
-                place,
-            )
-        };
+        let header =
+            |(place, tensor): (usize, &super::layout::StoredTensor)| (TensorHeader::of(&tensor.kind), place);
         let mut tensors: Vec<_> = manifest.layout().tensors.iter().enumerate().map(header).collect();
         tensors.sort_by(|(one, _), (other, _)| one.key.cmp(&other.key));
         let (headers, places) = tensors.into_iter().unzip();
@@ -51,9 +45,8 @@ impl StoredShards {
     /// Content as it was loaded, under the name and with the type that the files say.
     fn told(kept: Kept) -> Result<LoadedTensor> {
         let field = kept.fields.into_iter().next().ok_or_else(|| Error::new("a tensor came as none"))?;
-        let dtype = numpys(field.dtype).to_owned();
-        let header = TensorHeader { key: TensorHeader::flat_key(&field.name), dtype, shape: field.shape };
-        Ok(LoadedTensor { header, bytes: field.bytes })
+        let KeptField { name, dtype, shape, bytes } = field;
+        Ok(LoadedTensor { header: TensorHeader::of(&FieldKind { name, dtype, shape }), bytes })
     }
 
     /// Reads the files for every replica, one after the other, as processes of their own would.
@@ -125,16 +118,5 @@ impl StoredCheckpoint for StoredShards {
 
     fn executed(&self) -> Executed {
         Executed::ours(Vec::new(), Delivery::Owned, self.threads as u64)
-    }
-}
-
-/// A type as numpy writes it.
-fn numpys(dtype: Dtype) -> &'static str {
-    match dtype {
-        Dtype::U8 => "|u1",
-        Dtype::I32 => "<i4",
-        Dtype::I64 => "<i8",
-        Dtype::F32 => "<f4",
-        Dtype::F64 => "<f8",
     }
 }
