@@ -234,7 +234,7 @@ pub mod data {
         SCHEMA, SchemaError, StopReason, assemble, file_system,
     };
     pub use crate::registry::{AxisValue, Point};
-    pub use crate::report::{Columns, bencher_lines, fake_device, machine, quantity};
+    pub use crate::report::{Columns, bencher_lines, case_traces, fake_device, machine, quantity, traces};
     pub use crate::run::{Failure, How, Outcome, Repeat};
     pub use crate::stats::{
         Change, ChangePoint, Claim, SplitMix64, change_points, clopper_pearson, median, quantile,

@@ -206,6 +206,52 @@ fn what_a_worker_declines_is_a_skip_with_its_reason() {
 }
 
 #[test]
+fn a_trace_is_attached_and_shown_and_an_empty_one_is_told_by_its_name_and_neither_counts() {
+    if !needs::python3() {
+        return;
+    }
+    let bench = Bench::new("workers");
+    let (whole, empty) = ("writes-a-trace", "writes-an-empty-trace");
+    let ran = run(&bench, &[whole, empty, "honest"], &["--trace", "torch"]);
+    assert_eq!(ran.code, Some(6), "{}", ran.all());
+    let attached = |fault| record(&bench, fault)["attached"][0].clone();
+    assert_eq!(attached(whole)["status"], "attached", "{:#}", attached(whole));
+    let file = &attached(whole)["files"][0];
+    assert_eq!(file["bytes"], 19, "{file:#}");
+    assert!(bench.only_run().join(file["path"].as_str().unwrap()).is_file());
+    assert_eq!(attached(empty)["status"], json!({ "failed": "the trace `run.json` is empty" }));
+    // This one knows nothing of traces.
+    assert_eq!(attached("honest")["status"], json!({ "failed": "no file of a trace was written" }));
+    for fault in [whole, empty, "honest"] {
+        let record = record(&bench, fault);
+        assert_eq!((&record["status"], &record["agreement"]), (&json!("measured"), &json!("agrees")));
+        let values =
+            &record["metrics"].as_array().unwrap().iter().find(|metric| metric["name"] == "throughput");
+        assert_eq!(
+            values.unwrap()["values"].as_array().unwrap().len(),
+            1,
+            "the repeat that was traced is not in it"
+        );
+    }
+    let shown = [
+        ran.all(),
+        xtask(&bench, &["runs", "show", "latest"]).all(),
+        xtask(&bench, &["report", "comparison", "--subject", "Far"]).all(),
+    ];
+    for shown in shown {
+        assert!(
+            shown.contains("trace by torch of FEED-1/fault=writes-a-trace/Far: 1 file, 19.0 B, below "),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("writes-an-empty-trace/Far: FAILED: the trace `run.json` is empty"),
+            "{shown}"
+        );
+    }
+    assert_nothing_is_left(&bench);
+}
+
+#[test]
 fn what_a_worker_leaves_behind_is_gone_with_its_process() {
     if !needs::python3() {
         return;

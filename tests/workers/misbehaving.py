@@ -11,6 +11,7 @@ import time
 import tiny
 
 FOREVER = ["sh", "-c", "sleep 987.25"]
+TRACES = {"writes-a-trace": '{"traceEvents": []}', "writes-an-empty-trace": ""}
 WORK = 500_000  # nanoseconds of work for a batch, where it is not done while the clock stands
 NO_EPOCH = {
     **dict.fromkeys(["wall", "begin", "first", "elements", "bytes", "batches", "copied"], 1),
@@ -138,6 +139,9 @@ class Misbehaving(tiny.Worker):
     def on_open(self, said):
         if said["pipeline"]["fault"] == "declines":
             return self.channel.send("declined", why="Blur: there is no operator for it")
+        if "trace" in said and said["pipeline"]["fault"] in TRACES:
+            with open(os.path.join(said["trace"]["folder"], "run.json"), "w") as file:
+                file.write(TRACES[said["pipeline"]["fault"]])
         super().on_open(said)
         if self.fault == "says-more":
             self.channel.send("begun")

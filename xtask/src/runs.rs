@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use serde_json::json;
 use weighbridge::data::{
-    CaseRecord, Outcome, PrunePolicy, Purpose, RunLine, RunRecord, SCHEMA, Tagged, fake_device, quantity,
-    visible_in_line,
+    CaseRecord, Outcome, PrunePolicy, Purpose, RunLine, RunRecord, SCHEMA, Tagged, case_traces, fake_device,
+    quantity, traces, visible_in_line,
 };
 
 use crate::cli::{RunsAction, RunsArgs};
@@ -47,9 +47,13 @@ pub(crate) fn run(args: &RunsArgs, place: &Place) -> Result<Said> {
                         let mut case = pick::case(&run, case)?.clone();
                         case.repeats = place.runs().repeats(&manifest.id, &case.id)?;
                         let fake = fake_device(&manifest.environment).map(|fake| format!("{fake}\n"));
-                        fake.unwrap_or_default() + &repeats(&case)
+                        let traced = case_traces(&case, &place.layout.run(&manifest.id), true);
+                        fake.unwrap_or_default() + &repeats(&case) + &traced
                     }
-                    (false, None) => whole(&place.runs().load(&manifest.id)?),
+                    (false, None) => {
+                        let run = place.runs().load(&manifest.id)?;
+                        whole(&run) + &traces(&run, &place.layout.run(&manifest.id), false)
+                    }
                 });
             }
             Ok(Said { remarks: picked.remarks, ..Said::fine(text) })

@@ -236,6 +236,19 @@ mod tests {
     }
 
     #[test]
+    fn what_a_command_does_is_refused_by_that_command() {
+        let error = parse("--baseline-path s3://weighings/ours", &[]).unwrap_err().to_string();
+        for words in [
+            "baseline set NAME --baseline-path s3://weighings/ours",
+            "compare-baseline NAME --baseline-path s3://weighings/ours",
+        ] {
+            assert!(error.contains(words), "{error}");
+        }
+        let error = parse("--load-baseline main", &[]).unwrap_err().to_string();
+        assert!(error.contains("compare-baseline NAME --run RUN"), "{error}");
+    }
+
+    #[test]
     fn what_scripts_pass_to_other_harnesses_is_accepted() {
         let line = "--nocapture --test-threads 1 --noplot --nresamples 1000 -Z unstable-options --sample-size 9 \
                     --noise-threshold 0.1 --include-ignored --format terse --list";

@@ -144,6 +144,16 @@ fn refuse_load_baseline(_: &mut BenchArgs, flag: &Flag, _: String) -> Result<(),
     )))
 }
 
+/// A flag of the commands: a bench target keeps and finds baselines in its data directory.
+fn refuse_baseline_path(_: &mut BenchArgs, flag: &Flag, place: String) -> Result<(), UsageError> {
+    let tool = tool();
+    Err(UsageError(format!(
+        "--{name} is of the commands: after the run, `{tool} baseline set NAME --{name} {place}` keeps it there, and \
+         `{tool} compare-baseline NAME --{name} {place}` judges it by what is there",
+        name = flag.name,
+    )))
+}
+
 use FlagGroup::{Accepted, Compare, Measure, Run, Select, Show};
 
 /// Every flag.
@@ -396,6 +406,13 @@ pub(super) const FLAGS: &[Flag] = &[
         Accepted,
         "refused: `compare-baseline NAME --run RUN` judges a stored run",
         refuse_load_baseline,
+    ),
+    flag(
+        "baseline-path",
+        Some("WHERE"),
+        Accepted,
+        "refused: `baseline set` and `compare-baseline` keep and judge by baselines that lie elsewhere",
+        refuse_baseline_path,
     ),
     flag("discard-baseline", None, Accepted, "no effect: a run becomes a baseline only when asked", NOTHING),
     flag("sample-size", Some("N"), Accepted, "as --repeats", read!(repeats, count)),

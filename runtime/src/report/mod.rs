@@ -24,7 +24,7 @@ pub use progress::Progress;
 pub use summary::{duel_summary, summary};
 pub use table::{metrics, table};
 pub use terminal::{Style, Terminal};
-pub use traces::traces;
+pub use traces::{case_traces, traces};
 
 #[cfg(test)]
 mod tests;

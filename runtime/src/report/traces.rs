@@ -7,7 +7,7 @@ use super::plan::counted;
 use super::quantity;
 use crate::bencher::visible_in_line;
 use crate::metric::Unit;
-use crate::record::{Allocations, AttachmentStatus, RunRecord};
+use crate::record::{Allocations, AttachmentStatus, CaseRecord, RunRecord};
 
 /// So many lines that allocate are shown where not all are.
 const FEW: usize = 3;
@@ -17,28 +17,31 @@ const DEEP: usize = 3;
 
 /// Every trace of a run, whose files lie in `folder`. `all` shows all lines of Python that allocate. Empty where none was asked for.
 pub fn traces(run: &RunRecord, folder: &Path, all: bool) -> String {
+    run.cases.iter().map(|case| case_traces(case, folder, all)).collect()
+}
+
+/// The same of one case.
+pub fn case_traces(case: &CaseRecord, folder: &Path, all: bool) -> String {
     let mut text = String::new();
-    for case in &run.cases {
-        for attached in &case.attached {
-            let told = match &attached.status {
-                AttachmentStatus::Attached => {
-                    let bytes: u64 = attached.files.iter().map(|file| file.bytes).sum();
-                    let first =
-                        attached.files.first().map(|file| file.path.iter().take(DEEP).collect::<PathBuf>());
-                    format!(
-                        "{}, {}, below {}",
-                        counted(attached.files.len(), "file"),
-                        quantity::show(bytes as f64, &Unit::BYTES),
-                        folder.join(first.unwrap_or_default()).display()
-                    )
-                }
-                AttachmentStatus::Absent(why) => format!("none: {why}"),
-                AttachmentStatus::Failed(why) => format!("FAILED: {why}"),
-            };
-            line(&mut text, &format!("trace by {} of {}: {told}", attached.kind, case.id));
-            for allocations in &attached.allocations {
-                sites(&mut text, allocations, if all { usize::MAX } else { FEW });
+    for attached in &case.attached {
+        let told = match &attached.status {
+            AttachmentStatus::Attached => {
+                let bytes: u64 = attached.files.iter().map(|file| file.bytes).sum();
+                let first =
+                    attached.files.first().map(|file| file.path.iter().take(DEEP).collect::<PathBuf>());
+                format!(
+                    "{}, {}, below {}",
+                    counted(attached.files.len(), "file"),
+                    quantity::show(bytes as f64, &Unit::BYTES),
+                    folder.join(first.unwrap_or_default()).display()
+                )
             }
+            AttachmentStatus::Absent(why) => format!("none: {why}"),
+            AttachmentStatus::Failed(why) => format!("FAILED: {why}"),
+        };
+        line(&mut text, &format!("trace by {} of {}: {told}", attached.kind, case.id));
+        for allocations in &attached.allocations {
+            sites(&mut text, allocations, if all { usize::MAX } else { FEW });
         }
     }
     text

@@ -69,6 +69,7 @@ pub(super) fn page(
         sections::unequal(&field),
         sections::rankings(&field),
         sections::not_measured(&field),
+        sections::traced(&field),
         sections::place(&field),
     ] {
         page.push_str(&part);

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::path::Path;
 
 use weighbridge::Delivery;
 use weighbridge::data::names;
 use weighbridge::data::{
-    Agreement, CaseRecord, CaseStatus, MetricRecord, Ratio, Unit, machine, median, quantity, rank,
+    Agreement, CaseRecord, CaseStatus, MetricRecord, Ratio, Unit, machine, median, quantity, rank, traces,
 };
 
 use weighbridge_scenarios::adapters::python::{PEERS, Peer};
@@ -44,6 +45,18 @@ const RANKED: [(&str, &str); 7] = [
 /// Those of them that the wall clock tells: shown, but no rank, where a scenario is compared by processor time.
 const ON_THE_WALL: [&str; 5] =
     [names::THROUGHPUT, names::WALL_TIME, names::LATENCY_P50, names::LATENCY_P99, names::FIRST_ITEM];
+
+/// What came of the traces that were asked for; nothing where none was.
+pub(super) fn traced(field: &ComparedField<'_>) -> String {
+    let told = traces(field.run, Path::new(""), false);
+    if told.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\n## Traces\n\nEach was made in a repeat of its own, which counts nowhere. Paths are below the folder of the run.\n\n\
+         ```text\n{told}```\n"
+    )
+}
 
 /// Who, against whom, and under which conditions.
 pub(super) fn head(field: &ComparedField<'_>) -> String {

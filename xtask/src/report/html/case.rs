@@ -1,8 +1,10 @@
 //! Every case in a row. What its repeats saw is drawn when it is opened, from the data that the page carries.
 
+use std::path::Path;
+
 use maud::{Markup, html};
 use weighbridge::data::names;
-use weighbridge::data::{MetricRecord, Ratio, quantity};
+use weighbridge::data::{MetricRecord, Ratio, quantity, traces};
 
 use super::overview::{bar, interval, state, why};
 use crate::report::view::{CaseState, CaseView, View};
@@ -29,6 +31,7 @@ pub(super) fn page(view: &View<'_>) -> Markup {
             places[*at] = place.map(|place| (place.rank, place.ratio));
         }
     }
+    let traced = traces(view.run, Path::new(""), true);
     html! {
         p.lead {
             "Medians over repeats. " span.nojs { "With JavaScript a case opens to its samples, its distribution, where its time went, and its work." }
@@ -56,6 +59,11 @@ pub(super) fn page(view: &View<'_>) -> Markup {
                     @for (case, place) in view.cases.iter().zip(&places) { (row(case, place.as_ref(), ranked, &columns)) }
                 }
             }
+        }
+        @if !traced.is_empty() {
+            h2 { "Traces" }
+            p.dim { "Each was made in a repeat of its own, which counts nowhere. Paths are below the folder of the run." }
+            pre { (traced) }
         }
     }
 }
