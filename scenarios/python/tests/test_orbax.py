@@ -141,7 +141,9 @@ def test_what_lies_somewhere_is_read_with_every_type_onto_every_mesh_and_has_orb
             data += array.tobytes()
         text = json.dumps(header).encode()
         (there / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
-    stored = orbax.open_stored(StoredFiles(there, format, {"restore_concurrent_gb": 1}), Place(tmp_path, tmp_path))
+    stored = orbax.open_stored(
+        StoredFiles(there, format, None, {"restore_concurrent_gb": 1}), Place(tmp_path, tmp_path)
+    )
     assert [header.key for header in stored.headers] == ["['bias']", "['weight']"]
     names = ["bias", "weight"]
     for onto in [None, Placement((("data", 4), ("model", 2)), ((None,), ("data", "model")))]:

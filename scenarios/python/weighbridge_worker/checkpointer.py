@@ -16,11 +16,11 @@ from .adapter import Declined, Executed, Place, System
 from .data import Data
 from .exchange import Exchange
 from .meeting import Meeting
+from .opened import opened
 from .pipeline import Array
 from .protocol import Broken, Message
 from .steps import beside
 from .stored import Header, Stored, StoredFiles, text
-from .usage import Tree
 
 State = dict[str, Array]
 """The tensors of a state by name, in memory of this process."""
@@ -286,25 +286,8 @@ class Case:
             self.exchange.close()
             raise
         set_up = time.perf_counter_ns() - start
-        executed = Executed(())
-        tree = Tree()
-        tree.look()
-        self.opened = {
-            "executed": {
-                "transforms": [],
-                "ran_on": executed.ran_on,
-                "synchronised": executed.synchronised,
-                "delivery": executed.delivery,
-                "workers": executed.workers,
-            },
-            "backend": "cpu",
-            "entry_point": saver.entry_point,
-            "order": executed.order,
-            "costs": {"convert": None, "set_up": set_up, "compile": None},
-            "processes": tree.processes,
-            "threads": tree.threads,
-        }
-        tree.close()
+        costs = {"convert": None, "set_up": set_up, "compile": None}
+        self.opened = opened(saver.entry_point, Executed(()), costs)
 
     def call(self, name: str, message: Message) -> tuple[str, Message]:
         match name:

@@ -13,9 +13,9 @@ import numpy as np
 
 from .adapter import Declined, Executed, Place
 from .exchange import Exchange
+from .opened import opened
 from .pipeline import Array
 from .protocol import Broken, Message
-from .usage import Tree
 
 if TYPE_CHECKING:
     from .checkpointer import Placement, Saver
@@ -30,11 +30,16 @@ class StoredFiles:
     format: str
     """`safetensors`, `orbax` or `sharded`."""
 
+    store: str | None = None
+    """Where it lies instead, in an object store: `s3://BUCKET/PREFIX`."""
+
     orbax: dict[str, Any] = field(default_factory=dict)
     """How Orbax is to read it, by the names of its benchmarks. What is not there is its own."""
 
     def only(self, *formats: str) -> None:
-        """Declines what is of another format."""
+        """Declines what is of another format, or in an object store."""
+        if self.store is not None:
+            raise Declined("a checkpoint in an object store: it is not asked for those here")
         if self.format not in formats:
             raise Declined(f"the checkpoint is of {self.format}, and it reads {' and '.join(formats)} alone")
 
@@ -124,7 +129,7 @@ class StoredCase:
             raise Declined("a checkpoint that lies somewhere: it is not asked for those here")
         asked = said["stored"]
         orbax = {name: value for name, value in asked.get("orbax", {}).items() if value is not None}
-        files = StoredFiles(Path(asked["directory"]), asked["format"], orbax)
+        files = StoredFiles(Path(asked["directory"]), asked["format"], asked.get("store"), orbax)
         start = time.perf_counter_ns()
         self.exchange = Exchange(said["exchange"])
         place = Place(Path(said["scratch"]), Path(said["converted"]))
@@ -133,25 +138,8 @@ class StoredCase:
         except BaseException:
             self.exchange.close()
             raise
-        executed = Executed(())
-        tree = Tree()
-        tree.look()
-        self.opened = {
-            "executed": {
-                "transforms": [],
-                "ran_on": executed.ran_on,
-                "synchronised": executed.synchronised,
-                "delivery": executed.delivery,
-                "workers": executed.workers,
-            },
-            "backend": "cpu",
-            "entry_point": saver.stored_entry_point or saver.entry_point,
-            "order": executed.order,
-            "costs": {"convert": None, "set_up": time.perf_counter_ns() - start, "compile": None},
-            "processes": tree.processes,
-            "threads": tree.threads,
-        }
-        tree.close()
+        costs = {"convert": None, "set_up": time.perf_counter_ns() - start, "compile": None}
+        self.opened = opened(saver.stored_entry_point or saver.entry_point, Executed(()), costs)
 
     def call(self, name: str, message: Message) -> tuple[str, Message]:
         from .checkpointer import placement

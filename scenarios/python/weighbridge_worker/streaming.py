@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from .adapter import Executed, Loader
-from .device import HOST
-from .environments import of_process
 from .exchange import Exchange
+from .opened import opened
 from .pipeline import Array, Batch
 from .protocol import Broken, Message
 from .spots import CheckedBatch
@@ -28,35 +27,12 @@ class Streaming:
 
     def told(self, entry_point: str, executed: Executed, costs: dict[str, int | None]) -> Message:
         """What `opened` says of it."""
-        device = self.loader.device
-        ran_on = executed.ran_on
-        if device is not HOST and ran_on != device.name:
-            ran_on = f"{ran_on}, delivered to {device.name}"
-        tree = Tree()
-        tree.look()
-        told = {
-            "executed": {
-                "transforms": list(executed.transforms),
-                "operators": [executed.operators] * len(executed.transforms),
-                "library": executed.library,
-                "environment": {**of_process(), **executed.environment},
-                "ran_on": ran_on,
-                "synchronised": executed.synchronised,
-                "delivery": executed.delivery if device is HOST else "device",
-                "workers": executed.workers,
-            },
-            "backend": device.backend,
-            "entry_point": entry_point,
-            "order": executed.order,
-            "costs": costs,
-            "processes": tree.processes,
-            "threads": tree.threads,
+        return {
+            **opened(entry_point, executed, costs, self.loader.device),
             "can_save": self.loader.can_save,
             "whole_pass": self.loader.whole_pass,
             "chunk": self.loader.chunk,
         }
-        tree.close()
-        return told
 
     def step(self, index: int, of: int) -> tuple[int, int] | None:
         """The next batch, and its band where that is not the whole: elements and bytes of the band."""

@@ -56,7 +56,7 @@ fn broadcast(
     make(checkpointer, &directory)?;
     let format = copy::format(&directory)
         .map_err(|_| skip("loading onto devices: it has none, and holds a state whole"))?;
-    let files = StoredFiles { directory: &directory, format, orbax: &OrbaxLoadOptions::OWN };
+    let files = StoredFiles { directory: &directory, store: None, format, orbax: &OrbaxLoadOptions::OWN };
     let mut stored = bencher.open(|| checkpointer.open_stored(files))?;
     let mesh = DeviceMesh::replicated(replicas, model);
     let prepare = |stored: &mut dyn StoredCheckpoint| {
@@ -79,7 +79,7 @@ fn broadcast(
     let expected = CheckpointDigests::of(&data);
     let proof =
         StoredProof { expected: Some(&expected), onto: onto.as_ref(), apart: Some(sharing.of_one_memory()) };
-    proof.prove(bencher, &mut reads, &directory)?;
+    proof.prove(bencher, &mut reads, Some(&directory))?;
     drop(stored);
     fs::remove_dir_all(&directory)?;
     let prepare = |stored: &mut dyn StoredCheckpoint| prepare(stored).map(drop);

@@ -13,7 +13,7 @@ use super::inventory::Inventory;
 use super::medium::Medium;
 use super::stored::{CheckpointDigests, Cut, StoredProof, copy, measure, place, write_safetensors};
 use super::watched::Watched;
-use crate::contract::{Checkpointer, SaveOptions, Saving, StoredCheckpoint, StoredFiles};
+use crate::contract::{CheckpointFormat, Checkpointer, SaveOptions, Saving, StoredCheckpoint, StoredFiles};
 use crate::data::{Cache, DataSet};
 use crate::workload::{CheckpointSource, DeviceMesh, DigestUse, OrbaxLoadOptions, State};
 
@@ -22,6 +22,9 @@ use crate::workload::{CheckpointSource, DeviceMesh, DigestUse, OrbaxLoadOptions,
 /// What does it cost to begin with somebody else's weights? A variant `path:/models/llama` names a checkpoint: a directory, or a
 /// file of safetensors. It is read by the systems that read its format, and is copied before, since its files are overwritten in the
 /// end. Any other variant is a state: its checkpoint is made before, by each system or, with `format=safetensors`, by the harness.
+///
+/// `path:s3://BUCKET/PREFIX` is read from an object store, whose address and keys are those of the environment (`AWS_ENDPOINT_URL`),
+/// by who reads safetensors from there. Its objects are not overwritten, so nothing shows that every load reads them: it has no rank.
 ///
 /// A path says nothing of what is right. `path:/models/llama check=DIRECTORY` holds every tensor against digests, in the files that
 /// Orbax's load benchmarks write and read; `capture=DIRECTORY` writes them. Without digests to check a checkpoint that is given as a
@@ -48,15 +51,20 @@ fn load(
     #[sweep(implied, spread = Cut::Spread, replicated = Cut::Replicated, replicas = Cut::Replicas)] cut: Cut,
     orbax: OrbaxLoadOptions,
 ) -> Result<()> {
-    let (made, known, bytes);
+    let (made, bytes);
+    let mut store = None;
+    let mut known = match variant.digests() {
+        DigestUse::Check(directory) => Some(CheckpointDigests::read(directory)?),
+        DigestUse::None | DigestUse::Capture(_) => None,
+    };
     match &variant {
-        CheckpointSource::Path { path, digests } => {
-            known = match digests {
-                DigestUse::Check(directory) => Some(CheckpointDigests::read(directory)?),
-                DigestUse::None | DigestUse::Capture(_) => None,
-            };
+        CheckpointSource::Path { path, .. } => {
             bytes = copy::inventory(path)?.bytes;
             made = Made::Copied(path.clone());
+        }
+        CheckpointSource::Store { url, .. } => {
+            (bytes, made) = (0, Made::LiesThere);
+            store = Some(&**url);
         }
         CheckpointSource::Spec(state) => {
             let state = if bencher.is_smoke() { &State::SMALL } else { state };
@@ -70,15 +78,20 @@ fn load(
     let directory = room.path().join("checkpoint");
     made.make(checkpointer, &directory)?;
     let is_own = matches!((&variant, format), (CheckpointSource::Spec(_), MadeFormat::Own));
-    let format = copy::format(&directory)
-        .map_err(|error| if is_own { skip("what it saves is read by itself alone") } else { error })?;
-    let files = StoredFiles { directory: &directory, format, orbax: &orbax };
+    let format = match store {
+        Some(_) => CheckpointFormat::Safetensors,
+        None => copy::format(&directory)
+            .map_err(|error| if is_own { skip("what it saves is read by itself alone") } else { error })?,
+    };
+    let files = StoredFiles { directory: &directory, store, format, orbax: &orbax };
     let mut stored = bencher.open(|| checkpointer.open_stored(files))?;
     let mesh = onto;
     let onto = place(&mut *stored, mesh.clone(), cut)?;
     let mut report = stored.executed().untied(stored.entry_point());
     if known.is_none() {
         report.unverified = Some(NO_DIGESTS.to_owned());
+    } else if store.is_some() {
+        report.unverified = Some(IN_A_STORE.to_owned());
     }
     bencher.work(report);
     let watched = Watched::begin(stored.processes());
@@ -87,14 +100,18 @@ fn load(
         bencher.metric("memory beside what is loaded", more as f64, Unit::BYTES, Direction::Lower);
     }
     bencher.bytes(bytes as usize);
-    Inventory::of(&directory)?.tell(bencher);
+    if store.is_none() {
+        Inventory::of(&directory)?.tell(bencher);
+    }
     let proof = StoredProof { expected: known.as_ref(), onto: onto.as_ref(), apart: None };
-    let found = proof.prove(bencher, &mut *stored, &directory)?;
-    if let CheckpointSource::Path { digests: DigestUse::Capture(directory), .. } = variant {
-        found.capture(&directory)?;
+    let found = proof.prove(bencher, &mut *stored, store.is_none().then_some(&*directory))?;
+    if let DigestUse::Capture(directory) = variant.digests() {
+        found.capture(directory)?;
     }
     drop(stored);
-    fs::remove_dir_all(&directory)?;
+    if store.is_none() {
+        fs::remove_dir_all(&directory)?;
+    }
     let make = |checkpointer: &mut dyn Checkpointer, directory: &Path| made.make(checkpointer, directory);
     let prepare = |stored: &mut dyn StoredCheckpoint| place(stored, mesh.clone(), cut).map(drop);
     collect_stored(bencher, checkpointer, files, &make, &prepare);
@@ -107,11 +124,14 @@ enum Made {
     Copied(PathBuf),
     /// From a state.
     Saved(MadeFormat, Arc<DataSet>),
+    /// It is not: it is read where it lies.
+    LiesThere,
 }
 
 impl Made {
     fn make(&self, checkpointer: &mut dyn Checkpointer, directory: &Path) -> Result<()> {
         match self {
+            Self::LiesThere => Ok(()),
             Self::Copied(path) => copy::copy(path, directory),
             Self::Saved(MadeFormat::Safetensors, data) => write_safetensors(data, directory),
             Self::Saved(MadeFormat::Own, data) => {
@@ -126,6 +146,10 @@ impl Made {
 /// Why a checkpoint that is given as a path has no rank, and what would give it one.
 const NO_DIGESTS: &str = "nothing says what is in the checkpoint: `path:PATH capture=DIRECTORY` writes the digests of what is \
                           loaded now, and `path:PATH check=DIRECTORY` holds a later load against them";
+
+/// Why a checkpoint in an object store has no rank.
+const IN_A_STORE: &str =
+    "nothing shows that every load has read the store: its objects are not overwritten, as files are";
 
 /// By whom a checkpoint of a state is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +179,7 @@ fn fits(
 ) -> Result<(), String> {
     match variant {
         CheckpointSource::Spec(state) => onto.holds(state),
-        CheckpointSource::Path { .. } => Ok(()),
+        CheckpointSource::Path { .. } | CheckpointSource::Store { .. } => Ok(()),
     }
 }
 
@@ -170,7 +194,11 @@ fn agreement(
 ) -> Equivalence {
     match (variant, format) {
         (CheckpointSource::Spec(_), MadeFormat::Safetensors)
-        | (CheckpointSource::Path { digests: DigestUse::Check(_), .. }, _) => Equivalence::None,
+        | (
+            CheckpointSource::Path { digests: DigestUse::Check(_), .. }
+            | CheckpointSource::Store { digests: DigestUse::Check(_), .. },
+            _,
+        ) => Equivalence::None,
         _ => Equivalence::Exact,
     }
 }
@@ -191,6 +219,7 @@ fn needs(
     };
     let (mut needs, bytes) = match variant {
         CheckpointSource::Spec(state) => (state.needs(), state.bytes()),
+        CheckpointSource::Store { .. } => (Requirements { memory: 400 * (1_u64 << 20), batch: 1 }, 0),
         CheckpointSource::Path { path, .. } => {
             let bytes = copy::inventory(path).map_or(0, |inventory| inventory.bytes);
             let memory = (400 * (1_u64 << 20)).saturating_add(bytes.saturating_mul(3));

@@ -400,7 +400,7 @@ mod tests {
             let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
             bencher.metric("measured before", 1.0, Unit::COUNT, Direction::Lower);
             let (format, orbax) = (CheckpointFormat::Sharded, &OrbaxLoadOptions::OWN);
-            let files = StoredFiles { directory: &directory, format, orbax };
+            let files = StoredFiles { directory: &directory, store: None, format, orbax };
             collect_stored(&bencher, &mut ReferenceSharded, files, make, &|_| Ok(()));
             bencher.finish().unwrap()
         };

@@ -35,6 +35,8 @@ impl fmt::Display for CheckpointFormat {
 pub struct StoredFiles<'a> {
     /// Its directory. Nothing in it may be changed.
     pub directory: &'a Path,
+    /// Where it lies instead, in an object store: `s3://BUCKET/PREFIX`.
+    pub store: Option<&'a str>,
     /// How it is laid out.
     pub format: CheckpointFormat,
     /// How Orbax is to read it; other systems take no notice of that.
@@ -42,11 +44,14 @@ pub struct StoredFiles<'a> {
 }
 
 impl StoredFiles<'_> {
-    /// Declines what is of another format.
+    /// Declines what is of another format, or in an object store.
     ///
     /// # Errors
     /// A skip where it is.
     pub fn only(&self, format: CheckpointFormat) -> Result<()> {
+        if self.store.is_some() {
+            return Err(skip("a checkpoint in an object store: it reads files of this machine"));
+        }
         if self.format == format {
             return Ok(());
         }

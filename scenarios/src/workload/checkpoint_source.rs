@@ -18,6 +18,13 @@ pub enum CheckpointSource {
         /// What tells whether what is loaded is right.
         digests: DigestUse,
     },
+    /// It lies in an object store, as files of safetensors.
+    Store {
+        /// There: `s3://BUCKET/PREFIX`.
+        url: String,
+        /// What tells whether what is loaded is right.
+        digests: DigestUse,
+    },
 }
 
 /// What is done with the digests of a checkpoint.
@@ -41,28 +48,41 @@ const CAPTURE: &str = " capture=";
 const CHECK: &str = " check=";
 
 impl CheckpointSource {
+    /// What is done with its digests: nothing where it is made of a state, which has them.
+    pub fn digests(&self) -> &DigestUse {
+        match self {
+            Self::Spec(_) => &DigestUse::None,
+            Self::Path { digests, .. } | Self::Store { digests, .. } => digests,
+        }
+    }
+
     /// In words, for listings.
     pub fn describe(&self) -> String {
         match self {
             Self::Spec(state) => state.describe(),
             Self::Path { path, .. } => format!("what lies in {}", path.display()),
+            Self::Store { url, .. } => format!("what lies in {url}"),
         }
     }
 }
 
-/// A state as it is written, or a path: `path:/models/llama`, `path:/models/llama check=/digests`.
+impl fmt::Display for DigestUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Capture(directory) => write!(f, "{CAPTURE}{}", directory.display()),
+            Self::Check(directory) => write!(f, "{CHECK}{}", directory.display()),
+        }
+    }
+}
+
+/// A state as it is written, or a path: `path:/models/llama`, `path:/models/llama check=/digests`, `path:s3://bucket/llama`.
 impl fmt::Display for CheckpointSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Spec(state) => state.fmt(f),
-            Self::Path { path, digests } => {
-                write!(f, "{PATH}{}", path.display())?;
-                match digests {
-                    DigestUse::None => Ok(()),
-                    DigestUse::Capture(directory) => write!(f, "{CAPTURE}{}", directory.display()),
-                    DigestUse::Check(directory) => write!(f, "{CHECK}{}", directory.display()),
-                }
-            }
+            Self::Path { path, digests } => write!(f, "{PATH}{}{digests}", path.display()),
+            Self::Store { url, digests } => write!(f, "{PATH}{url}{digests}"),
         }
     }
 }
@@ -82,10 +102,32 @@ impl FromStr for CheckpointSource {
                     (_, Some((path, directory))) => (path, DigestUse::Check(local(directory)?)),
                     (None, None) => (path, DigestUse::None),
                 };
-                Ok(Self::Path { path: local(path)?, digests })
+                if !path.starts_with(S3) {
+                    return Ok(Self::Path { path: local(path)?, digests });
+                }
+                bucket_and_prefix(path)?;
+                Ok(Self::Store { url: path.to_owned(), digests })
             }
         }
     }
+}
+
+/// What stands before a bucket.
+const S3: &str = "s3://";
+
+/// Whether a URL names what is in a bucket.
+///
+/// # Errors
+/// What it lacks.
+fn bucket_and_prefix(url: &str) -> Result<(), String> {
+    let (bucket, prefix) = url[S3.len()..].split_once('/').unwrap_or_default();
+    if bucket.is_empty()
+        || bucket.contains(['@', ':'])
+        || prefix.split('/').any(|part| matches!(part, "" | "." | ".."))
+    {
+        return Err(format!("`{url}` names no bucket and prefix: it is `s3://BUCKET/PREFIX`"));
+    }
+    Ok(())
 }
 
 /// A path of this machine.
@@ -114,6 +156,8 @@ mod tests {
             "path:/tmp/llama",
             "path:/tmp/llama check=/tmp/digests",
             "path:/tmp/llama capture=/tmp/digests",
+            "path:s3://weights/llama/8b",
+            "path:s3://weights/llama check=/tmp/digests",
             "a:float32[32x16]{data,-}",
         ] {
             assert_eq!(
@@ -124,6 +168,11 @@ mod tests {
         for (text, why) in [
             ("path:", "a path is missing"),
             ("path:gs://bucket/llama", "`gs://bucket/llama` is in a store that is not at hand"),
+            ("path:s3://weights", "names no bucket and prefix"),
+            ("path:s3:///llama", "names no bucket and prefix"),
+            ("path:s3://weights/llama/", "names no bucket and prefix"),
+            ("path:s3://weights/../llama", "names no bucket and prefix"),
+            ("path:s3://me:secret@weights/llama", "names no bucket and prefix"),
             ("path:a check=", "a path is missing"),
             ("path:a check=b capture=c", "captured or checked, and not both"),
             ("path:a check=gs://b", "`gs://b` is in a store that is not at hand"),

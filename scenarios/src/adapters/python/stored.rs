@@ -19,6 +19,8 @@ pub(super) struct StoredParts {
 #[derive(Debug, Serialize)]
 struct StoredForm {
     directory: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<String>,
     format: String,
     orbax: OrbaxLoadForm,
 }
@@ -39,7 +41,8 @@ impl StoredParts {
             safetensors_max_over_read_ratio: files.orbax.safetensors_max_over_read_ratio.set(),
         };
         let directory = text(files.directory)?.to_owned();
-        Ok(Self { stored: StoredForm { directory, format: files.format.to_string(), orbax } })
+        let (store, format) = (files.store.map(str::to_owned), files.format.to_string());
+        Ok(Self { stored: StoredForm { directory, store, format, orbax } })
     }
 }
 

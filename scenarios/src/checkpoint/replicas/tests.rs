@@ -101,7 +101,7 @@ fn run(lie: Lie, sharing: Sharing) -> Result<RepeatResult> {
     let mut checkpointer = ReferenceSharded;
     checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?.save(&directory, false)?;
     let format = copy::format(&directory)?;
-    let files = StoredFiles { directory: &directory, format, orbax: &OrbaxLoadOptions::OWN };
+    let files = StoredFiles { directory: &directory, store: None, format, orbax: &OrbaxLoadOptions::OWN };
     let mut stored = Lying { lie, honest: checkpointer.open_stored(files)? };
     let onto = place(&mut stored, DeviceMesh::grid(&[("replica", 2), ("model", 2)]), Cut::Replicas)?;
     stored.share(sharing == Sharing::Broadcast)?;
@@ -113,7 +113,7 @@ fn run(lie: Lie, sharing: Sharing) -> Result<RepeatResult> {
     let expected = CheckpointDigests::of(&data);
     let proof =
         StoredProof { expected: Some(&expected), onto: onto.as_ref(), apart: Some(sharing.of_one_memory()) };
-    proof.prove(&bencher, &mut reads, &directory)?;
+    proof.prove(&bencher, &mut reads, Some(&directory))?;
     bencher.finish()
 }
 
@@ -181,7 +181,7 @@ fn who_has_no_replicas_declines() {
     write_safetensors(&data, &directory).unwrap();
     let format = copy::format(&directory).unwrap();
     let mut checkpointer = Safetensors;
-    let files = StoredFiles { directory: &directory, format, orbax: &files };
+    let files = StoredFiles { directory: &directory, store: None, format, orbax: &files };
     let mut stored = checkpointer.open_stored(files).unwrap();
     assert!(place(&mut *stored, DeviceMesh::line(2), Cut::Spread).unwrap_err().is_skip());
     assert!(stored.share(true).unwrap_err().is_skip());

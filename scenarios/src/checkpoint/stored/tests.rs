@@ -34,7 +34,7 @@ fn saved(format: CheckpointFormat, data: &Arc<DataSet>, directory: &Path) {
 
 fn opened(directory: &Path) -> Result<Box<dyn StoredCheckpoint>> {
     let format = copy::format(directory)?;
-    let files = StoredFiles { directory, format, orbax: &OrbaxLoadOptions::OWN };
+    let files = StoredFiles { directory, store: None, format, orbax: &OrbaxLoadOptions::OWN };
     // Neither of the two borrows itself.
     match format {
         CheckpointFormat::Safetensors => Box::leak(Box::new(Safetensors)).open_stored(files),
@@ -53,8 +53,11 @@ fn run(
     bencher.work(stored.executed().untied(stored.entry_point()));
     let onto = place(stored, mesh, Cut::Spread)?;
     measure(&bencher, stored)?;
-    let found =
-        StoredProof { expected, onto: onto.as_ref(), apart: None }.prove(&bencher, stored, directory)?;
+    let found = StoredProof { expected, onto: onto.as_ref(), apart: None }.prove(
+        &bencher,
+        stored,
+        Some(directory),
+    )?;
     Ok((found, bencher.finish()?))
 }
 
@@ -122,6 +125,18 @@ fn each_device_has_its_part_of_what_lies_somewhere_and_who_has_no_devices_declin
     assert_eq!(found, digests);
     let many = run(&mut *opened(&file).unwrap(), &file, None, DeviceMesh::line(128)).unwrap_err();
     assert!(many.is_skip() && many.to_string().contains("needs 128 devices"), "{many}");
+}
+
+#[test]
+fn who_reads_files_alone_declines_what_lies_in_an_object_store() {
+    let (directory, orbax) = (Path::new("nowhere"), &OrbaxLoadOptions::OWN);
+    for format in FORMATS {
+        let files = StoredFiles { directory, store: Some("s3://weights/llama"), format, orbax };
+        for checkpointer in [&mut ReferenceSharded as &mut dyn Checkpointer, &mut Safetensors] {
+            let declined = checkpointer.open_stored(files).map(drop).unwrap_err();
+            assert!(declined.is_skip() && declined.to_string().contains("object store"), "{declined}");
+        }
+    }
 }
 
 /// What is done to a checkpoint, and what is said of it then.
