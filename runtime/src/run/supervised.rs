@@ -288,7 +288,7 @@ impl Supervised {
                 (fail(How::Clock, overclaimed(Duration::from_nanos(claimed), passed)), vec![])
             }
             ListeningEnd::TimedOut => {
-                (fail(How::Timeout, format!("no answer after {:?}", watch.timeout)), vec![])
+                (fail(How::Timeout, format!("no answer after {:?}", seen.allowed(watch))), vec![])
             }
             ListeningEnd::TooLarge(bytes) => {
                 let (bytes, limit) = (mebibytes(bytes), mebibytes(watch.memory));
@@ -436,11 +436,15 @@ impl Listened {
         }
     }
 
+    /// How long it may be without an answer in the phase that it is in.
+    fn allowed(&self, watch: ChildWatch<'_>) -> Duration {
+        if watch.patient && self.set_up.is_none() { watch.timeout * PATIENCE } else { watch.timeout }
+    }
+
     fn is_late(&self, watch: ChildWatch<'_>) -> bool {
         match (watch.patient, self.set_up) {
-            (true, None) => self.begun.elapsed() >= watch.timeout * PATIENCE,
             (true, Some(set_up)) => set_up.elapsed() >= watch.timeout + HEAD_START,
-            (false, _) => self.begun.elapsed() >= watch.timeout,
+            _ => self.begun.elapsed() >= self.allowed(watch),
         }
     }
 

@@ -184,7 +184,7 @@ fn fits(
 }
 
 /// What must agree at a point. Where each system makes its checkpoint, what they load is compared; where there are digests, each is
-/// held against those. What is loaded from a path without any agrees with nothing.
+/// held against those. What is loaded from a path without any agrees with nothing, and neither does what is loaded from a store.
 fn agreement(
     variant: &CheckpointSource,
     format: &MadeFormat,
@@ -194,11 +194,7 @@ fn agreement(
 ) -> Equivalence {
     match (variant, format) {
         (CheckpointSource::Spec(_), MadeFormat::Safetensors)
-        | (
-            CheckpointSource::Path { digests: DigestUse::Check(_), .. }
-            | CheckpointSource::Store { digests: DigestUse::Check(_), .. },
-            _,
-        ) => Equivalence::None,
+        | (CheckpointSource::Path { digests: DigestUse::Check(_), .. }, _) => Equivalence::None,
         _ => Equivalence::Exact,
     }
 }
