@@ -60,10 +60,10 @@ fn load(
     match &variant {
         CheckpointSource::Path { path, .. } => {
             bytes = copy::inventory(path)?.bytes;
-            made = Made::Copied(path.clone());
+            made = CheckpointMaker::Copied(path.clone());
         }
         CheckpointSource::Store { url, .. } => {
-            (bytes, made) = (0, Made::LiesThere);
+            (bytes, made) = (0, CheckpointMaker::LiesThere);
             store = Some(&**url);
         }
         CheckpointSource::Spec(state) => {
@@ -71,7 +71,7 @@ fn load(
             let data = Arc::new(Cache::from_env().open(&state.data())?);
             known = Some(CheckpointDigests::of(&data));
             bytes = 2 * state.bytes();
-            made = Made::Saved(format, data);
+            made = CheckpointMaker::Saved(format, data);
         }
     }
     let room = Medium::Disk.place(bencher, bytes)?;
@@ -119,7 +119,7 @@ fn load(
 }
 
 /// How a checkpoint is made that may be overwritten.
-enum Made {
+enum CheckpointMaker {
     /// From what lies there.
     Copied(PathBuf),
     /// From a state.
@@ -128,7 +128,7 @@ enum Made {
     LiesThere,
 }
 
-impl Made {
+impl CheckpointMaker {
     fn make(&self, checkpointer: &mut dyn Checkpointer, directory: &Path) -> Result<()> {
         match self {
             Self::LiesThere => Ok(()),

@@ -52,9 +52,14 @@ pub(super) fn traced(field: &ComparedField<'_>) -> String {
     if told.is_empty() {
         return String::new();
     }
+    // A list, and no block of code: what is special to Markdown is written in a way that a block would show as it is.
+    let item = |line: &str| {
+        let text = line.trim_start();
+        format!("{}- {text}\n", &line[..line.len() - text.len()])
+    };
     format!(
-        "\n## Traces\n\nEach was made in a repeat of its own, which counts nowhere. Paths are below the folder of the run.\n\n\
-         ```text\n{told}```\n"
+        "\n## Traces\n\nEach was made in a repeat of its own, which counts nowhere. Paths are below the folder of the run.\n\n{}",
+        told.lines().map(item).collect::<String>()
     )
 }
 

@@ -1,7 +1,7 @@
 //! What compresses pieces of a state, and puts them back.
 
 #[cfg(not(feature = "zstd"))]
-pub(super) use absent::{Packer, Unpacker};
+pub(super) use absent::{AbsentPacker as Packer, AbsentUnpacker as Unpacker};
 #[cfg(feature = "zstd")]
 pub(super) use by_zstd::{Packer, Unpacker};
 
@@ -79,9 +79,9 @@ mod absent {
         io::Error::new(io::ErrorKind::Unsupported, what)
     }
 
-    pub(in super::super) enum Packer {}
+    pub(in super::super) enum AbsentPacker {}
 
-    impl Packer {
+    impl AbsentPacker {
         pub(in super::super) fn new() -> io::Result<Self> {
             Err(missing())
         }
@@ -91,9 +91,9 @@ mod absent {
         }
     }
 
-    pub(in super::super) enum Unpacker {}
+    pub(in super::super) enum AbsentUnpacker {}
 
-    impl Unpacker {
+    impl AbsentUnpacker {
         pub(in super::super) fn new() -> io::Result<Self> {
             Err(missing())
         }
