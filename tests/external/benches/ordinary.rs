@@ -133,11 +133,16 @@ fn panic(bencher: &mut Bencher) {
     bencher.iter(|| panic!("as it was asked to"));
 }
 
+/// Never inlined: a loop by hand and the harness's are to run the same code.
+#[inline(never)]
+fn sum(list: &[Box<u64>]) -> u64 {
+    (0..100_000).fold(0, |sum, at| sum + *black_box(list)[at % 16])
+}
+
 /// Adds up 100,000 numbers of a list of 100,000 boxes; dropping the list takes far longer and is not timed.
 #[scenario(id = "DROP-1")]
 fn large_drop(bencher: &mut Bencher) {
     let list: Vec<Box<u64>> = (0..100_000).map(Box::new).collect();
-    let sum = |list: &[Box<u64>]| (0..100_000).fold(0, |sum, at| sum + *black_box(list)[at % 16]);
     truth(
         bencher,
         by_hand(4, |iterations| {
