@@ -63,7 +63,7 @@ def by_jax(model: dict[str, Any]) -> float:
 
     from weighbridge_worker.trainers.flax import Builder
 
-    module = Builder(shapes(model)).layers(model["model"]["layers"])
+    module = Builder(shapes(model), "f32").layers(model["model"]["layers"])
     graph, parameters, rest = nnx.split(module, nnx.Param, ...)
 
     def total(parameters: Any, x: Any) -> Any:
