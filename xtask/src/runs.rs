@@ -27,7 +27,7 @@ const FITS: &str = "a String takes all that is written";
 
 pub(crate) fn run(args: &RunsArgs, place: &Place) -> Result<Said> {
     match &args.action {
-        RunsAction::List { all } => list(place, if *all { usize::MAX } else { NEWEST }),
+        RunsAction::List { all } => list(place, *all),
         RunsAction::Show { run, json, case } => {
             let picked = pick::runs(place, Some(run), None)?;
             if picked.runs.is_empty() {
@@ -66,7 +66,8 @@ pub(crate) fn run(args: &RunsArgs, place: &Place) -> Result<Said> {
     }
 }
 
-fn list(place: &Place, most: usize) -> Result<Said> {
+fn list(place: &Place, all: bool) -> Result<Said> {
+    let (most, most_broken) = if all { (usize::MAX, usize::MAX) } else { (NEWEST, MOST_BROKEN) };
     let (listing, count) = place.runs().newest_lines(most)?;
     let mut table = Table::new(["run", "suite", "status", "profile", "cases>", "machine", "commit"]);
     for run in &listing.runs {
@@ -85,7 +86,7 @@ fn list(place: &Place, most: usize) -> Result<Said> {
         table.text()
     };
     let broken = listing.broken.iter().map(|broken| format!("warning: `{}`: {}", broken.name, broken.why));
-    let mut remarks: Vec<String> = broken.take(if most > NEWEST { most } else { MOST_BROKEN }).collect();
+    let mut remarks: Vec<String> = broken.take(most_broken).collect();
     if remarks.len() < listing.broken.len() {
         remarks.push(format!("warning: {} runs more cannot be read", listing.broken.len() - remarks.len()));
     }

@@ -457,3 +457,19 @@ impl Listened {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_guards_its_set_up_is_allowed_ten_times_as_long_for_that_alone() {
+        let (timeout, interrupted) = (Duration::from_secs(15), AtomicBool::new(false));
+        let watch = |patient| ChildWatch { timeout, patient, memory: u64::MAX, interrupted: &interrupted };
+        let mut listened = Listened::since(Instant::now());
+        assert_eq!(listened.allowed(watch(false)), timeout);
+        assert_eq!(listened.allowed(watch(true)), Duration::from_secs(150));
+        listened.pass_into(Phase::WarmUp);
+        assert_eq!(listened.allowed(watch(true)), timeout);
+    }
+}

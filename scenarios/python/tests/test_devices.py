@@ -84,11 +84,11 @@ class InOneCall(Delivers):
     whole_pass = True
 
     def begin(self, epoch):
-        self.iterator = super().begin(epoch)
-        return self.iterator
+        self.delivered = super().begin(epoch)
+        return self.delivered
 
     def scan(self, batches):
-        return list(islice(self.iterator, batches))
+        return list(islice(self.delivered, batches))
 
 
 def is_one_of(held, batches):

@@ -1,7 +1,6 @@
 //! How what is written is compressed.
 
-use std::fmt;
-use std::str::FromStr;
+use super::either::either;
 
 /// How the bytes of a checkpoint are compressed in its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,23 +11,4 @@ pub enum Compression {
     Zstd,
 }
 
-impl fmt::Display for Compression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "none",
-            Self::Zstd => "zstd",
-        })
-    }
-}
-
-impl FromStr for Compression {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "none" => Ok(Self::None),
-            "zstd" => Ok(Self::Zstd),
-            _ => Err(format!("`{text}` is no compression: `none` or `zstd`")),
-        }
-    }
-}
+either!(Compression, None = "none", Zstd = "zstd");

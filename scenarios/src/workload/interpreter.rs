@@ -1,7 +1,6 @@
 //! By which Python a framework of Python runs.
 
-use std::fmt;
-use std::str::FromStr;
+use super::either::either;
 
 /// By which Python a framework of Python runs. For others it says nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -14,23 +13,4 @@ pub enum Interpreter {
     FreeThreaded,
 }
 
-impl fmt::Display for Interpreter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Default => "default",
-            Self::FreeThreaded => "free_threaded",
-        })
-    }
-}
-
-impl FromStr for Interpreter {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "default" => Ok(Self::Default),
-            "free_threaded" => Ok(Self::FreeThreaded),
-            _ => Err(format!("`{text}` is neither `default` nor `free_threaded`")),
-        }
-    }
-}
+either!(Interpreter, Default = "default", FreeThreaded = "free_threaded");

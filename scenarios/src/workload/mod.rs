@@ -10,6 +10,7 @@ mod destination;
 mod device_count;
 mod device_mesh;
 mod draw;
+mod either;
 mod initialisation;
 mod interpreter;
 mod learning_task;

@@ -1,7 +1,6 @@
 //! Whose operators do the transforms.
 
-use std::fmt;
-use std::str::FromStr;
+use super::either::either;
 
 /// Whose operators do the transforms of a pipeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -14,23 +13,4 @@ pub enum Operators {
     Own,
 }
 
-impl fmt::Display for Operators {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Shared => "shared",
-            Self::Own => "own",
-        })
-    }
-}
-
-impl FromStr for Operators {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "shared" => Ok(Self::Shared),
-            "own" => Ok(Self::Own),
-            _ => Err(format!("`{text}` is neither `shared` nor `own`")),
-        }
-    }
-}
+either!(Operators, Shared = "shared", Own = "own");

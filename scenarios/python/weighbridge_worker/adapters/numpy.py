@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
@@ -29,8 +29,10 @@ from ..data import Data, Reader
 from ..own.stored import Elements
 from ..pipeline import Batch, Pipeline, Program
 
+Batches = Generator[Batch, None, None]
 
-def in_turn(job: Callable[[int], Batch], numbers: range, pool: ThreadPoolExecutor, ahead: int) -> Iterator[Batch]:
+
+def in_turn(job: Callable[[int], Batch], numbers: range, pool: ThreadPoolExecutor, ahead: int) -> Batches:
     """What a job makes of each number, by threads that are so many numbers ahead."""
     waiting: deque[Future[Batch]] = deque()
     try:
@@ -48,7 +50,7 @@ def in_turn(job: Callable[[int], Batch], numbers: range, pool: ThreadPoolExecuto
 class NumPy(Loader):
     """Slices of arrays."""
 
-    iterator: Iterator[Batch] | None = None
+    iterator: Batches | None = None
 
     def __init__(self, pipeline: Pipeline, data: Data) -> None:
         self.pipeline, self.data = pipeline, data
@@ -67,7 +69,7 @@ class NumPy(Loader):
         self.iterator = self.batches(epoch, 0)
         return self.iterator
 
-    def batches(self, epoch: int, skip: int) -> Iterator[Batch]:
+    def batches(self, epoch: int, skip: int) -> Batches:
         """The batches of an epoch after the first `skip`, as they are delivered."""
         self.place = (epoch, skip)
         made = self.regrouped(epoch, skip) if self.pipeline.rebatch else self.made(epoch, skip)
@@ -138,7 +140,7 @@ class NumPy(Loader):
     def let_go(self) -> None:
         """Ends the epoch that is under way."""
         if self.iterator is not None:
-            self.iterator.close()  # type: ignore[attr-defined]
+            self.iterator.close()
         self.iterator = None
 
     def close(self) -> None:
