@@ -8,19 +8,24 @@ from pathlib import Path
 from typing import Any
 
 
-def measured(command: list[str], data: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def measured(
+    command: list[str], data: Path, failed: set[str] | None = None
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Runs a command that makes one run under `data`: the case and the observation of each measured repeat.
 
-    A repeat that failed ends the script with its reason.
+    A repeat that failed ends the script with its reason; with `failed`, its reason is put there.
     """
     runs = data / "runs"
     before = set(runs.iterdir()) if runs.exists() else set()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=failed is None, stdout=subprocess.DEVNULL)
     (run,) = (run for run in set(runs.iterdir()) - before if (run / "repeats").is_dir())
     repeats = []
     for path in sorted((run / "repeats").glob("*.json")):
         record = json.loads(path.read_text())["record"]
         case, repeat = record["case"], record["repeat"]
+        if "measured" not in repeat["outcome"] and failed is not None:
+            failed.add(f"{case['adapter']}: {json.dumps(repeat['outcome'])[:500]}")
+            continue
         if repeat["purpose"] != "measure":
             continue
         if "measured" not in repeat["outcome"]:

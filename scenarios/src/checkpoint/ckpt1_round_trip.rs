@@ -70,12 +70,8 @@ fn round_trip(
     }
     saved.inventory.tell(bencher);
     prove(bencher, &mut *checkpoints, Proof::whole(&data), &saved.directory)?;
-    let collecting = match operation {
-        Operation::Save | Operation::DurableSave => Collecting::Save(saving),
-        Operation::Load => Collecting::Load,
-    };
     drop(checkpoints);
-    collect(bencher, checkpointer, (&options, &data), place.path(), collecting);
+    collect(bencher, checkpointer.open(&options, &data), place.path(), Collecting::of(operation, saving));
     Ok(())
 }
 

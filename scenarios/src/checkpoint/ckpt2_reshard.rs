@@ -60,7 +60,7 @@ fn reshard(
     saved.inventory.tell(bencher);
     prove(bencher, &mut *checkpoints, Proof::onto(&data, &onto), &saved.directory)?;
     drop(checkpoints);
-    collect(bencher, checkpointer, (&options, &data), place.path(), Collecting::Load);
+    collect(bencher, checkpointer.open(&options, &data), place.path(), Collecting::Load);
     Ok(())
 }
 

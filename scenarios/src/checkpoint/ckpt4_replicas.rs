@@ -7,6 +7,7 @@ use std::sync::Arc;
 use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
+use super::collected::{Collecting, collect};
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
@@ -28,7 +29,7 @@ use crate::workload::{DeviceCount, DeviceMesh, OrbaxOptions, Placement, Setting,
 /// state, removing checkpoints. The work report has no transforms; content is the digests of all tensors. After the rounds the state is
 /// overwritten so that every byte says on which device it lies, saved once more and loaded: metrics say which share each replica has
 /// written. The first must have written all, or each at least half of an equal share. Then the last checkpoint that was measured is
-/// compared with the state as it was, as in CKPT-1.
+/// compared with the state as it was, and one save more has collectors, as in CKPT-1.
 #[scenario(id = "CKPT-4", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 #[expect(clippy::too_many_arguments, reason = "each is an axis")]
@@ -64,7 +65,10 @@ fn replicas(
     let shares = Shares::of(&mut *checkpoints, &data, marked, [replicas, model].map(DeviceCount::get))?;
     shares.tell(bencher);
     shares.check(writers.rule())?;
-    prove(bencher, &mut *checkpoints, Proof::whole(&data), &saved.directory)
+    prove(bencher, &mut *checkpoints, Proof::whole(&data), &saved.directory)?;
+    drop(checkpoints);
+    collect(bencher, checkpointer.open(&options, &data), place.path(), Collecting::Save(saving));
+    Ok(())
 }
 
 /// Which replicas write.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use weighbridge::prelude::*;
 use weighbridge::{Requirements, Sweep};
 
+use super::collected::note_uncollected;
 use super::managed::ManagedRounds;
 use super::medium::Medium;
 use crate::contract::{
@@ -31,7 +32,7 @@ use crate::workload::{DeviceMesh, Placement, State};
 /// must have the checkpoints of exactly those steps that are to be kept, and the manager must say the same. Every load of a
 /// newest checkpoint must have the number of the newest step, and a tensor as it was after it. After the rounds every repeat loads the
 /// oldest and the newest and compares them whole; then the newest is overwritten where it lies, which may not change what was
-/// loaded, and which must change what is loaded next.
+/// loaded, and which must change what is loaded next. Last of all, what was timed is done once more with collectors, as in CKPT-1.
 #[scenario(id = "CKPT-5", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 fn manager(
@@ -65,7 +66,24 @@ fn manager(
         ManagerOperation::Save => rounds.save(),
         ManagerOperation::Restore => rounds.restore(),
         ManagerOperation::Delete => rounds.delete(),
-    }
+    }?;
+    drop(manager);
+    drop(checkpoints);
+    let mut try_collect = || {
+        // As it was opened: a system that has refused a damaged checkpoint may be asked nothing more.
+        let mut checkpoints = checkpointer.open(&options, &data)?;
+        let retention = training.retention();
+        let mut manager = checkpoints.manager(&retention)?;
+        let rounds =
+            ManagedRounds::new(bencher, &mut *manager, &data, place.path(), retention, training.train_steps);
+        match operation {
+            ManagerOperation::Save => rounds.collect_save(),
+            ManagerOperation::Restore => rounds.collect_restore(),
+            ManagerOperation::Delete => rounds.collect_delete(),
+        }
+    };
+    note_uncollected(bencher, try_collect());
+    Ok(())
 }
 
 /// What is timed.

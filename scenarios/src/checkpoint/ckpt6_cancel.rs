@@ -9,6 +9,7 @@ use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
 use super::cancelled::CancelledRounds;
+use super::collected::{Collecting, collect};
 use super::medium::Medium;
 use crate::contract::{Checkpointer, SaveOptions, Saving};
 use crate::data::Cache;
@@ -26,7 +27,7 @@ use crate::workload::{DeviceMesh, Placement, State};
 /// other names (`left behind`), and how often such files were there again after the harness had removed them (`cancelled saves that
 /// wrote on`). After each cancel a checkpoint under the name must load whole, the one that was saved before must have the same files,
 /// and no checkpoint of a save that was cancelled earlier may come back. After the rounds the one before
-/// is compared tensor by tensor, and a new save is proven as in CKPT-1.
+/// is compared tensor by tensor, and a new save is proven as in CKPT-1. Last of all, one cancel more has collectors.
 #[scenario(id = "CKPT-6", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 fn cancel(
@@ -47,7 +48,11 @@ fn cancel(
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
-    CancelledRounds::new(bencher, &mut *checkpoints, &data, place.path(), cancel_delay_secs.0).run()
+    let delay = cancel_delay_secs.0;
+    CancelledRounds::new(bencher, &mut *checkpoints, &data, place.path(), delay).run()?;
+    drop(checkpoints);
+    collect(bencher, checkpointer.open(&options, &data), place.path(), Collecting::Cancel(delay));
+    Ok(())
 }
 
 /// How long a save goes on before it is cancelled, in seconds.

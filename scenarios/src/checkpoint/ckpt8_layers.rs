@@ -9,6 +9,7 @@ use weighbridge::Error;
 use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
+use super::collected::{Collecting, collect};
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
@@ -32,7 +33,7 @@ use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 /// page cache is warm. `operation=metadata` reads what a checkpoint says of its tensors (name, type, shape; with Orbax, how they were
 /// cut), and nothing of them. It must be what was saved, and be read by then: the checkpoint is moved away before it is looked at. Of
 /// one that is not there nothing may be said. The work report has no transforms; content is the digests of all tensors. After the rounds every repeat
-/// loads the last checkpoint and compares it with the state as in CKPT-1.
+/// loads the last checkpoint and compares it with the state, and what was timed is done once more with collectors, as in CKPT-1.
 #[scenario(id = "CKPT-8", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 #[expect(clippy::too_many_arguments, reason = "each is an axis")]
@@ -76,6 +77,12 @@ fn layers(
         let mut anew = checkpointer.open(&options, &data)?;
         prove_nothing_is_said(&mut *anew, &place.path().join("nowhere"))?;
     }
+    let collecting = match operation {
+        LayerOperation::Save => Collecting::Save(saving),
+        LayerOperation::Metadata => Collecting::Metadata,
+        LayerOperation::Load => Collecting::Load,
+    };
+    collect(bencher, checkpointer.open(&options, &data), place.path(), collecting);
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use weighbridge::Requirements;
 use weighbridge::prelude::*;
 
+use super::collected::{Collecting, collect};
 use super::medium::Medium;
 use super::operation::Operation;
 use super::proof::{Proof, prove};
@@ -27,7 +28,8 @@ use crate::workload::{DeviceMesh, Placement, State};
 /// Timed: from the order to every rank until the last one is done, with the way to the workers and back; for `durable_save` until the
 /// file system is flushed as well. Not timed: starting processes, their first meeting, making the state. The work report has no
 /// transforms; content is the digests of all tensors, put together from the parts of all ranks. The proof is that of CKPT-1, and of
-/// each rank the part that it has after a load. A rank that dies or hangs is named, and the others are ended.
+/// each rank the part that it has after a load; what was timed is done once more with collectors, as in CKPT-1, and what those of a
+/// rank find is called by its number. A rank that dies or hangs is named, and the others are ended.
 #[scenario(id = "CKPT-RANKS", category = "Checkpoints", sets = ["checkpoint-ranks"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 fn processes(
@@ -75,7 +77,14 @@ fn measure(
     }
     saved.inventory.tell(bencher);
     checkpoints.tell(bencher);
-    prove(bencher, &mut checkpoints, Proof::onto(data, &options.placement), &saved.directory)
+    prove(bencher, &mut checkpoints, Proof::onto(data, &options.placement), &saved.directory)?;
+    drop(checkpoints);
+    let opened = checkpointer.open_ranks(options, data).and_then(|ranks| {
+        let ranks = RankedCheckpoints::new(ranks, &options.placement, data)?;
+        Ok(Box::new(ranks) as Box<dyn Checkpoints>)
+    });
+    collect(bencher, opened, place, Collecting::of(operation, options.saving));
+    Ok(())
 }
 
 /// Whether the state can lie on the ranks, for the plan.
@@ -105,6 +114,7 @@ fn describe(
 mod tests {
     use std::fs;
 
+    use weighbridge::worker::{Collected, CollectedMetric};
     use weighbridge::{Budget, Delivery, ErrorKind, Kept, KeptField, Purpose, RepeatResult, Settings, skip};
 
     use super::super::proof::expected;
@@ -211,6 +221,12 @@ mod tests {
             Ok(())
         }
 
+        fn collected(&mut self) -> Result<Collected> {
+            let (tag, unit) = ("6_io/files_count".to_owned(), String::new());
+            let metric = CollectedMetric { tag, value: Some(self.rank as f64), unit, better: None };
+            Ok(Collected { metrics: vec![metric], ..Collected::default() })
+        }
+
         fn executed(&self) -> Executed {
             Executed::ours(Vec::new(), Delivery::Owned, 0)
         }
@@ -241,6 +257,15 @@ mod tests {
                 done.seen.ranks.iter().map(|metric| (&*metric.name, metric.values.len())).collect();
             let what = if operation == Operation::Load { "rank: load" } else { "rank: save" };
             assert_eq!(told, [(what, ranks)], "the save before a load is not told");
+            let region = if operation == Operation::Load { "load" } else { "blocking" };
+            let found = |name: String| {
+                done.seen.custom.iter().find(|metric| metric.name == name).map(|metric| metric.value)
+            };
+            assert!(found(format!("{region}/0_basics/time_s")).is_some());
+            for rank in 0..=ranks {
+                let collected = found(format!("{region}/rank {rank}/6_io/files_count"));
+                assert_eq!(collected, (rank < ranks).then_some(rank as f64));
+            }
             let work = done.work.unwrap();
             assert_eq!(work.report.workers, ranks as u64);
             contents.push(work.content);

@@ -1,15 +1,15 @@
-//! One save or load more, with everything collected that there is: after all that is measured, so that it costs that nothing.
+//! What was timed, once more, with everything collected that there is: after all that is measured, so that it costs that nothing.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use weighbridge::worker::{Better, Collected};
 use weighbridge::{Bencher, Direction, Result, Unit};
 
+use super::operation::Operation;
 use super::watched::{Watched, WatchedUse};
-use crate::contract::{Checkpointer, Checkpoints, SaveOptions, Saving, StoredCheckpoint, StoredFiles};
-use crate::data::DataSet;
+use crate::contract::{Checkpointer, Checkpoints, Manager, Saving, StoredCheckpoint, StoredFiles};
 
 /// So many readings of a region are told.
 const MOST: usize = 500;
@@ -27,26 +27,43 @@ pub(super) enum Collecting {
     Save(Saving),
     /// A load, the region `load`.
     Load,
+    /// What a checkpoint says of itself, read: the region `metadata`.
+    Metadata,
+    /// A save that is cancelled after so long: the request is the region `cancel`, and until nothing goes on `waiting`.
+    Cancel(Duration),
 }
 
-/// Saves once more below a directory, or loads what was saved there, with collectors. What they find are metrics of the case,
+impl Collecting {
+    /// What was timed, once more.
+    pub(super) fn of(operation: Operation, saving: Saving) -> Self {
+        match operation {
+            Operation::Save | Operation::DurableSave => Self::Save(saving),
+            Operation::Load => Self::Load,
+        }
+    }
+}
+
+/// Does once more below a directory what was timed, with collectors. What they find are metrics of the case,
 /// called by region and tag: `blocking/0_basics/time_s`. Time, memory and what is read and written are looked at from here, of
 /// every system alike; what else there is, the system tells.
 ///
 /// What a collector took itself is told as well. Nothing that goes wrong here is a failure of the case: it is noted.
 ///
-/// The state is opened anew for it: a system that has refused a damaged checkpoint may be asked nothing more.
+/// The state is one that was opened for it: a system that has refused a damaged checkpoint may be asked nothing more.
 pub(super) fn collect(
     bencher: &Bencher,
-    checkpointer: &mut dyn Checkpointer,
-    (options, data): (&SaveOptions, &Arc<DataSet>),
+    opened: Result<Box<dyn Checkpoints + '_>>,
     place: &Path,
     collecting: Collecting,
 ) {
     let directory = place.join("collected");
-    let collected = checkpointer
-        .open(options, data)
-        .and_then(|mut checkpoints| try_collect(bencher, &mut *checkpoints, &directory, collecting));
+    let collected =
+        opened.and_then(|mut checkpoints| try_collect(bencher, &mut *checkpoints, &directory, collecting));
+    note_uncollected(bencher, collected);
+}
+
+/// Notes why nothing was collected. It is no failure of the case.
+pub(super) fn note_uncollected(bencher: &Bencher, collected: Result<()>) {
     if let Err(error) = collected {
         bencher.note(&format!("nothing was collected: {error}"));
     }
@@ -71,19 +88,17 @@ pub(super) fn collect_stored(
             stored.release()
         })
     };
-    if let Err(error) = try_collect() {
-        bencher.note(&format!("nothing was collected: {error}"));
-    }
+    note_uncollected(bencher, try_collect());
 }
 
 /// What can be looked at while it works.
-trait WorkLooked {
+pub(super) trait WorkLooked {
     fn collect(&mut self, on: bool) -> Result<Collected>;
     fn collected(&mut self) -> Result<Collected>;
     fn processes(&self) -> Vec<u32>;
 }
 
-/// Both contracts have the same three.
+/// These contracts have the same three.
 macro_rules! looked {
     ($($contract:ident),+) => {$(
         impl WorkLooked for dyn $contract + '_ {
@@ -101,10 +116,10 @@ macro_rules! looked {
         }
     )+};
 }
-looked!(Checkpoints, StoredCheckpoint);
+looked!(Checkpoints, StoredCheckpoint, Manager);
 
 /// Has a system collect while it does something.
-fn over<S: WorkLooked + ?Sized>(
+pub(super) fn over<S: WorkLooked + ?Sized>(
     bencher: &Bencher,
     system: &mut S,
     run: impl FnOnce(&mut S) -> Result<()>,
@@ -125,10 +140,13 @@ fn try_collect(
     directory: &Path,
     collecting: Collecting,
 ) -> Result<()> {
-    if collecting == Collecting::Load {
-        checkpoints.release()?;
-        checkpoints.save(directory, false)?;
-        checkpoints.wait()?;
+    match collecting {
+        Collecting::Load | Collecting::Metadata => {
+            checkpoints.release()?;
+            checkpoints.save(directory, false)?;
+            checkpoints.wait()?;
+        }
+        Collecting::Save(_) | Collecting::Cancel(_) => {}
     }
     over(bencher, checkpoints, |checkpoints| match collecting {
         Collecting::Save(saving) => {
@@ -142,11 +160,20 @@ fn try_collect(
             region(bencher, checkpoints, "load", &mut |checkpoints| checkpoints.load(directory))?;
             checkpoints.release()
         }
+        Collecting::Metadata => {
+            region(bencher, checkpoints, "metadata", &mut |checkpoints| checkpoints.read_metadata(directory))
+        }
+        Collecting::Cancel(delay) => {
+            checkpoints.save(directory, false)?;
+            thread::sleep(delay);
+            region(bencher, checkpoints, "cancel", &mut |checkpoints| checkpoints.cancel())?;
+            region(bencher, checkpoints, "waiting", &mut |checkpoints| checkpoints.wait())
+        }
     })
 }
 
 /// Runs a region and tells what was collected over it. The clock starts last and stops first.
-fn region<S: WorkLooked + ?Sized>(
+pub(super) fn region<S: WorkLooked + ?Sized>(
     bencher: &Bencher,
     system: &mut S,
     name: &str,
@@ -276,13 +303,15 @@ fn cut(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use weighbridge::worker::CollectedMetric;
     use weighbridge::{Budget, Error, Kept, Purpose, RepeatResult, Settings, skip};
 
     use super::*;
     use crate::adapters::native::ReferenceSharded;
-    use crate::contract::{CheckpointFormat, Executed};
-    use crate::data::Cache;
+    use crate::contract::{CheckpointFormat, Executed, SaveOptions};
+    use crate::data::{Cache, DataSet};
     use crate::workload::{OrbaxLoadOptions, State};
 
     /// The reference, whose collectors say this.
@@ -327,6 +356,18 @@ mod tests {
             self.honest.release()
         }
 
+        fn read_metadata(&mut self, directory: &Path) -> Result<()> {
+            self.honest.read_metadata(directory)
+        }
+
+        fn cancel(&mut self) -> Result<()> {
+            self.honest.cancel()
+        }
+
+        fn wait(&mut self) -> Result<()> {
+            self.honest.wait()
+        }
+
         fn executed(&self) -> Executed {
             self.honest.executed()
         }
@@ -351,8 +392,10 @@ mod tests {
         let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
         bencher.metric("measured before", 1.0, Unit::COUNT, Direction::Lower);
         let mut teller = Teller { reference: ReferenceSharded, begins, tells, fails };
-        let options = SaveOptions::whole(Saving::Blocking);
-        collect(&bencher, &mut teller, (&options, &data), place.path(), collecting);
+        let saving =
+            if let Collecting::Cancel(_) = collecting { Saving::Background } else { Saving::Blocking };
+        let options = SaveOptions::whole(saving);
+        collect(&bencher, teller.open(&options, &data), place.path(), collecting);
         bencher.finish().unwrap()
     }
 
@@ -388,6 +431,12 @@ mod tests {
         assert!(metric("blocking/6_io/bytes_written_by_calls").value >= State::SMALL.bytes() as f64);
         let loaded = run(Collecting::Load, Ok(Collected::default()), own(), false);
         assert!(names(&loaded).contains(&"load/0_basics/time_s"), "{:?}", names(&loaded));
+        let read = run(Collecting::Metadata, Ok(Collected::default()), own(), false);
+        assert!(names(&read).contains(&"metadata/0_basics/time_s"), "{:?}", names(&read));
+        let cancelled = run(Collecting::Cancel(Duration::ZERO), Ok(Collected::default()), own(), false);
+        for region in ["cancel/6_io/write_calls_count", "waiting/4_throughput/save_total_gbps"] {
+            assert!(names(&cancelled).contains(&region), "{:?}", names(&cancelled));
+        }
         assert!(saved.seen.notes.is_empty() && loaded.seen.notes.is_empty(), "{:?}", saved.seen.notes);
     }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use weighbridge::data::median;
+use weighbridge::worker::{Collected, CollectedMetric};
 use weighbridge::{Bencher, Direction, Error, FieldKind, Kept, KeptField, Result, Unit};
 
 use super::proof::{content, places};
@@ -125,6 +126,14 @@ impl Checkpoints for RankedCheckpoints<'_> {
         self.all(Checkpoints::release).map(drop)
     }
 
+    fn collect(&mut self, on: bool) -> Result<Collected> {
+        Ok(of_ranks(at_once(&mut self.ranks.0, |_, rank| rank.collect(on))?))
+    }
+
+    fn collected(&mut self) -> Result<Collected> {
+        Ok(of_ranks(at_once(&mut self.ranks.0, |_, rank| rank.collected())?))
+    }
+
     fn processes(&self) -> Vec<u32> {
         self.ranks.0.iter().flat_map(|rank| rank.processes()).collect()
     }
@@ -136,4 +145,17 @@ impl Checkpoints for RankedCheckpoints<'_> {
     fn entry_point(&self) -> Option<String> {
         self.ranks.0[0].entry_point()
     }
+}
+
+/// What the collectors of each rank have found, each tag below the number of its rank: `rank 1/6_io/file_reads_count`.
+fn of_ranks(ranks: Vec<Collected>) -> Collected {
+    let mut all = Collected::default();
+    for (rank, Collected { metrics, cost, failed }) in ranks.into_iter().enumerate() {
+        let named = |name: String| format!("rank {rank}/{name}");
+        all.metrics
+            .extend(metrics.into_iter().map(|metric| CollectedMetric { tag: named(metric.tag), ..metric }));
+        all.cost.extend(cost.into_iter().map(|(name, took)| (named(name), took)));
+        all.failed.extend(failed.into_iter().map(|(name, why)| (named(name), why)));
+    }
+    all
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use weighbridge::worker::Collected;
 use weighbridge::{Kept, Result};
 
 /// What every number of a state is multiplied by in a training step. It is exact in `f32`, so that each step has one rounding, and
@@ -71,4 +72,25 @@ pub trait Manager {
     /// # Errors
     /// As [`Manager::begin`].
     fn release(&mut self) -> Result<()>;
+
+    /// Has the system's own collectors collect, as [`Checkpoints::collect`](super::Checkpoints::collect) does.
+    ///
+    /// # Errors
+    /// What the system says. Nothing of the case depends on it.
+    fn collect(&mut self, _on: bool) -> Result<Collected> {
+        Ok(Collected::default())
+    }
+
+    /// What its collectors have found, as [`Checkpoints::collected`](super::Checkpoints::collected) tells.
+    ///
+    /// # Errors
+    /// As [`Manager::collect`].
+    fn collected(&mut self) -> Result<Collected> {
+        Ok(Collected::default())
+    }
+
+    /// The processes that do the work, as of [`Checkpoints::processes`](super::Checkpoints::processes).
+    fn processes(&self) -> Vec<u32> {
+        vec![std::process::id()]
+    }
 }

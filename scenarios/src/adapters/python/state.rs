@@ -329,6 +329,18 @@ impl Manager for RemoteManager<'_> {
     fn release(&mut self) -> Result<()> {
         self.call("let_go", &json!({}))
     }
+
+    fn collect(&mut self, on: bool) -> Result<Collected> {
+        self.0.collect(if on { COLLECTORS } else { &[] })
+    }
+
+    fn collected(&mut self) -> Result<Collected> {
+        self.0.collected()
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        self.0.processes()
+    }
 }
 
 /// A path as JSON can say it.

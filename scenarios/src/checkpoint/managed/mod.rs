@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use weighbridge::{Bencher, Error, FieldKind, Kept, Result};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::collected::{over, region};
 use super::first_failure::FirstFailure;
 use super::inventory::Inventory;
 use super::proof::{content, deliver};
@@ -127,15 +128,6 @@ impl<'a> ManagedRounds<'a> {
     /// # Errors
     /// As [`ManagedRounds::save`].
     pub(super) fn delete(self) -> Result<()> {
-        let next = || {
-            loop {
-                let due = self.next_due()?;
-                self.saved_by(due)?;
-                if let [before, _] = self.with(|training| Ok(training.steps()))?[..] {
-                    return Ok(before);
-                }
-            }
-        };
         let body = |before: Option<u64>| {
             if let Some(before) = before {
                 self.failed.try_to(|| self.manager().delete(before));
@@ -148,7 +140,7 @@ impl<'a> ManagedRounds<'a> {
                 rounds.look()
             })
         };
-        self.bencher.batched(|| self.failed.try_to(next)).at_once(1).iter(body);
+        self.bencher.batched(|| self.failed.try_to(|| self.next_deletable())).at_once(1).iter(body);
         self.end()
     }
 
@@ -170,6 +162,43 @@ impl<'a> ManagedRounds<'a> {
             .at_once(1)
             .iter(body);
         self.end()
+    }
+
+    /// Saves one step with collectors: the regions `blocking` and `waiting`. Nothing is measured.
+    ///
+    /// # Errors
+    /// As [`ManagedRounds::save`].
+    pub(super) fn collect_save(self) -> Result<()> {
+        let due = self.next_due()?;
+        over(self.bencher, &mut **self.manager(), |manager| {
+            region(self.bencher, manager, "blocking", &mut |manager| manager.offer(due.step))?;
+            region(self.bencher, manager, "waiting", &mut |manager| manager.settle())
+        })
+    }
+
+    /// Loads the newest checkpoint of one training with collectors: the region `restore`. Nothing is measured.
+    ///
+    /// # Errors
+    /// As [`ManagedRounds::save`].
+    pub(super) fn collect_restore(self) -> Result<()> {
+        self.begin()?;
+        self.run_to_the_end()?;
+        self.manager().release()?;
+        over(self.bencher, &mut **self.manager(), |manager| {
+            region(self.bencher, manager, "restore", &mut |manager| manager.restore(None))?;
+            manager.release()
+        })
+    }
+
+    /// Deletes one checkpoint with collectors: the region `delete`. Nothing is measured.
+    ///
+    /// # Errors
+    /// As [`ManagedRounds::save`].
+    pub(super) fn collect_delete(self) -> Result<()> {
+        let before = self.next_deletable()?;
+        over(self.bencher, &mut **self.manager(), |manager| {
+            region(self.bencher, manager, "delete", &mut |manager| manager.delete(before))
+        })
     }
 
     fn manager(&self) -> std::cell::RefMut<'_, &'a mut dyn Manager> {
@@ -212,6 +241,17 @@ impl<'a> ManagedRounds<'a> {
             self.newest_is_loaded()?;
             let ended = self.training.take();
             ended.map_or(Ok(()), |training| fs::remove_dir_all(training.directory))?;
+        }
+    }
+
+    /// Trains until there is a checkpoint before the newest, whose step is returned.
+    fn next_deletable(&self) -> Result<u64> {
+        loop {
+            let due = self.next_due()?;
+            self.saved_by(due)?;
+            if let [before, _] = self.with(|training| Ok(training.steps()))?[..] {
+                return Ok(before);
+            }
         }
     }
 
@@ -372,6 +412,7 @@ impl<'a> ManagedRounds<'a> {
             ));
         }
         let _ = self.manager().release(); // there may be nothing
+        fs::remove_dir_all(&directory)?;
         deliver(self.bencher, &digests);
         Ok(())
     }

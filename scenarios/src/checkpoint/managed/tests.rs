@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use weighbridge::{Bencher, Budget, Error, Kept, Purpose, RepeatResult, Result, Settings};
+use weighbridge::{Bencher, Budget, Direction, Error, Kept, Purpose, RepeatResult, Result, Settings, Unit};
 
 use super::{ManagedRounds, ManagedRun};
 use crate::adapters::native::{ReferenceSharded, Safetensors};
@@ -43,7 +43,7 @@ fn run(lie: Lie, saving: Saving, retention: Retention, operation: &str) -> Resul
         "restore" => rounds.restore()?,
         _ => rounds.delete()?,
     }
-    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "one training is left");
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 0, "no training is left");
     drop(manager);
     drop(checkpoints);
     bencher.finish()
@@ -284,6 +284,38 @@ impl Manager for Lying<'_> {
     fn release(&mut self) -> Result<()> {
         self.honest.release()
     }
+}
+
+#[test]
+fn what_is_timed_is_done_once_more_with_collectors() {
+    let collected = |operation: &str| {
+        let place = tempfile::tempdir().unwrap();
+        let (data, mut checkpointer) = (state(), ReferenceSharded);
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
+        bencher.metric("measured before", 1.0, Unit::COUNT, Direction::Lower);
+        let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Background), &data).unwrap();
+        let mut manager = checkpoints.manager(&keep(2, 2)).unwrap();
+        let rounds = ManagedRounds::new(&bencher, &mut *manager, &data, place.path(), keep(2, 2), 5);
+        match operation {
+            "save" => rounds.collect_save(),
+            "restore" => rounds.collect_restore(),
+            _ => rounds.collect_delete(),
+        }
+        .unwrap();
+        drop(manager);
+        drop(checkpoints);
+        let done = bencher.finish().unwrap();
+        let value = |name: &str| done.seen.custom.iter().find(|metric| metric.name == name).map(|m| m.value);
+        let regions = ["blocking", "waiting", "restore", "delete"].map(|region| {
+            assert!(value(&format!("{region}/0_basics/time_s")).is_none_or(|seconds| seconds > 0.0));
+            value(&format!("{region}/6_io/write_calls_count")).is_some()
+        });
+        (regions, value("restore/6_io/bytes_read_by_calls"))
+    };
+    assert_eq!(collected("save"), ([true, true, false, false], None));
+    let (regions, read) = collected("restore");
+    assert!(regions == [false, false, true, false] && read >= Some(16.0 * 8.0 * 4.0), "{read:?}");
+    assert_eq!(collected("delete"), ([false, false, false, true], None));
 }
 
 #[test]
