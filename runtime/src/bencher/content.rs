@@ -16,7 +16,7 @@ use super::{Error, ErrorKind, Result};
 /// ```
 /// use weighbridge::Dtype;
 ///
-/// assert_eq!(Dtype::ALL.map(Dtype::size), [1, 4, 8, 4, 8]);
+/// assert_eq!(Dtype::ALL.map(Dtype::size), [1, 4, 8, 2, 4, 8]);
 /// assert_eq!(Dtype::F32.name(), "f32");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -26,18 +26,21 @@ pub enum Dtype {
     U8,
     I32,
     I64,
+    /// The upper half of an `f32`.
+    BF16,
     F32,
     F64,
 }
 
 impl Dtype {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::U8, Self::I32, Self::I64, Self::F32, Self::F64];
+    pub const ALL: [Self; 6] = [Self::U8, Self::I32, Self::I64, Self::BF16, Self::F32, Self::F64];
 
     /// Bytes of one number.
     pub const fn size(self) -> usize {
         match self {
             Self::U8 => 1,
+            Self::BF16 => 2,
             Self::I32 | Self::F32 => 4,
             Self::I64 | Self::F64 => 8,
         }
@@ -49,6 +52,7 @@ impl Dtype {
             Self::U8 => "u8",
             Self::I32 => "i32",
             Self::I64 => "i64",
+            Self::BF16 => "bf16",
             Self::F32 => "f32",
             Self::F64 => "f64",
         }
@@ -352,9 +356,15 @@ fn for_each_number(field: &KeptField, mut each: impl FnMut(f64)) {
         Dtype::U8 => numbers!(u8),
         Dtype::I32 => numbers!(i32),
         Dtype::I64 => numbers!(i64),
+        Dtype::BF16 => field.bytes.as_chunks().0.iter().for_each(|bytes| each(wide(*bytes).into())),
         Dtype::F32 => numbers!(f32),
         Dtype::F64 => numbers!(f64),
     }
+}
+
+/// A `bf16` as `f32`.
+pub(super) fn wide(bytes: [u8; 2]) -> f32 {
+    f32::from_bits(u32::from(u16::from_le_bytes(bytes)) << 16)
 }
 
 /// A 128-bit number as 32 hexadecimal digits: JSON numbers would lose it.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::content::Moments;
+use super::content::{Moments, wide};
 use super::{Dtype, Kept, KeptField};
 
 /// The traits, in the order in which they are told: name, and what it sees. With `x[i][j][k]` for the number in row `i`,
@@ -154,6 +154,7 @@ fn numbers(field: &KeptField) -> Vec<f32> {
         Dtype::U8 => numbers!(u8),
         Dtype::I32 => numbers!(i32),
         Dtype::I64 => numbers!(i64),
+        Dtype::BF16 => field.bytes.as_chunks().0.iter().map(|bytes| wide(*bytes)).collect(),
         Dtype::F32 => numbers!(f32),
         Dtype::F64 => numbers!(f64),
     }

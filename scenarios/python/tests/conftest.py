@@ -14,9 +14,7 @@ sys.path.insert(0, str(HOME))
 sys.path.insert(0, str(HOME / "oracle"))
 
 from weighbridge_worker.data import Data  # noqa: E402
-from weighbridge_worker.pipeline import DTYPES, Kind, Pipeline, ways  # noqa: E402
-
-NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
+from weighbridge_worker.pipeline import Kind, Pipeline, ways  # noqa: E402
 
 
 class Made:
@@ -33,9 +31,7 @@ class Made:
                 pair = np.stack([np.linspace(-1, 1, width), np.linspace(0.5, 2, width)]).astype(np.float32)
             said.append(
                 {
-                    "name": name,
-                    "dtype": NAMES[array.dtype],
-                    "shape": list(array.shape[1:]),
+                    **Kind(name, array.dtype, array.shape[1:]).to_dict(),
                     "path": str(place / f"{name}.bin"),
                     "mean": None if pair is None else pair[0].tolist(),
                     "scale": None if pair is None else pair[1].tolist(),

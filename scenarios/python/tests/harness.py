@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from weighbridge_worker.pipeline import DTYPES
+from weighbridge_worker.pipeline import Kind
 
 from .conftest import HOME, Made
 
@@ -100,7 +100,7 @@ class Worker:
         with self.exchange.open("rb") as content:
             for field in said["fields"]:
                 shape = (said["elements"], *field["shape"])
-                array = np.empty(shape, DTYPES[field["dtype"]])
+                array = np.empty(shape, Kind.from_dict(field).dtype)
                 content.seek(field["offset"])
                 assert content.readinto(array.reshape(-1).view(np.uint8)) == array.nbytes
                 batch[field["name"]] = array

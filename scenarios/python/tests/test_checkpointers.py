@@ -57,6 +57,23 @@ def test_a_state_is_saved_loaded_handed_over_and_let_go(worker, state, tmp_path)
     assert worker.ask("close")[0] == "closed"
 
 
+def test_numbers_that_numpy_has_no_type_for_and_single_numbers_are_handed_over_as_they_are(worker, tmp_path):
+    place = tmp_path / "data"
+    place.mkdir()
+    half = np.arange(6, dtype=np.uint16).view("V2").reshape(1, 6)
+    tensors = {"half": half, "count": np.array([7], np.int64), "one": half[:, 3]}
+    assert opened(worker, Made(place, tensors), tmp_path)[0] == "opened"
+    directory = str(tmp_path / "saved")
+    assert call(worker, "save", directory=directory, durable=False) == ("answer", {})
+    assert call(worker, "load", directory=directory) == ("answer", {})
+    for position, (tensor, array) in enumerate(tensors.items()):
+        _, batch = call(worker, "loaded", field=position)
+        (field,) = batch["fields"]
+        assert (field["dtype"], field["shape"]) == ("i64" if tensor == "count" else "bf16", list(array.shape[1:]))
+        assert worker.read(batch)[tensor].tobytes() == array.tobytes()
+    assert worker.ask("close")[0] == "closed"
+
+
 def test_collectors_begin_tell_region_by_region_and_end(worker, state, tmp_path):
     assert opened(worker, state, tmp_path)[0] == "opened"
     nothing = ("answer", {"metrics": [], "cost": {}, "failed": {}})

@@ -275,7 +275,7 @@ class Case:
         if options.layer != "checkpointer" and options.layer not in saver.layers:
             raise Declined(f"saving by its {options.layer}: it has no such layer that is called alone")
         start = time.perf_counter_ns()
-        state = {name: array[0] for name, array in data.load().items()}
+        state = {name: array[0, ...] for name, array in data.load().items()}  # a number alone is an array too
         self.names = list(state)
         self.manager: Manager | None = None
         self.exchange = Exchange(said["exchange"])
@@ -356,7 +356,7 @@ class Case:
 
     def handed(self, name: str, array: Array) -> Message:
         """Hands over a tensor that was loaded, or a part of it."""
-        said, _ = self.exchange.put({name: np.ascontiguousarray(array)[np.newaxis]})
+        said, _ = self.exchange.put({name: np.asarray(array)[np.newaxis, ...]})
         return said
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .adapter import Declined
 from .device import HOST, Device, OnDevice
-from .pipeline import Array, Kind, Pipeline
+from .pipeline import Array, Pipeline
 
 
 class Gpu(OnDevice):
@@ -48,9 +48,9 @@ def _processor() -> Any:
         raise Declined(f"JAX has no backend for the host here (JAX_PLATFORMS leaves it out): {why}") from why
 
 
-def allow_wide(kinds: Iterable[Kind]) -> None:
+def allow_wide(dtypes: Iterable[np.dtype[Any]]) -> None:
     """Lets JAX have numbers of 64 bits where there are some: it cuts them to 32 otherwise."""
-    jax.config.update("jax_enable_x64", any(kind.dtype.itemsize == 8 for kind in kinds))
+    jax.config.update("jax_enable_x64", any(dtype.itemsize == 8 for dtype in dtypes))
 
 
 class Compilations:

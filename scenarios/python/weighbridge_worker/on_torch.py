@@ -11,7 +11,7 @@ import torch
 import torch.utils.data
 
 from .data import Data
-from .pipeline import Program
+from .pipeline import Array, Program, bf16, is_bf16
 
 Sample = dict[str, Any]
 """An element: the raw bytes of each field, and its index where a step draws by it."""
@@ -36,6 +36,20 @@ class Steps:
         first = int(indices[0]) if len(indices) else 0
         batch = self.program.batch(self.data.joined(samples), indices, self.epoch.value, first)
         return {name: torch.from_numpy(array) for name, array in batch.items()}
+
+
+def tensor_of(array: Array) -> torch.Tensor:
+    """A tensor over an array. `torch.from_numpy` has no word for `bf16`."""
+    if is_bf16(array.dtype):
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def array_of(tensor: torch.Tensor) -> Array:
+    """An array over a tensor, as above."""
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(bf16())
+    return tensor.numpy()
 
 
 class InOrder(torch.utils.data.Sampler[Key]):

@@ -26,6 +26,24 @@ Indices = npt.NDArray[np.int64]
 
 DTYPES = {"u8": np.uint8, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64}
 
+BF16 = "bf16"
+"""The upper half of an `f32`, which numpy itself has no type for."""
+
+
+def bf16() -> np.dtype[Any]:
+    """The type of `ml_dtypes`, where there is one; else two bytes, which nothing can be computed with."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return np.dtype("V2")
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def is_bf16(dtype: np.dtype[Any]) -> bool:
+    """Whether an array of this type has numbers of `bf16`."""
+    return dtype.kind == "V" and dtype.itemsize == 2
+
+
 BLOCK = 1 << 18
 """Bytes of delivered elements that go through all steps together: what fits a second-level cache."""
 WHOLE = 1 << 20
@@ -72,11 +90,13 @@ class Kind:
 
     def to_dict(self) -> dict[str, Any]:
         names = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
-        return {"name": self.name, "dtype": names[self.dtype], "shape": list(self.shape)}
+        name = BF16 if is_bf16(self.dtype) else names[self.dtype]
+        return {"name": self.name, "dtype": name, "shape": list(self.shape)}
 
     @classmethod
     def from_dict(cls, said: Mapping[str, Any]) -> Kind:
-        return cls(said["name"], np.dtype(DTYPES[said["dtype"]]), tuple(said["shape"]))
+        name = said["dtype"]
+        return cls(said["name"], bf16() if name == BF16 else np.dtype(DTYPES[name]), tuple(said["shape"]))
 
 
 @dataclass(frozen=True)

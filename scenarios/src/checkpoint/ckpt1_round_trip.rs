@@ -23,7 +23,8 @@ use crate::workload::{Compression, DeviceMesh, OrbaxOptions, Placement, Setting,
 /// The axis `saving` has systems that save in the background do that, and `medium` puts the files on a disk or in memory. On a
 /// `mesh` the state of Orbax lies cut on simulated devices; other systems have it whole. With `compression=zstd` every system that
 /// can compresses, with `none` nobody does, and without it each does as it does without being asked. The axes that are called as options of
-/// Orbax set those, and other systems run as they are. A variant may also be a text of tensors: `a:float32[32x16]{data,-}`.
+/// Orbax set those, and other systems run as they are. A variant may also be a text of tensors: `a:float32[32x16]{data,-};b:bfloat16[8]`; the types are `float32`, `bfloat16`,
+/// `float64`, `int32` and `int64`.
 ///
 /// Timed: the save or the load, from the request to its end, with the way to a worker and back. Not timed: making the state,
 /// removing checkpoints, letting a loaded state go. The page cache is warm. The work report has no transforms; content is the

@@ -191,6 +191,7 @@ fn fits(
             retention.save_policies, retention.keep_policies
         ));
     }
+    variant.is_trained()?;
     mesh.holds(variant)
 }
 

@@ -37,8 +37,18 @@ fn run_with(
     operation: &str,
     options: &SaveOptions,
 ) -> Result<RepeatResult> {
+    run_of(&State::SMALL, checkpointer, operation, options)
+}
+
+/// The same, of another state.
+fn run_of(
+    state: &State,
+    checkpointer: &mut dyn Checkpointer,
+    operation: &str,
+    options: &SaveOptions,
+) -> Result<RepeatResult> {
     let place = tempfile::tempdir().unwrap();
-    let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
+    let data = Arc::new(Cache::at(place.path().join("data")).open(&state.data()).unwrap());
     let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
     let mut checkpoints = checkpointer.open(options, &data)?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
@@ -63,6 +73,17 @@ fn run_with(
 }
 
 const OPERATIONS: [&str; 3] = ["save", "durable_save", "load"];
+
+#[test]
+fn tensors_of_every_type_and_single_numbers_are_saved_and_loaded_as_they_are() {
+    let state: State =
+        "a:bfloat16[64x32];b:float64[8];c:int32[16];d:int64[8];e:float32[8x8];f:bfloat16[]".parse().unwrap();
+    let options = SaveOptions::whole(Saving::Blocking);
+    let content = |checkpointer: &mut dyn Checkpointer| {
+        run_of(&state, checkpointer, "load", &options).unwrap().work.unwrap().content
+    };
+    assert_eq!(content(&mut ReferenceSharded), content(&mut Safetensors));
+}
 
 #[test]
 fn every_native_checkpointer_is_proven_and_all_deliver_the_same() {

@@ -77,6 +77,7 @@ impl TensorHeader {
             Dtype::U8 => "|u1",
             Dtype::I32 => "<i4",
             Dtype::I64 => "<i8",
+            Dtype::BF16 => "<V2", // as `ml_dtypes` writes it: numpy has no word for it
             Dtype::F32 => "<f4",
             Dtype::F64 => "<f8",
         };

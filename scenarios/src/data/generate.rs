@@ -48,11 +48,11 @@ impl FieldGenerator {
                 | (
                     Dtype::F32,
                     FieldValues::Normal
-                        | FieldValues::Scaled
                         | FieldValues::Spread(_)
                         | FieldValues::Same(_)
                         | FieldValues::Around { classes: 1.., .. }
                 )
+                | (Dtype::I32 | Dtype::I64 | Dtype::BF16 | Dtype::F32 | Dtype::F64, FieldValues::Scaled)
         ) || (dtype, values) == (Dtype::U8, FieldValues::Scene)
             || (dtype, values) == (Dtype::U8, FieldValues::Photograph) && field.kind.shape == [ROOM];
         let scene = match (values, &field.kind.shape[..]) {
@@ -105,10 +105,8 @@ impl FieldGenerator {
             return clusters.fill(bytes);
         }
         if let Some((stream, scale)) = &mut self.scaled {
-            for number in bytes.as_chunks_mut().0 {
-                *number = ((*scale * stream.draw()) as f32).to_le_bytes();
-            }
-            return;
+            let draw = || *scale * stream.draw();
+            return scaled(self.dtype, bytes, draw);
         }
         match (self.dtype, self.values) {
             (Dtype::U8, FieldValues::Below(256)) => self.fill_bytes(bytes),
@@ -183,6 +181,35 @@ impl FieldGenerator {
     fn below(&mut self, bound: u32) -> u32 {
         below(&mut self.random, bound)
     }
+}
+
+/// Drawn numbers as numpy's `astype` makes them of another type; `bf16` as `ml_dtypes` does, by way of `f32`.
+fn scaled(dtype: Dtype, bytes: &mut [u8], mut draw: impl FnMut() -> f64) {
+    macro_rules! numbers {
+        ($type:ty) => {
+            for number in bytes.as_chunks_mut().0 {
+                *number = (draw() as $type).to_le_bytes();
+            }
+        };
+    }
+    match dtype {
+        Dtype::I32 => numbers!(i32),
+        Dtype::I64 => numbers!(i64),
+        Dtype::F64 => numbers!(f64),
+        Dtype::F32 => numbers!(f32),
+        Dtype::BF16 => {
+            for number in bytes.as_chunks_mut().0 {
+                *number = nearest_bf16(draw() as f32).to_le_bytes();
+            }
+        }
+        Dtype::U8 => unreachable!("`new` refuses it"),
+    }
+}
+
+/// The bits of the nearest `bf16`, of two that are as near the even one. What is drawn is finite.
+fn nearest_bf16(number: f32) -> u16 {
+    let bits = number.to_bits();
+    ((bits + 0x7fff + ((bits >> 16) & 1)) >> 16) as u16
 }
 
 /// The upper bits of `bits * bound`: one draw a number, with a bias below `bound / 2^64`.
@@ -274,9 +301,58 @@ mod tests {
         assert!((0.95..1.05).contains(&spread), "{spread}");
     }
 
+    /// `numpy.random.seed(7)`, then `numpy.random.normal(scale=6, size=(2, 3)).astype(...)` of each type in turn, with numpy 2 and
+    /// `ml_dtypes` 0.5.
+    #[test]
+    fn tensors_of_other_types_are_what_numpy_makes_of_the_same_stream() {
+        let types = [
+            (
+                Dtype::F64,
+                "5f70a2824b492440faf0953b705d06c06458f2ecb434c93f57c2c2618f8f03402f3668a124ef12c0c63bc503bb61893f",
+            ),
+            (Dtype::I32, "00000000f6ffffff0600000003000000fdffffffffffffff"),
+            (
+                Dtype::I64,
+                "0300000000000000fffffffffffffffffffffffffffffffff8ffffffffffffff03000000000000000000000000000000",
+            ),
+            (Dtype::BF16, "d33f13c11e416d3f15c04341"),
+            (Dtype::F32, "076d8bbee1430bc1859b1bc0a2ad5bc1f07bc94017ed1fc0"),
+        ];
+        let mut before = None;
+        for (position, (dtype, of_numpy)) in types.into_iter().enumerate() {
+            let kind = FieldKind { name: dtype.name().into(), dtype, shape: vec![2, 3] };
+            let field = FieldSpec { kind, values: FieldValues::Scaled };
+            let mut generator = FieldGenerator::new(&field, position, 7, before).unwrap();
+            let mut made = vec![0; 6 * dtype.size()];
+            generator.fill(&mut made);
+            before = Some(generator);
+            if dtype != Dtype::F64 {
+                let hex: String = made.iter().map(|byte| format!("{byte:02x}")).collect();
+                assert_eq!(hex, of_numpy, "{}", dtype.name());
+                continue;
+            }
+            // The logarithms of two libraries may differ in the last bit, which a shorter type does not see.
+            let bytes = (0..48).map(|at| u8::from_str_radix(&of_numpy[2 * at..][..2], 16).unwrap());
+            let numbers = |bytes: &[u8]| -> Vec<f64> {
+                bytes.as_chunks().0.iter().map(|eight| f64::from_le_bytes(*eight)).collect()
+            };
+            for (found, expected) in numbers(&made).into_iter().zip(numbers(&bytes.collect::<Vec<u8>>())) {
+                assert!((found - expected).abs() <= 1e-15 * expected.abs(), "{found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_nearest_bf16_is_the_even_one_of_two_that_are_as_near() {
+        let of = |bits: u32| nearest_bf16(f32::from_bits(bits));
+        assert_eq!([of(0x3f80_8000), of(0x3f81_8000), of(0x3f80_8001)], [0x3f80, 0x3f82, 0x3f81]);
+        assert_eq!([of(0xbf80_7fff), of(0x3fff_ffff), of(0)], [0xbf80, 0x4000, 0]);
+    }
+
     #[test]
     fn a_state_is_one_stream_over_its_tensors_each_with_its_own_scale() {
-        let spec = DataSpec::state([("a".into(), vec![3]), ("b".into(), vec![2, 2])], 0);
+        let kind = |name: &str, shape| FieldKind { name: name.into(), dtype: Dtype::F32, shape };
+        let spec = DataSpec::state([kind("a", vec![3]), kind("b", vec![2, 2])], 0);
         let first = FieldGenerator::new(&spec.fields[0], 0, 0, None).unwrap();
         let mut made = [[0; 12].to_vec(), [0; 16].to_vec()];
         let mut before = Some(first);

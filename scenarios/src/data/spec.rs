@@ -137,12 +137,9 @@ impl DataSpec {
         Self::synthetic(elements, vec![FieldSpec { kind, values: FieldValues::Normal }])
     }
 
-    /// The state of a model: one element, whose fields are tensors of `f32`, drawn as [`FieldValues::Scaled`] says.
-    pub fn state(tensors: impl IntoIterator<Item = (String, Vec<usize>)>, seed: u32) -> Self {
-        let field = |(name, shape)| FieldSpec {
-            kind: FieldKind { name, dtype: Dtype::F32, shape },
-            values: FieldValues::Scaled,
-        };
+    /// The state of a model: one element, whose fields are tensors, drawn as [`FieldValues::Scaled`] says.
+    pub fn state(tensors: impl IntoIterator<Item = FieldKind>, seed: u32) -> Self {
+        let field = |kind| FieldSpec { kind, values: FieldValues::Scaled };
         let fields = tensors.into_iter().map(field).collect();
         Self { fields, elements: 1, origin: Origin::Synthetic { seed: seed.into() } }
     }

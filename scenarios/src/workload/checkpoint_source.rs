@@ -176,7 +176,7 @@ mod tests {
             ("path:a check=", "a path is missing"),
             ("path:a check=b capture=c", "captured or checked, and not both"),
             ("path:a check=gs://b", "`gs://b` is in a store that is not at hand"),
-            ("a:bfloat16[8]", "tensor `a` is of bfloat16"),
+            ("a:str[8]", "tensor `a` is of str"),
         ] {
             let told = text.parse::<CheckpointSource>().expect_err(text);
             assert!(told.contains(why), "{text}: {told}");

@@ -61,7 +61,7 @@ impl DeviceMesh {
                 "the mesh {self} needs {devices} devices, and one process simulates {MOST} at most"
             ));
         }
-        for Tensor { name, shape, sharding } in state.tensors() {
+        for Tensor { name, shape, sharding, .. } in state.tensors() {
             for (dimension, (size, axis)) in shape.iter().zip(&sharding).enumerate() {
                 let Some(axis) = axis else { continue };
                 let Some((_, parts)) = self.axes.iter().find(|(named, _)| named == axis) else {

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-use weighbridge::Requirements;
+use weighbridge::{Dtype, FieldKind, Requirements};
 
 use crate::data::DataSpec;
 
-/// A state. All its tensors are `f32`.
+/// A state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The weights of a decoder in the shapes of Llama: embedding, blocks with grouped attention and a gated network, output.
+    /// The weights of a decoder in the shapes of Llama, of `f32`: embedding, blocks with grouped attention and a gated network,
+    /// output.
     Llama {
         /// Numbers of a token.
         width: usize,
@@ -36,6 +37,8 @@ pub enum State {
 pub struct Tensor {
     /// Its name.
     pub name: String,
+    /// The type of its numbers: one of [`DTYPES`].
+    pub dtype: Dtype,
     /// Its sizes.
     pub shape: Vec<usize>,
     /// The axis of a mesh that each dimension is cut along; dimensions at the end may be missing, and are not cut.
@@ -63,7 +66,7 @@ impl State {
             Self::Tensors { tensors, .. } => return tensors.clone(),
             Self::Llama { width, hidden, blocks, vocabulary } => (*width, *hidden, *blocks, *vocabulary),
         };
-        let tensor = |(name, shape)| Tensor { name, shape, sharding: Vec::new() };
+        let tensor = |(name, shape)| Tensor { name, dtype: Dtype::F32, shape, sharding: Vec::new() };
         let shared = width / 4; // four queries share a key
         let mut tensors = vec![("embedding".to_owned(), vec![vocabulary, width])];
         for block in 0..blocks {
@@ -90,7 +93,8 @@ impl State {
             Self::Llama { .. } => SEED,
             Self::Tensors { seed, .. } => *seed,
         };
-        DataSpec::state(self.tensors().into_iter().map(|tensor| (tensor.name, tensor.shape)), seed)
+        let kind = |Tensor { name, dtype, shape, .. }| FieldKind { name, dtype, shape };
+        DataSpec::state(self.tensors().into_iter().map(kind), seed)
     }
 
     /// How many bytes it has.
@@ -106,13 +110,40 @@ impl State {
 
     /// In words, for listings.
     pub fn describe(&self) -> String {
-        let tensors = self.tensors().len();
-        format!("{tensors} tensors of f32, {:.1} MB", self.bytes() as f64 / 1e6)
+        let tensors = self.tensors();
+        let types: BTreeSet<Dtype> = tensors.iter().map(|tensor| tensor.dtype).collect();
+        let types: Vec<&str> = types.into_iter().map(Dtype::name).collect();
+        format!("{} tensors of {}, {:.1} MB", tensors.len(), types.join(" and "), self.bytes() as f64 / 1e6)
+    }
+
+    /// Whether a training can multiply it, for the plan.
+    ///
+    /// # Errors
+    /// Where a tensor is of another type than `f32`.
+    pub fn is_trained(&self) -> Result<(), String> {
+        match self.tensors().iter().find(|tensor| tensor.dtype != Dtype::F32) {
+            None => Ok(()),
+            Some(Tensor { name, dtype, .. }) => Err(format!(
+                "tensor `{name}` is of {}, and a training step here multiplies numbers of float32",
+                text(*dtype)
+            )),
+        }
     }
 }
 
-/// The type of every tensor, as a text names it.
-const DTYPE: &str = "float32";
+/// The types that tensors of a state have, as texts name them.
+pub const DTYPES: [(Dtype, &str); 5] = [
+    (Dtype::F32, "float32"),
+    (Dtype::BF16, "bfloat16"),
+    (Dtype::F64, "float64"),
+    (Dtype::I32, "int32"),
+    (Dtype::I64, "int64"),
+];
+
+/// How a text names a type.
+fn text(dtype: Dtype) -> &'static str {
+    DTYPES.iter().find(|(one, _)| *one == dtype).map_or_else(|| dtype.name(), |(_, text)| text)
+}
 
 /// Tensors as a text: `a:float32[32x16]{data,-};b:float32[8] seed=7`. In braces is the axis of a mesh that each dimension is cut
 /// along, or `-`; without a seed it is 0.
@@ -121,7 +152,7 @@ impl fmt::Display for State {
         for (at, tensor) in self.tensors().iter().enumerate() {
             let between = if at == 0 { "" } else { ";" };
             let shape: Vec<String> = tensor.shape.iter().map(usize::to_string).collect();
-            write!(f, "{between}{}:{DTYPE}[{}]", tensor.name, shape.join("x"))?;
+            write!(f, "{between}{}:{}[{}]", tensor.name, text(tensor.dtype), shape.join("x"))?;
             if !tensor.sharding.is_empty() {
                 let axes: Vec<&str> =
                     tensor.sharding.iter().map(|axis| axis.as_deref().unwrap_or("-")).collect();
@@ -155,7 +186,7 @@ impl FromStr for State {
             tensor.shape.iter().try_fold(1_usize, |numbers, size| numbers.checked_mul(*size))
         };
         let bytes = tensors.iter().try_fold(0_usize, |bytes, tensor| {
-            bytes.checked_add(numbers(tensor)?.checked_mul(size_of::<f32>())?)
+            bytes.checked_add(numbers(tensor)?.checked_mul(tensor.dtype.size())?)
         });
         match bytes.filter(|bytes| *bytes < 1 << 50) {
             Some(_) => Ok(Self::Tensors { tensors, seed }),
@@ -170,7 +201,7 @@ impl FromStr for Tensor {
     fn from_str(text: &str) -> Result<Self, String> {
         let form = || {
             format!(
-                "`{text}` is no tensor such as `weight:{DTYPE}[32x16]` or `weight:{DTYPE}[32x16]{{data,-}}`"
+                "`{text}` is no tensor such as `weight:float32[32x16]` or `weight:float32[32x16]{{data,-}}`"
             )
         };
         let (name, rest) = text.split_once(':').ok_or_else(form)?;
@@ -182,11 +213,11 @@ impl FromStr for Tensor {
                 "a tensor cannot be called `{name}`: a name has letters, digits, `.`, `_` and `-`"
             ));
         }
-        if !["float32", "f32"].contains(&dtype) {
-            return Err(format!(
-                "tensor `{name}` is of {dtype}, and states have tensors of {DTYPE} alone so far"
-            ));
-        }
+        let known = DTYPES.iter().find(|(one, text)| [one.name(), text].contains(&dtype));
+        let (dtype, _) = *known.ok_or_else(|| {
+            let all = DTYPES.map(|(_, text)| text).join(", ");
+            format!("tensor `{name}` is of {dtype}, and states have tensors of {all}")
+        })?;
         let size = |size: &str| size.parse().ok().filter(|size| *size > 0).ok_or_else(form);
         let shape = match shape {
             "" => Vec::new(),
@@ -207,7 +238,7 @@ impl FromStr for Tensor {
                 shape.len()
             ));
         }
-        Ok(Self { name: name.to_owned(), shape, sharding })
+        Ok(Self { name: name.to_owned(), dtype, shape, sharding })
     }
 }
 
@@ -227,9 +258,11 @@ mod tests {
 
     #[test]
     fn tensors_that_are_written_down_are_a_state_and_are_shown_as_they_were_written() {
-        for text in
-            ["a:float32[32x16]{data,-};b:float32[8] seed=7", "a.b:float32[]", "w:float32[2x3x4]{-,-,x}"]
-        {
+        for text in [
+            "a:float32[32x16]{data,-};b:bfloat16[8];c:int64[2] seed=7",
+            "a.b:float32[]",
+            "w:float32[2x3x4]{-,-,x}",
+        ] {
             assert_eq!(text.parse::<State>().map(|state| state.to_string()), Ok(text.to_owned()));
         }
         let state: State = "a:f32[32x16];b:float32[8]{}".parse().expect("a state");
@@ -242,7 +275,7 @@ mod tests {
     fn a_text_that_is_no_state_is_refused_with_what_is_wrong() {
         for (text, why) in [
             ("path:gs://bucket/llama", "cannot be loaded from `gs://bucket/llama` yet"),
-            ("a:bfloat16[8]", "tensor `a` is of bfloat16"),
+            ("a:float8[8]", "tensor `a` is of float8, and states have tensors of float32, bfloat16"),
             ("a:float32[8];a:float32[8]", "two tensors `a`"),
             ("a:float32[8]{x,y}", "cut along 2 axes, and has 1 dimensions"),
             ("a:float32[0]", "no tensor such as"),

@@ -288,7 +288,7 @@ fn read(spec: &PipelineSpec, data: &DataSet, field: usize, element: usize) -> Fi
         Dtype::I32 => f64::from(i32::from_le_bytes(bytes.try_into().unwrap())),
         Dtype::I64 => i64::from_le_bytes(bytes.try_into().unwrap()) as f64, // small ones here
         Dtype::F32 => f64::from(f32::from_le_bytes(bytes.try_into().unwrap())),
-        Dtype::F64 => unreachable!("there are no synthetic f64 fields"),
+        Dtype::F64 | Dtype::BF16 => unreachable!("states alone have them"),
     };
     let bytes = data.rows(field, element..element + 1);
     Field { source: field, numbers: bytes.chunks(kind.dtype.size()).map(number).collect(), kind }

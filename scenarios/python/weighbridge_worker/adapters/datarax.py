@@ -272,7 +272,7 @@ def supported(pipeline: Pipeline, data: Data) -> None:
         raise Declined("rebatch: RebatchNode reshapes one batch, and none goes over to the next")
     if pipeline.pads and pipeline.device != "cpu":
         raise Declined("DynamicPad on a device: rows are cut behind the compiled pipeline, on the host")
-    allow_wide(source.kind for source in data.sources)
+    allow_wide(source.kind.dtype for source in data.sources)
 
 
 def start() -> None:

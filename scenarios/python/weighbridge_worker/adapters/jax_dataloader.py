@@ -51,7 +51,7 @@ class JaxDataLoader(Loader):
         self.pipeline = pipeline
         self.device = device_of(pipeline)
         if isinstance(self.device, Gpu):
-            allow_wide(pipeline.output)
+            allow_wide(kind.dtype for kind in pipeline.output)
         self.reader = Reader(pipeline, data)
         self.dataset = Transformed(Program(pipeline, data.sources), self.reader)
         self.loader = jdl.DataLoader(

@@ -39,6 +39,7 @@ from orbax.checkpoint._src.metadata import array_metadata_store
 
 from ..adapter import Declined, Place
 from ..checkpointer import TRAINED, Checkpoints, Manager, Placement, Retention, SaveOptions, Saver, State
+from ..on_jax import allow_wide
 from ..pipeline import Array
 from ..stored import Header, Stored, StoredFiles, Tensor, flat_key, tensor
 
@@ -79,6 +80,7 @@ class Orbax(Checkpoints):
             options.rank.by_jax()
         else:
             simulate(max(options.placement.devices, onto.devices))
+        allow_wide(array.dtype for array in state.values())
         lying = shardings(state, options.placement)
         put = part_of_rank if options.rank else jax.device_put
         # `jnp.asarray` of a numpy array may be a view of it; the arrays of a training step are JAX's own.

@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from ..adapter import Declined, Place
 from ..checkpointer import Checkpoints, SaveOptions, Saver, State, blocking_only
+from ..on_torch import array_of, tensor_of
 from ..pipeline import Array
 from ..stored import Header, Stored, StoredFiles, Tensor, flat_key
 
@@ -24,7 +25,7 @@ class Safetensors(Checkpoints):
     """A file in the directory."""
 
     def __init__(self, state: State) -> None:
-        self.state = {name: torch.from_numpy(array) for name, array in state.items()}
+        self.state = {name: tensor_of(array) for name, array in state.items()}
         self.held: dict[str, torch.Tensor] = {}
 
     def save(self, directory: Path, durable: bool) -> None:
@@ -36,7 +37,7 @@ class Safetensors(Checkpoints):
         self.held = {name: tensor.clone() for name, tensor in mapped.items()}
 
     def loaded(self, name: str) -> Array:
-        return self.held[name].numpy()
+        return array_of(self.held[name])
 
     def release(self) -> None:
         self.held = {}

@@ -27,6 +27,7 @@ from torch.distributed.tensor import DTensor, Replicate, Shard
 from ..adapter import Place
 from ..checkpointer import Checkpoints, SaveOptions, Saver, State
 from ..meeting import Meeting
+from ..on_torch import array_of, tensor_of
 from ..pipeline import Array
 
 
@@ -43,7 +44,7 @@ class Dcp(Checkpoints):
 
     def lying(self, state: State) -> dict[str, torch.Tensor]:
         """The tensors as they lie in memory."""
-        return {name: torch.from_numpy(array) for name, array in state.items()}
+        return {name: tensor_of(array) for name, array in state.items()}
 
     def join(self, place: Place) -> None:
         """Meets the other processes, where there are some or some are asked for."""
@@ -70,7 +71,7 @@ class Dcp(Checkpoints):
         self.held = held
 
     def loaded(self, name: str) -> Array:
-        return self.held[name].numpy()
+        return array_of(self.held[name])
 
     def release(self) -> None:
         self.held = {}
@@ -99,7 +100,7 @@ class DcpOfRanks(Dcp):
     def part_of(self, at: int, array: Array, mesh: DeviceMesh) -> DTensor:
         cut = [dimension for dimension, axis in enumerate(self.placement.shardings[at]) if axis is not None]
         whole = torch.empty(array.shape, device="meta")
-        own = torch.from_numpy(np.array(array[self.placement.part(at, array.shape, self.rank.index)]))
+        own = tensor_of(np.array(array[self.placement.part(at, array.shape, self.rank.index)]))
         how = Shard(cut[0]) if cut else Replicate()
         return DTensor.from_local(own, mesh, [how], shape=whole.shape, stride=whole.stride())
 
@@ -108,7 +109,7 @@ class DcpOfRanks(Dcp):
             raise LookupError(f"device {device} is that of another rank than {self.rank.index}")
         held = self.held[name]
         assert isinstance(held, DTensor)
-        return held.to_local().numpy()
+        return array_of(held.to_local())
 
 
 def open(state: State, options: SaveOptions, place: Place) -> Dcp:

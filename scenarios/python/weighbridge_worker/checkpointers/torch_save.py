@@ -15,6 +15,7 @@ import torch
 
 from ..adapter import Place
 from ..checkpointer import Checkpoints, SaveOptions, Saver, State, blocking_only
+from ..on_torch import array_of, tensor_of
 from ..pipeline import Array
 
 
@@ -22,7 +23,7 @@ class TorchSave(Checkpoints):
     """A file in the directory."""
 
     def __init__(self, state: State) -> None:
-        self.state = {name: torch.from_numpy(array) for name, array in state.items()}
+        self.state = {name: tensor_of(array) for name, array in state.items()}
         self.held: dict[str, torch.Tensor] = {}
 
     def save(self, directory: Path, durable: bool) -> None:
@@ -33,7 +34,7 @@ class TorchSave(Checkpoints):
         self.held = torch.load(directory / "state.pt", map_location="cpu", weights_only=True)
 
     def loaded(self, name: str) -> Array:
-        return self.held[name].numpy()
+        return array_of(self.held[name])
 
     def release(self) -> None:
         self.held = {}

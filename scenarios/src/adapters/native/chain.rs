@@ -325,6 +325,7 @@ fn change(touch: &Touch, writing: Writing) -> ChainChange {
         (_, Dtype::I64) => Convert::CastI64,
         (_, Dtype::F64) => Convert::CastF64,
         (_, Dtype::F32) => unreachable!("asked only when the type changes"),
+        (_, Dtype::BF16) => unreachable!("states alone have it, and nothing transforms those"),
     })
 }
 

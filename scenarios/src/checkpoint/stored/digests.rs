@@ -12,7 +12,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use weighbridge::{Dtype, Error, Result};
+use weighbridge::{Error, Result};
 
 use crate::contract::{LoadedTensor, TensorHeader};
 use crate::data::DataSet;
@@ -47,13 +47,7 @@ impl CheckpointDigests {
     pub(in crate::checkpoint) fn of(data: &DataSet) -> Self {
         let mut digests = Self::default();
         for (field, kind) in data.kinds().enumerate() {
-            assert_eq!(kind.dtype, Dtype::F32, "a state has tensors of f32");
-            let header = TensorHeader {
-                key: TensorHeader::flat_key(&kind.name),
-                dtype: "<f4".to_owned(),
-                shape: kind.shape.clone(),
-            };
-            digests.add_parts(header, data.rows(field, 0..1));
+            digests.add_parts(TensorHeader::of(kind), data.rows(field, 0..1));
         }
         digests
     }

@@ -13,11 +13,12 @@ use std::path::Path;
 
 use safetensors::serialize_to_file;
 use safetensors::tensor::TensorView;
-use weighbridge::{Bencher, Error, Result};
+use weighbridge::{Bencher, Dtype, Error, Result};
 
 pub(super) use self::digests::CheckpointDigests;
 pub(super) use self::proof::StoredProof;
 use super::first_failure::FirstFailure;
+use crate::adapters::native::of_safetensors;
 use crate::contract::{StoredCheckpoint, TensorHeader};
 use crate::data::DataSet;
 use crate::workload::{DeviceMesh, Placement, State, Tensor};
@@ -57,6 +58,7 @@ pub(super) fn place(
     }
     let tensor = |TensorHeader { key, shape, .. }: &TensorHeader| Tensor {
         name: key.clone(),
+        dtype: Dtype::F32, // of no matter: a part is numbers of a shape
         shape: shape.clone(),
         sharding: Vec::new(),
     };
@@ -102,18 +104,10 @@ pub(super) fn write_safetensors(data: &DataSet, directory: &Path) -> Result<()> 
     let told = |error: safetensors::SafeTensorError| Error::new(format!("safetensors: {error}"));
     let mut views = Vec::new();
     for (field, kind) in data.kinds().enumerate() {
-        let dtype = match kind.dtype {
-            weighbridge::Dtype::F32 => safetensors::Dtype::F32,
-            other => {
-                return Err(Error::new(format!(
-                    "a state has tensors of f32, and one is of {}",
-                    other.name()
-                )));
-            }
-        };
         views.push((
             &kind.name,
-            TensorView::new(dtype, kind.shape.clone(), data.rows(field, 0..1)).map_err(told)?,
+            TensorView::new(of_safetensors(kind.dtype), kind.shape.clone(), data.rows(field, 0..1))
+                .map_err(told)?,
         ));
     }
     serialize_to_file(views, None, &directory.join("model.safetensors")).map_err(told)

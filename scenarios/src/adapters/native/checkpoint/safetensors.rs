@@ -58,7 +58,7 @@ impl Checkpoints for SafetensorsFile {
         let mut views = Vec::new();
         for (field, tensor) in state.layout().tensors.iter().enumerate() {
             let kind = &tensor.kind;
-            let view = TensorView::new(named(kind.dtype), kind.shape.clone(), state.tensor(field));
+            let view = TensorView::new(of_safetensors(kind.dtype), kind.shape.clone(), state.tensor(field));
             views.push((&kind.name, view.map_err(told)?));
         }
         serialize_to_file(views, None, &directory.join(FILE)).map_err(told)
@@ -76,7 +76,7 @@ impl Checkpoints for SafetensorsFile {
         let tensors = SafeTensors::deserialize(held).map_err(told)?;
         let kind = &self.state.layout().tensors[field].kind;
         let tensor = tensors.tensor(&kind.name).map_err(told)?;
-        let dtype = Dtype::ALL.into_iter().find(|dtype| named(*dtype) == tensor.dtype());
+        let dtype = Dtype::ALL.into_iter().find(|dtype| of_safetensors(*dtype) == tensor.dtype());
         let dtype =
             dtype.ok_or_else(|| Error::new(format!("`{}` has the type {:?}", kind.name, tensor.dtype())))?;
         let (name, shape, bytes) = (kind.name.clone(), tensor.shape().to_vec(), tensor.data().to_vec());
@@ -93,11 +93,12 @@ impl Checkpoints for SafetensorsFile {
     }
 }
 
-fn named(dtype: Dtype) -> Type {
+pub(crate) fn of_safetensors(dtype: Dtype) -> Type {
     match dtype {
         Dtype::U8 => Type::U8,
         Dtype::I32 => Type::I32,
         Dtype::I64 => Type::I64,
+        Dtype::BF16 => Type::BF16,
         Dtype::F32 => Type::F32,
         Dtype::F64 => Type::F64,
     }

@@ -215,6 +215,7 @@ impl<'route> Lines<'route> {
                 Dtype::U8 => (ParamClass::Word, "ld.global.u8", "cvt.rn.f32.u32"),
                 Dtype::I32 => (ParamClass::Word, "ld.global.s32", "cvt.rn.f32.s32"),
                 Dtype::I64 => (ParamClass::Long, "ld.global.s64", "cvt.rn.f32.s64"),
+                Dtype::BF16 => unreachable!("states alone have it, and nothing transforms those"),
                 Dtype::F64 => (ParamClass::Double, "ld.global.f64", "cvt.rn.f32.f64"),
             };
             let loaded = w.put(class, load, &[&at]);
