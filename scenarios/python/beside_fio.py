@@ -46,6 +46,7 @@ def main() -> None:
     arguments.add_argument("--variant", choices=BYTES, default="default")
     arguments.add_argument("--rounds", type=int, default=6, help="how often each of them runs")
     arguments.add_argument("--adapter", action="append", default=[], help="a checkpointer; several times for several")
+    arguments.add_argument("--profile", default="quick", help="of our runs; states of 4 GB need one with more memory")
     arguments.add_argument("--data", type=Path, default=Path("target/weighbridge"), help="where runs and files lie")
     typed = sys.argv[1:]
     end = typed.index("--") if "--" in typed else len(typed)
@@ -114,7 +115,7 @@ def ours(operation: str, given: argparse.Namespace, bench: list[str], failed: se
         command += ["--adapter", word]
     for point in (f"variant={given.variant}", f"{axis}={value}"):
         command += ["--param", f"{scenario}.{point}"]
-    command += ["--quick", "--repeats", "1", "--data", str(given.data), *bench]
+    command += ["--profile", given.profile, "--repeats", "1", "--data", str(given.data), *bench]
     rates = {}
     for case, observation in measured(command, given.data, failed):
         took = statistics.median(seconds(observation))

@@ -42,6 +42,12 @@ impl WorkerCell {
         &SCENARIOS[self.scenario]
     }
 
+    /// How many batches an epoch has, the last one short.
+    pub(super) fn batches(self) -> usize {
+        let spec = self.scenario().spec();
+        spec.source.elements.div_ceil(spec.batch_size)
+    }
+
     /// The cell that a case of a run is of.
     pub(super) fn of(id: &CaseId) -> Option<Self> {
         let scenario = SCENARIOS.iter().position(|scenario| scenario.id == id.scenario)?;

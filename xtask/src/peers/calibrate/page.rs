@@ -52,6 +52,7 @@ pub(super) fn page(
         };
         let of = CellDifference {
             cell: one.cell,
+            hand: hand.by(clock),
             difference: verdict.difference,
             bound: verdict.bound,
             faults: harness.faults - hand.faults,
@@ -148,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_difference_over_its_bound_that_nothing_explains_is_open_whichever_side_is_slower() {
-        for (harness, difference) in [(107.0, "+14.0 wall"), (93.0, "-14.0 wall")] {
+        for (harness, difference) in [(110.0, "+20.0 wall"), (90.0, "-20.0 wall")] {
             let (text, exit) = page(&[compared(harness, 100.0, false)], 5, Others::default(), 1e-6);
             assert!(
                 exit == Exit::Regressed && text.contains(&format!("| {difference} | 10.0 | over |")),
@@ -159,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_difference_on_which_rounds_do_not_agree_is_told_as_such() {
-        let (mut one, other) = (compared(107.0, 100.0, false), compared(99.0, 100.0, false));
+        let (mut one, other) = (compared(110.0, 100.0, false), compared(99.0, 100.0, false));
         one.rounds.extend([one.rounds[0], other.rounds[0]]);
         let (text, exit) = page(&[one], 3, Others::default(), 1e-6);
         assert!(exit == Exit::Inconclusive && text.contains("unsure"), "{text}");
