@@ -404,6 +404,17 @@ mod tests {
     const C: [f32; 2] = [5.0, 6.0];
 
     #[test]
+    fn a_bf16_is_the_upper_half_of_an_f32() {
+        let numbers: [f32; 3] = [1.0, -2.5, 1e30];
+        let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()[2..].to_vec()).collect();
+        let field = KeptField { name: "x".into(), dtype: Dtype::BF16, shape: vec![3], bytes };
+        let mut read = Vec::new();
+        for_each_number(&field, |number| read.push(number));
+        assert_eq!(read[..2], [1.0, -2.5]);
+        assert!((read[2] / 1e30 - 1.0).abs() < 0.01, "{read:?}");
+    }
+
+    #[test]
     fn swapping_rows_between_batches_agrees() {
         assert_eq!(content(&[item(&[A, B]), item(&[C])]), content(&[item(&[C, B]), item(&[A])]));
     }

@@ -77,6 +77,6 @@ mod tests {
             assert!(why.contains("exchange file, which has 8 bytes"), "{why}");
         }
         let why = exchange.read(&batch(2, "f16", &[2], 0)).unwrap_err();
-        assert_eq!(why, "it delivers `x` as f16; types are u8, i32, i64, f32, f64");
+        assert_eq!(why, "it delivers `x` as f16; types are u8, i32, i64, bf16, f32, f64");
     }
 }
