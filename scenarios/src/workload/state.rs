@@ -37,7 +37,7 @@ pub enum State {
 pub struct Tensor {
     /// Its name.
     pub name: String,
-    /// The type of its numbers: one of [`DTYPES`].
+    /// The type of its numbers: one of those that a text can name.
     pub dtype: Dtype,
     /// Its sizes.
     pub shape: Vec<usize>,
@@ -132,7 +132,7 @@ impl State {
 }
 
 /// The types that tensors of a state have, as texts name them.
-pub const DTYPES: [(Dtype, &str); 5] = [
+const DTYPES: [(Dtype, &str); 5] = [
     (Dtype::F32, "float32"),
     (Dtype::BF16, "bfloat16"),
     (Dtype::F64, "float64"),
