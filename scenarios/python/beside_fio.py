@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -96,13 +97,11 @@ def fio(operation: str, file: Path, size: int) -> float:
     """Bytes a second of one job; a file that is to be read is the one that was written before."""
     way = "write" if operation.endswith("save") else "read"
     command = ["fio", "--name=beside", f"--filename={file}", f"--rw={way}", "--bs=1M", f"--size={size}"]
-    command += [
-        "--ioengine=psync",
-        "--numjobs=1",
-        "--output-format=json",
-        f"--end_fsync={operation == 'durable save':d}",
-    ]
-    command += [f"--invalidate={operation == 'cold load':d}"]
+    command += ["--ioengine=psync", "--numjobs=1", "--output-format=json"]
+    command += [f"--end_fsync={operation == 'durable save':d}", f"--invalidate={operation == 'cold load':d}"]
+    if way == "write":
+        file.unlink(missing_ok=True)  # a checkpoint is a new file too
+    os.sync()  # what was written before is none of this
     ended = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     return json.loads(ended.stdout)["jobs"][0][way]["bw_bytes"]
 

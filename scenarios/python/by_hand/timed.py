@@ -76,8 +76,7 @@ class Used:
     def by_others(cls) -> Used:
         """By all processes below this one, and by the children that have ended.
 
-        Quick, since workers go on meanwhile: a search of all `/proc` took as long as two batches, which were then ready
-        before the clock ran.
+        Quick, since workers go on meanwhile: while all of `/proc` was searched, SPDL made a tenth of a short epoch.
         """
         used = cls()
         for process in below(os.getpid()):
