@@ -18,7 +18,11 @@ def measured(
     runs = data / "runs"
     before = set(runs.iterdir()) if runs.exists() else set()
     subprocess.run(command, check=failed is None, stdout=subprocess.DEVNULL)
-    (run,) = (run for run in set(runs.iterdir()) - before if (run / "repeats").is_dir())
+    there = set(runs.iterdir()) if runs.exists() else set()
+    made = [run for run in there - before if (run / "repeats").is_dir()]
+    if len(made) != 1:
+        raise SystemExit(f"{' '.join(command)}: it made {len(made)} runs and not one")
+    (run,) = made
     repeats = []
     for path in sorted((run / "repeats").glob("*.json")):
         record = json.loads(path.read_text())["record"]
