@@ -156,7 +156,7 @@ def spec(text: str) -> dict[str, Any]:
         name, form = array.split(":")
         dtype, rest = form.split("[")
         shape, _, cuts = rest.partition("]")
-        axes = [None if axis == "-" else axis for axis in cuts.strip("{}").split(",")] if cuts else []
+        axes = [None if axes == "-" else axes.split("+") for axes in cuts.strip("{}").split(",")] if cuts else []
         arrays[name] = {"dtype": dtype, "shape": [int(size) for size in shape.split("x")], "sharding": axes}
     return arrays
 

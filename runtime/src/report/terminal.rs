@@ -4,6 +4,8 @@ use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsRawFd;
 
+use crate::bencher::visible;
+
 /// How to speak to the user. Results go to stdout, everything else to stderr.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
@@ -61,7 +63,7 @@ impl Terminal {
         let _ = io::stderr().lock().write_all(format!("{text}\n").as_bytes());
     }
 
-    /// Writes what a repeat printed, as it printed it.
+    /// Writes what a repeat printed, each line behind a mark. Colours stay where they may be, and nothing else comes of it.
     pub fn output(self, of: &str, stdout: &[u8], stderr: &[u8]) {
         if stdout.is_empty() && stderr.is_empty() {
             return;
@@ -70,11 +72,32 @@ impl Terminal {
         let mut to = io::stderr().lock();
         let _ = to.write_all(format!("--- {of} printed:\n").as_bytes());
         for part in [stdout, stderr] {
-            let _ = to.write_all(part);
-            if part.last().is_some_and(|last| *last != b'\n') {
-                let _ = to.write_all(b"\n");
-            }
+            let _ = to.write_all(self.printed(&String::from_utf8_lossy(part)).as_bytes());
         }
+    }
+
+    /// Lines of others behind a mark, so that none passes for one of the harness or for an order to what reads its output.
+    fn printed(self, text: &str) -> String {
+        let mut shown = String::with_capacity(text.len());
+        for line in text.lines() {
+            shown.push_str("| ");
+            let mut coloured = false;
+            for (at, part) in line.split(ESCAPE).enumerate() {
+                match sgr(part).filter(|_| at > 0) {
+                    Some((code, rest)) => {
+                        if self.color {
+                            shown.extend([ESCAPE, code]);
+                            coloured = true;
+                        }
+                        shown.push_str(&visible(rest));
+                    }
+                    None if at > 0 => shown.push_str(&visible(&format!("{ESCAPE}{part}"))),
+                    None => shown.push_str(&visible(part)),
+                }
+            }
+            shown.push_str(if coloured { "\x1b[0m\n" } else { "\n" });
+        }
+        shown
     }
 
     /// Writes over the current line of the terminal; in one write, so that it never shows half.
@@ -88,6 +111,15 @@ impl Terminal {
     pub fn paint(self, style: Style, text: &str) -> String {
         if self.color { format!("\x1b[{}m{text}\x1b[0m", style as u8) } else { text.to_owned() }
     }
+}
+
+/// What a sequence begins with that a terminal obeys.
+const ESCAPE: &str = "\x1b[";
+
+/// The code that sets colours and weight, and the text behind it, where that is what the text begins with (ECMA-48, 8.3.117).
+fn sgr(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;
+    text[end..].starts_with('m').then(|| text.split_at(end + 1))
 }
 
 /// How wide the terminal is: `COLUMNS`, where it says so, else what the terminal says.
@@ -123,6 +155,31 @@ fn wants_color(variable: impl Fn(&str) -> Option<String>, terminal: bool) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_body_prints_is_behind_a_mark_and_keeps_its_colours_alone() {
+        let show = |color, text: &str| {
+            let terminal = Terminal {
+                color,
+                live: false,
+                quiet: false,
+                columns: None,
+                live_columns: None,
+                plain: false,
+            };
+            terminal.printed(text)
+        };
+        assert_eq!(show(true, "one\n::error::two\n\n"), "| one\n| ::error::two\n| \n");
+        assert_eq!(
+            show(true, "\x1b[31mred\x1b[0m, \x1b[1;32mgreen"),
+            "| \x1b[31mred\x1b[0m, \x1b[1;32mgreen\x1b[0m\n"
+        );
+        assert_eq!(show(false, "\x1b[31mred\x1b[0m"), "| red\n");
+        // What would clear the screen, move up, give the window a title or draw over the line is written out.
+        assert_eq!(show(true, "\x1b[2J\x1b[1Aup"), "| \\u{1b}[2J\\u{1b}[1Aup\n");
+        assert_eq!(show(true, "\x1b]0;title\x07 a\rb\x1b["), "| \\u{1b}]0;title\\u{7} a\\rb\\u{1b}[\n");
+        assert_eq!(show(true, "a\tb"), "| a\tb\n");
+    }
 
     #[test]
     fn colour_follows_cargos_own_order() {

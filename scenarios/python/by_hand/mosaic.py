@@ -23,8 +23,11 @@ if __name__ == "__main__":
         with streaming.MDSWriter(out=folder, columns={"row": "bytes"}, size_limit="64mb") as writer:
             for row in case.rows:
                 writer.write({"row": row.tobytes()})
+        dataset = streaming.StreamingDataset(
+            local=folder, shuffle=False, batch_size=case.batch_size, predownload=len(case.rows)
+        )
         loader = streaming.StreamingDataLoader(
-            streaming.StreamingDataset(local=folder, shuffle=False, batch_size=case.batch_size),
+            dataset,
             batch_size=case.batch_size,
             num_workers=case.workers,
             collate_fn=together,

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from weighbridge_worker.checkpointer import TRAINED, Placement, SaveOptions, save_options
+from weighbridge_worker.checkpointer import TRAINED, Placement, SaveOptions, bytes_of, save_options
 
 from .conftest import HOME, Made
 from .harness import Worker
@@ -74,6 +74,14 @@ def test_numbers_that_numpy_has_no_type_for_and_single_numbers_are_handed_over_a
     assert worker.ask("close")[0] == "closed"
 
 
+def test_a_leaf_that_came_back_as_another_type_is_not_the_leaf():
+    assert bytes_of(0, 0).tobytes() == bytes(8)
+    assert bytes_of("name", "text").tobytes() == b"name"
+    for found, due in [(np.int64(0), 0), (b"text", "text"), (0.0, 0), (False, 0), ("0", 0), (None, 0)]:
+        with pytest.raises(TypeError, match="came back as"):
+            bytes_of(found, due)
+
+
 def test_collectors_begin_tell_region_by_region_and_end(worker, state, tmp_path):
     assert opened(worker, state, tmp_path)[0] == "opened"
     nothing = ("answer", {"metrics": [], "cost": {}, "failed": {}})
@@ -107,7 +115,7 @@ def test_a_way_to_save_that_a_system_lacks_is_declined(worker, state, tmp_path):
 
 
 def test_a_load_onto_other_devices_is_declined_by_who_has_none(worker, state, tmp_path):
-    onto = {"mesh": [["data", 5]], "shardings": [["data"], ["data"]]}
+    onto = {"mesh": [["data", 5]], "shardings": [[["data"]], [["data"]]]}
     name, said = worker.open(state, tmp_path, {}, contract="checkpointer", state={"saving": "blocking", "onto": onto})
     assert name == "declined" and said["why"].startswith("loading onto other devices"), said
 
@@ -172,7 +180,7 @@ def test_a_lie_about_what_lies_somewhere_is_told_by_what_is_handed_over(worker, 
 
 
 def test_devices_are_numbered_along_the_last_axis_first():
-    placement = Placement((("data", 2), ("model", 3)), (("model", "data"), ()))
+    placement = Placement((("data", 2), ("model", 3)), ((("model",), ("data",)), ()))
     assert placement.devices == 6
     assert placement.part(0, (6, 4), 0) == (slice(0, 2), slice(0, 2))
     assert placement.part(0, (6, 4), 4) == (slice(2, 4), slice(2, 4))
@@ -185,14 +193,14 @@ def test_options_are_read_and_what_is_not_said_is_the_systems_own():
     said = {
         "saving": "background",
         "mesh": [["data", 2], ["model", 4]],
-        "shardings": [["data", None], []],
-        "onto": {"mesh": [["data", 4]], "shardings": [[], ["data"]]},
+        "shardings": [[["data", "model"], []], []],
+        "onto": {"mesh": [["data", 4]], "shardings": [[], [["data"]]]},
         "orbax": {"use_zarr3": True, "use_ocdbt": None, "chunk_byte_size": 64},
     }
     assert save_options(said) == SaveOptions(
         "background",
-        Placement((("data", 2), ("model", 4)), (("data", None), ())),
-        Placement((("data", 4),), ((), ("data",))),
+        Placement((("data", 2), ("model", 4)), ((("data", "model"), ()), ())),
+        Placement((("data", 4),), ((), (("data",),))),
         {"use_zarr3": True, "chunk_byte_size": 64},
     )
 

@@ -22,7 +22,8 @@ from weighbridge_worker.checkpointers import orbax, tensorstore
 from weighbridge_worker.stored import StoredFiles
 
 WHOLE = ((), ())
-CUT = (("data", None), ("model",))
+CUT = ((("data",), ()), (("model",),))
+TOGETHER = (((), ("model", "data")), (("data", "model"),))
 
 
 @pytest.mark.parametrize("saving", ["blocking", "background"])
@@ -54,11 +55,18 @@ def test_a_state_comes_back_from_every_layout_on_as_many_devices_as_its_mesh_has
 
 
 @pytest.mark.parametrize("adapter", [orbax.open, tensorstore.open])
-@pytest.mark.parametrize("source, onto", [((("data", 4), ("model", 2)), ()), ((), (("model", 3), ("data", 2)))])
-def test_each_device_of_the_target_has_its_part(tmp_path, adapter, source, onto):
+@pytest.mark.parametrize(
+    "source, onto, cuts",
+    [
+        ((("data", 4), ("model", 2)), (), CUT),
+        ((), (("model", 3), ("data", 2)), CUT),
+        ((), (("model", 3), ("data", 2)), TOGETHER),
+    ],
+)
+def test_each_device_of_the_target_has_its_part(tmp_path, adapter, source, onto, cuts):
     random = np.random.default_rng(7)
     state = {name: random.normal(size=shape).astype(np.float32) for name, shape in [("weight", (8, 6)), ("bias", (6,))]}
-    target = Placement(onto, CUT if onto else WHOLE)
+    target = Placement(onto, cuts if onto else WHOLE)
     options = SaveOptions("blocking", Placement(source, CUT if source else WHOLE), target)
     checkpoints = adapter(state, options, Place(tmp_path, tmp_path))
     checkpoints.save(tmp_path / "saved", False)
@@ -95,7 +103,7 @@ def test_each_layer_says_what_is_in_a_checkpoint_and_how_it_was_cut_and_nothing_
     with pytest.raises(Exception, match=r"(?i)not.?found|no such|no metadata|exist"):
         checkpoints.read_metadata(tmp_path / "nothing")
     if mesh and layer != "TensorStore":
-        lying = orbax.shardings(state, Placement(mesh, (("model", None), ())))
+        lying = orbax.shardings(state, Placement(mesh, ((("model",), ()), ())))
         checkpoints.state = {name: jax.device_put(array, lying[name]) for name, array in state.items()}
         with pytest.raises(ValueError, match="`weight` was saved with"):
             checkpoints.described()

@@ -13,7 +13,7 @@ from .test_adapters import PINNED, python
 
 ENVIRONMENTS = {"orbax": "orbax", "torch_dcp": "torch"}
 OF = 2
-SHARDINGS = [["line", None], [None, "line"], [None]]
+SHARDINGS = [[["line"], []], [[], ["line"]], [[]]]
 
 
 @pytest.fixture
@@ -80,8 +80,8 @@ def test_ranks_save_one_checkpoint_and_each_loads_its_own_part(ranks, state, tmp
     for index, worker in enumerate(ranks):
         for field, (tensor, array) in enumerate(state.fields.items()):
             cut = [
-                slice(None) if axis is None else slice(index * size // OF, (index + 1) * size // OF)
-                for size, axis in zip(array.shape[1:], SHARDINGS[field], strict=True)
+                slice(index * size // OF, (index + 1) * size // OF) if axes else slice(None)
+                for size, axes in zip(array.shape[1:], SHARDINGS[field], strict=True)
             ]
             name, said = worker.ask("call", name="part", field=field, device=index)
             assert name == "batch", said

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ from .stored import Header, Stored, StoredFiles, text
 State = dict[str, Array]
 """The tensors of a state by name, in memory of this process."""
 
+Leaf = int | str
+"""A leaf of a state that is no array."""
+
 
 @dataclass(frozen=True)
 class Placement:
@@ -33,8 +37,9 @@ class Placement:
     mesh: tuple[tuple[str, int], ...] = ()
     """The axes of a mesh of devices with their sizes; none where the state is whole."""
 
-    shardings: tuple[tuple[str | None, ...], ...] = ()
-    """For each tensor the axis that each dimension is cut along; dimensions at the end may be missing."""
+    shardings: tuple[tuple[tuple[str, ...], ...], ...] = ()
+    """For each tensor the axes that each dimension is cut along, the coarsest first: none where it is not cut.
+    Dimensions at the end may be missing."""
 
     @property
     def devices(self) -> int:
@@ -48,10 +53,12 @@ class Placement:
             return tuple(place)
         sizes = dict(self.mesh)
         at = dict(zip(sizes, np.unravel_index(device, tuple(sizes.values())), strict=True))
-        for dimension, axis in enumerate(self.shardings[tensor]):
-            if axis is not None:
-                length = shape[dimension] // sizes[axis]
-                place[dimension] = slice(length * int(at[axis]), length * (int(at[axis]) + 1))
+        for dimension, axes in enumerate(self.shardings[tensor]):
+            part = 0
+            for axis in axes:
+                part = part * sizes[axis] + int(at[axis])
+            length = shape[dimension] // math.prod(sizes[axis] for axis in axes)
+            place[dimension] = slice(length * part, length * (part + 1))
         return tuple(place)
 
 
@@ -83,6 +90,9 @@ class SaveOptions:
 
     compression: str | None = None
     """`none` or `zstd`; `None` is what the system does without being asked."""
+
+    leaves: Mapping[str, Leaf] = field(default_factory=dict)
+    """What the tree of the state has beside its tensors, by name."""
 
 
 TRAINED = np.float32(1 + 2**-10)
@@ -206,6 +216,10 @@ class Checkpoints(ABC):
         """What was read last of what a checkpoint says, in the order of the state."""
         raise LookupError("nothing was read of what a checkpoint says")
 
+    def loaded_leaf(self, name: str) -> Leaf:
+        """A leaf of what was loaded last that is no array, as it came."""
+        raise LookupError(f"`{name}`: there are no leaves but arrays")
+
     @abstractmethod
     def release(self) -> None:
         """Lets go what was loaded."""
@@ -238,6 +252,9 @@ class Saver(System):
     replicates: bool = False
     """Whether replicas can have its state, and so it has `Checkpoints.mark`."""
 
+    leaves: bool = False
+    """Whether a state may have leaves that are no arrays, and so it has `Checkpoints.loaded_leaf`."""
+
     compressions: Sequence[str] = ("none",)
     """The ways to compress that it can be asked for."""
 
@@ -266,6 +283,12 @@ class Case:
         if rank and not saver.ranks:
             raise Declined(f"{rank.of} processes: {saver.framework} saves from one here")
         options = replace(save_options(said["state"]), rank=rank)
+        kinds: dict[str, str] = said["state"].get("leaves", {})
+        is_more = rank or options.onto is not None or options.replicas or options.layer != "checkpointer"
+        if kinds and (not saver.leaves or is_more):
+            where = "a state on several places or by a layer" if saver.leaves else saver.framework
+            name, kind = next(iter(kinds.items()))
+            raise Declined(f"a state in which `{name}` is {kind}: {where} has arrays alone here")
         if options.onto is not None and not saver.reshards:
             raise Declined("loading onto other devices: it has none, and holds a state whole")
         if options.replicas and not saver.replicates:
@@ -277,6 +300,12 @@ class Case:
         start = time.perf_counter_ns()
         state = {name: array[0, ...] for name, array in data.load().items()}  # a number alone is an array too
         self.names = list(state)
+        if kinds:
+            arrays = tuple(cuts for name, cuts in zip_longest(state, options.placement.shardings) if name not in kinds)
+            placement = replace(options.placement, shardings=arrays if options.placement.mesh else ())
+            leaves = {name: leaf_of(state.pop(name), kind) for name, kind in kinds.items()}
+            options = replace(options, placement=placement, leaves=leaves)
+        self.leaves = options.leaves
         self.manager: Manager | None = None
         self.exchange = Exchange(said["exchange"])
         place = Place(Path(said["scratch"]), Path(said["converted"]))
@@ -301,6 +330,8 @@ class Case:
                 self.checkpoints.load(Path(message["directory"]))
             case "loaded":
                 name = self.names[message["field"]]
+                if name in self.leaves:
+                    return "batch", self.handed(name, bytes_of(self.checkpoints.loaded_leaf(name), self.leaves[name]))
                 return "batch", self.handed(name, self.checkpoints.loaded(name))
             case "part":
                 name = self.names[message["field"]]
@@ -319,6 +350,8 @@ class Case:
                 said = beside(message["kind"], message["steps"], lambda: save(directory, False), wait)
                 return "answer", said
             case "manage":
+                if self.leaves:
+                    raise Declined("a manager of a state with leaves that are no arrays: it is not asked for that here")
                 self.manager = self.checkpoints.manager(retention(message["retention"]))
             case _ if self.manager is not None:
                 return self.managed(self.manager, name, message)
@@ -368,6 +401,18 @@ class Case:
             self.exchange.close()
 
 
+def leaf_of(array: Array, kind: str) -> Leaf:
+    """A leaf that is no array, of the bytes that stand for it in a data set."""
+    return int(array) if kind == "int" else array.tobytes().decode()
+
+
+def bytes_of(found: Leaf, due: Leaf) -> Array:
+    """The bytes that stand for a leaf in a data set. What came as another type is not it."""
+    if type(found) is not type(due):
+        raise TypeError(f"{due!r} came back as {found!r}, of {type(found).__name__}")
+    return np.int64(found).reshape(()) if isinstance(found, int) else np.frombuffer(found.encode(), np.uint8)
+
+
 def save_options(said: Message) -> SaveOptions:
     """The options of a message."""
     onto = said.get("onto")
@@ -395,7 +440,7 @@ def placement(said: Message) -> Placement:
     """The placement of a message."""
     return Placement(
         tuple((name, size) for name, size in said.get("mesh", ())),
-        tuple(tuple(axes) for axes in said.get("shardings", ())),
+        tuple(tuple(tuple(axes) for axes in cuts) for cuts in said.get("shardings", ())),
     )
 
 

@@ -15,7 +15,7 @@ use crate::contract::{Checkpointer, SaveOptions, Saving};
 use crate::data::Cache;
 use crate::workload::{Compression, DeviceMesh, OrbaxOptions, Placement, Setting, State};
 
-/// A state of `f32` tensors in the shapes of Llama, saved to files and loaded from them.
+/// A state of tensors, saved to files and loaded from them.
 ///
 /// What does a checkpoint cost, and when is it safe? `save` is until a reader finds it, `durable_save` until its file system has
 /// been flushed as well and it would survive a power cut, `load` until the state is in memory of the process that is its own. The
@@ -54,7 +54,7 @@ fn round_trip(
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let placement = Placement::as_written(mesh, &state);
     let options = SaveOptions { compression, orbax, ..SaveOptions::on(saving, placement) };
-    let data = Arc::new(Cache::from_env().open(&state.data())?);
+    let data = Arc::new(state.open(&Cache::from_env())?);
     let place = medium.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));

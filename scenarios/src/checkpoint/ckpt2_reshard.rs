@@ -14,7 +14,7 @@ use crate::contract::{Checkpointer, SaveOptions, Saving};
 use crate::data::Cache;
 use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 
-/// A state of `f32` tensors, saved from the devices of `mesh` and loaded onto those of `onto`.
+/// A state of tensors, saved from the devices of `mesh` and loaded onto those of `onto`.
 ///
 /// What does it cost to go on with a training on other devices than it was saved from? Each axis of a mesh cuts the first dimension
 /// of a tensor that it divides, unless the tensor is written with cuts of its own: `a:float32[32x16]{data,-}`. Orbax's devices are
@@ -46,7 +46,7 @@ fn reshard(
     let (placement, onto) = (Placement::spread(mesh, &state), Placement::spread(onto, &state));
     let options =
         SaveOptions { onto: Some(onto.clone()), orbax, ..SaveOptions::on(Saving::Blocking, placement) };
-    let data = Arc::new(Cache::from_env().open(&state.data())?);
+    let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));

@@ -45,7 +45,7 @@ fn broadcast(
     #[sweep(implied, broadcast = Sharing::Broadcast, each = Sharing::Each)] sharing: Sharing,
 ) -> Result<()> {
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
-    let data = Arc::new(Cache::from_env().open(&state.data())?);
+    let data = Arc::new(state.open(&Cache::from_env())?);
     let room = Medium::Disk.place(bencher, 2 * state.bytes())?;
     let directory = room.path().join("checkpoint");
     let make = |checkpointer: &mut dyn Checkpointer, directory: &Path| {

@@ -54,7 +54,7 @@ fn replicas(
         orbax: writers.told(orbax),
         ..SaveOptions::on(saving, placement)
     };
-    let data = Arc::new(Cache::from_env().open(&state.data())?);
+    let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 4 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));

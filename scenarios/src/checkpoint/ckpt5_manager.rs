@@ -52,7 +52,7 @@ fn manager(
     let placement = Placement::as_written(mesh, &state);
     let options = SaveOptions::on(saving, placement);
     let retention = training.retention();
-    let data = Arc::new(Cache::from_env().open(&state.data())?);
+    let data = Arc::new(state.open(&Cache::from_env())?);
     // One more than is kept: the newest is complete before the oldest goes.
     let place =
         Medium::Disk.place(bencher, state.bytes().saturating_mul(training.most_kept(&retention) + 1))?;

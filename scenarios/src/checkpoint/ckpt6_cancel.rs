@@ -43,7 +43,7 @@ fn cancel(
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let placement = Placement::as_written(mesh, &state);
     let options = SaveOptions::on(Saving::Background, placement);
-    let data = Arc::new(Cache::from_env().open(&state.data())?);
+    let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weighbridge::prelude::*;
-use weighbridge::{Equivalence, Requirements};
+use weighbridge::{Equivalence, Error, Requirements};
 
 use super::collected::collect_stored;
 use super::inventory::Inventory;
 use super::medium::Medium;
-use super::stored::{CheckpointDigests, Cut, StoredProof, copy, measure, place, write_safetensors};
+use super::stored::{CheckpointDigests, Cut, Cutting, StoredProof, copy, measure, place, write_safetensors};
 use super::watched::Watched;
 use crate::contract::{CheckpointFormat, Checkpointer, SaveOptions, Saving, StoredCheckpoint, StoredFiles};
 use crate::data::{Cache, DataSet};
-use crate::workload::{CheckpointSource, DeviceMesh, DigestUse, OrbaxLoadOptions, State};
+use crate::workload::{CheckpointSource, CutsFile, DeviceMesh, DigestUse, OrbaxLoadOptions, State};
 
 /// A checkpoint that lies somewhere, loaded: from safetensors, from Orbax's files, from those of Reference (sharded).
 ///
@@ -29,7 +29,8 @@ use crate::workload::{CheckpointSource, DeviceMesh, DigestUse, OrbaxLoadOptions,
 /// A path says nothing of what is right. `path:/models/llama check=DIRECTORY` holds every tensor against digests, in the files that
 /// Orbax's load benchmarks write and read; `capture=DIRECTORY` writes them. Without digests to check a checkpoint that is given as a
 /// path is not ranked. On `onto` the tensors lie on devices: cut as often as the mesh lets them, whole on each with
-/// `cut=replicated`, or whole on each replica along the first axis with `cut=replicas`.
+/// `cut=replicated`, or whole on each replica along the first axis with `cut=replicas`. `path:/models/llama cuts=FILE` cuts them as a
+/// file says, in the form of Orbax's benchmarks.
 ///
 /// Timed: the load, with the way to a worker and back. Not timed: copying, reading what the files say of themselves, letting go. The
 /// page cache is warm. What the last timed load has left and what one more load gives must have the digests, and each device its
@@ -68,7 +69,7 @@ fn load(
         }
         CheckpointSource::Spec(state) => {
             let state = if bencher.is_smoke() { &State::SMALL } else { state };
-            let data = Arc::new(Cache::from_env().open(&state.data())?);
+            let data = Arc::new(state.open(&Cache::from_env())?);
             known = Some(CheckpointDigests::of(&data));
             bytes = 2 * state.bytes();
             made = CheckpointMaker::Saved(format, data);
@@ -86,7 +87,12 @@ fn load(
     let files = StoredFiles { directory: &directory, store, format, orbax: &orbax };
     let mut stored = bencher.open(|| checkpointer.open_stored(files))?;
     let mesh = onto;
-    let onto = place(&mut *stored, mesh.clone(), cut)?;
+    let cuts = match &variant {
+        CheckpointSource::Path { cuts: Some(cuts), .. } => Some(CutsFile::read(cuts).map_err(Error::new)?),
+        _ => None,
+    };
+    let how = Cutting { cut, file: cuts.as_ref() };
+    let onto = place(&mut *stored, mesh.clone(), how)?;
     let mut report = stored.executed().untied(stored.entry_point());
     if known.is_none() {
         report.unverified = Some(NO_DIGESTS.to_owned());
@@ -113,7 +119,7 @@ fn load(
         fs::remove_dir_all(&directory)?;
     }
     let make = |checkpointer: &mut dyn Checkpointer, directory: &Path| made.make(checkpointer, directory);
-    let prepare = |stored: &mut dyn StoredCheckpoint| place(stored, mesh.clone(), cut).map(drop);
+    let prepare = |stored: &mut dyn StoredCheckpoint| place(stored, mesh.clone(), how).map(drop);
     collect_stored(bencher, checkpointer, files, &make, &prepare);
     Ok(())
 }
@@ -236,6 +242,9 @@ fn describe(
 ) -> String {
     let devices = match cut {
         _ if *onto == DeviceMesh::NONE => String::new(),
+        _ if let CheckpointSource::Path { cuts: Some(cuts), .. } = variant => {
+            format!(", cut over {onto} as {} says", cuts.display())
+        }
         Cut::Spread => format!(", cut over {onto}"),
         Cut::Replicated => format!(", whole on each of {onto}"),
         Cut::Replicas => format!(", whole on each replica of {onto}"),

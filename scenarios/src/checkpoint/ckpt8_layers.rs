@@ -17,7 +17,7 @@ use crate::contract::{Checkpointer, Checkpoints, SaveLayer, SaveOptions, Saving,
 use crate::data::{Cache, DataSet};
 use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 
-/// A state of `f32` tensors, saved and loaded by one layer of a system.
+/// A state of tensors, saved and loaded by one layer of a system.
 ///
 /// What of a checkpoint's cost is of the arrays, and what do the layers above them add? `checkpointer` is what users call, as in
 /// CKPT-1: a checkpoint gets its name when it is complete. `tree` saves the tree of arrays into a directory that the caller names,
@@ -56,7 +56,7 @@ fn layers(
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let placement = Placement::as_written(mesh, &state);
     let options = SaveOptions { orbax, layer, ..SaveOptions::on(saving, placement) };
-    let data = Arc::new(Cache::from_env().open(&state.data())?);
+    let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));

@@ -38,7 +38,7 @@ fn cold(
     #[sweep(all, warm = PageCache::Warm, cold = PageCache::Cold)] page_cache: PageCache,
 ) -> Result<()> {
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
-    let data = Arc::new(Cache::from_env().open(&state.data())?);
+    let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));

@@ -37,7 +37,7 @@ fn broken_saves(
     #[sweep(default = State::MB_16, tiny = State::SMALL)] variant: State,
 ) -> Result<()> {
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
-    let data = Arc::new(Cache::from_env().open(&state.data())?);
+    let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 4 * state.bytes())?;
     let [saves, left] = ["saves", "left"].map(|name| place.path().join(name));
     fs::create_dir(&saves)?;

@@ -17,7 +17,7 @@ use crate::contract::{Checkpointer, Checkpoints, SaveOptions, Saving};
 use crate::data::{Cache, DataSet};
 use crate::workload::{DeviceMesh, Placement, State};
 
-/// A state of `f32` tensors that lies on several processes, saved by all of them as one checkpoint, and loaded.
+/// A state of tensors that lies on several processes, saved by all of them as one checkpoint, and loaded.
 ///
 /// What does a checkpoint cost a training on several ranks? Each rank has its part of every tensor that their number divides, and the
 /// whole of any other; they know of each other as those of a training do (gloo, `jax.distributed`); those of the reference are threads of one process. All are told to save, or to load, at
@@ -47,7 +47,7 @@ fn processes(
 ) -> Result<()> {
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let options = SaveOptions::on(saving, Placement::spread(DeviceMesh::line(ranks), &state));
-    let data = Arc::new(Cache::from_env().open(&state.data())?);
+    let data = Arc::new(state.open(&Cache::from_env())?);
     let place = medium.place(bencher, 3 * state.bytes())?;
     bencher.bytes(state.bytes() as usize);
     measure(bencher, checkpointer, &options, &data, operation, place.path())

@@ -44,7 +44,7 @@ fn training_steps(
 ) -> Result<()> {
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let (saves, steps) = if bencher.is_smoke() { (2, 5) } else { (SAVES, STEPS) };
-    let data = Arc::new(Cache::from_env().open(&state.data())?);
+    let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&SaveOptions::whole(saving), &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));

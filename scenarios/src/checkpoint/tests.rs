@@ -179,7 +179,7 @@ fn who_has_no_devices_declines_and_what_a_mesh_does_not_divide_is_told() {
     let refused = run_onto(&mut Safetensors, "load", Some(on(&[("data", 2)]))).unwrap_err();
     assert!(refused.is_skip() && refused.to_string().contains("loading onto other devices"), "{refused}");
     let mut placement = on(&[("data", 7)]);
-    placement.shardings[0] = vec![Some("data".into())];
+    placement.shardings[0] = vec![vec!["data".into()]];
     let told = run_onto(&mut ReferenceSharded, "load", Some(placement)).unwrap_err().to_string();
     assert!(
         told.contains("`embedding` cannot be loaded onto the mesh data=7: its dimension of 200"),

@@ -89,6 +89,12 @@ impl TensorHeader {
         format!("['{name}']")
     }
 
+    /// Where it is in the tree, with dots between: `blocks.0`.
+    pub fn dotted(&self) -> String {
+        let parts = self.key.split(['[', ']', '\'', '.']).filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(".")
+    }
+
     /// Bytes of a number: the last part of a type's name.
     pub fn width(&self) -> usize {
         self.dtype.trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse().unwrap_or(0)

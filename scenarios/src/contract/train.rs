@@ -37,7 +37,7 @@ pub fn open_material(bencher: &Bencher, spec: &TrainingSpec) -> Result<(Training
     let cache = Cache::from_env();
     let weights = match &spec.initialisation {
         Initialisation::Drawn { .. } => cache.open(&spec.weights()?)?,
-        Initialisation::File { file, .. } => cache.open_file(&spec.weights()?, file)?,
+        Initialisation::File { file, .. } => cache.open_files(&spec.weights()?, vec![file.clone()])?,
     };
     let material = Material { data: Arc::new(cache.open(&spec.data()?)?), weights: Arc::new(weights) };
     Ok((spec, material))

@@ -97,12 +97,12 @@ impl Cache {
         self.open_from(spec, files)
     }
 
-    /// The data set that is in one file: the weights of a training.
+    /// The data set that is in these files: the weights of a training, or a state.
     ///
     /// # Errors
     /// As [`Cache::open`].
-    pub fn open_file(&self, spec: &DataSpec, path: &Path) -> Result<DataSet> {
-        self.open_from(spec, Some(real::named(spec.origin, path)))
+    pub fn open_files(&self, spec: &DataSpec, paths: Vec<PathBuf>) -> Result<DataSet> {
+        self.open_from(spec, Some(real::named(spec.origin, paths)))
     }
 
     fn open_from(&self, spec: &DataSpec, files: Option<RealFiles>) -> Result<DataSet> {

@@ -27,8 +27,10 @@ pub(super) struct FieldGenerator {
     scene: Option<Scene>,
     photographs: Option<Photographs>,
     clusters: Option<Clusters>,
-    /// The stream that goes on from field to field, and what its numbers are multiplied with.
-    scaled: Option<(NormalStream, f64)>,
+    /// The stream that goes on from field to field, whatever stands between.
+    stream: Option<NormalStream>,
+    /// What its numbers are multiplied with.
+    scale: f64,
 }
 
 impl FieldGenerator {
@@ -54,7 +56,8 @@ impl FieldGenerator {
                 )
                 | (Dtype::I32 | Dtype::I64 | Dtype::BF16 | Dtype::F32 | Dtype::F64, FieldValues::Scaled)
         ) || (dtype, values) == (Dtype::U8, FieldValues::Scene)
-            || (dtype, values) == (Dtype::U8, FieldValues::Photograph) && field.kind.shape == [ROOM];
+            || (dtype, values) == (Dtype::U8, FieldValues::Photograph) && field.kind.shape == [ROOM]
+            || matches!(values, FieldValues::Leaf(leaf) if field.kind == leaf.kind(&field.kind.name));
         let scene = match (values, &field.kind.shape[..]) {
             (FieldValues::Scene, &[rows, columns, channels @ 1..=CHANNELS]) if rows > 0 && columns > 0 => {
                 Some(Scene::new(seed, [rows, columns, channels]))
@@ -69,12 +72,10 @@ impl FieldGenerator {
                 dtype.name()
             )));
         }
-        let scaled = (values == FieldValues::Scaled).then(|| {
-            let stream = before.and_then(|before| before.scaled);
-            // The twister has seeds of 32 bits, and a state is asked for with one.
-            let stream = stream.map_or_else(|| NormalStream::new(seed as u32), |(stream, _)| stream);
-            (stream, field.kind.shape.iter().product::<usize>() as f64)
-        });
+        let begun = before.and_then(|before| before.stream);
+        // The twister has seeds of 32 bits, and a state is asked for with one.
+        let begin = || (values == FieldValues::Scaled).then(|| NormalStream::new(seed as u32));
+        let stream = begun.or_else(begin);
         Ok(Self {
             random: Pcg64::new(u128::from(seed), position as u128),
             left: 0,
@@ -89,7 +90,8 @@ impl FieldGenerator {
                 _ => None,
             },
             photographs: (values == FieldValues::Photograph).then(|| Photographs::new(seed)),
-            scaled,
+            stream,
+            scale: field.kind.shape.iter().product::<usize>() as f64,
         })
     }
 
@@ -104,9 +106,12 @@ impl FieldGenerator {
         if let Some(clusters) = &mut self.clusters {
             return clusters.fill(bytes);
         }
-        if let Some((stream, scale)) = &mut self.scaled {
-            let draw = || *scale * stream.draw();
-            return scaled(self.dtype, bytes, draw);
+        if let (FieldValues::Scaled, Some(stream)) = (self.values, &mut self.stream) {
+            let scale = self.scale;
+            return scaled(self.dtype, bytes, || scale * stream.draw());
+        }
+        if let FieldValues::Leaf(leaf) = self.values {
+            return bytes.copy_from_slice(leaf.bytes());
         }
         match (self.dtype, self.values) {
             (Dtype::U8, FieldValues::Below(256)) => self.fill_bytes(bytes),
@@ -222,7 +227,7 @@ mod tests {
     use weighbridge::FieldKind;
 
     use super::*;
-    use crate::data::DataSpec;
+    use crate::data::{DataSpec, Leaf};
 
     fn bytes(field: &FieldSpec, seed: u64, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
@@ -370,6 +375,32 @@ mod tests {
         for (found, expected) in numbers.iter().zip(expected) {
             assert!((found - expected).abs() < 1e-5, "{numbers:?}");
         }
+    }
+
+    #[test]
+    fn a_leaf_that_is_no_array_draws_nothing_and_the_stream_goes_on_behind_it() {
+        let scaled = |name: &str| FieldSpec {
+            kind: FieldKind { name: name.into(), dtype: Dtype::F32, shape: vec![2] },
+            values: FieldValues::Scaled,
+        };
+        let leaf = |leaf: Leaf| FieldSpec { kind: leaf.kind(leaf.name()), values: FieldValues::Leaf(leaf) };
+        let made = |fields: &[FieldSpec]| {
+            let mut before = None;
+            let fill = |(position, field): (usize, &FieldSpec)| {
+                let mut generator = FieldGenerator::new(field, position, 3, before.take()).unwrap();
+                let mut bytes = vec![1; field.kind.shape.iter().product::<usize>() * field.kind.dtype.size()];
+                generator.fill(&mut bytes);
+                before = Some(generator);
+                bytes
+            };
+            fields.iter().enumerate().map(fill).collect::<Vec<_>>()
+        };
+        let with = made(&[leaf(Leaf::Int), scaled("a"), leaf(Leaf::Str), scaled("b")]);
+        let without = made(&[scaled("a"), scaled("b")]);
+        assert_eq!([&with[1], &with[3]], [&without[0], &without[1]]);
+        assert_eq!((&with[0][..], &with[2][..]), (&[0; 8][..], &b"default_string"[..]));
+        let odd = FieldSpec { kind: Leaf::Int.kind("x"), values: FieldValues::Leaf(Leaf::Str) };
+        assert!(FieldGenerator::new(&odd, 0, 3, None).is_err());
     }
 
     #[test]

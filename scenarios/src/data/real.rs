@@ -8,7 +8,7 @@ use weighbridge::{Error, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::root::unreadable;
-use super::{DataSpec, Origin, cifar10, coco, criteo, digits, text, weights_file, wikitext};
+use super::{DataSpec, Origin, cifar10, coco, criteo, digits, safetensors_files, text, wikitext};
 
 /// The files of a real data set, in the order in which they are read.
 pub(super) struct RealFiles {
@@ -25,19 +25,17 @@ pub(super) fn find(origin: Origin, data_root: Option<&Path>) -> Result<RealFiles
         Origin::WikiText => wikitext::find(data_root)?,
         Origin::CocoCaptions { .. } => coco::find(data_root)?,
         Origin::Digits { .. } => Vec::new(), // they come with a crate
-        Origin::Weights { .. } => {
-            return Err(Error::new(
-                "the weights of a training are in a file, which must be named to open them",
-            ));
+        Origin::Tensors { .. } => {
+            return Err(Error::new("tensors are in files, which must be named to open them"));
         }
         Origin::Synthetic { .. } => unreachable!("synthetic data have no files"),
     };
     Ok(RealFiles { origin, paths })
 }
 
-/// A data set in one file that is named.
-pub(super) fn named(origin: Origin, path: &Path) -> RealFiles {
-    RealFiles { origin, paths: vec![path.to_path_buf()] }
+/// A data set in files that are named.
+pub(super) fn named(origin: Origin, paths: Vec<PathBuf>) -> RealFiles {
+    RealFiles { origin, paths }
 }
 
 impl RealFiles {
@@ -56,7 +54,8 @@ impl RealFiles {
             Origin::WikiText => "wikitext".to_owned(),
             Origin::CocoCaptions { vocabulary } => format!("coco{vocabulary}"),
             Origin::Digits { seed, held_out } => format!("digits{seed}less{held_out}"),
-            Origin::Weights { digest } => format!("weights{digest:016x}"),
+            Origin::Tensors { digest: Some(digest) } => format!("weights{digest:016x}"),
+            Origin::Tensors { digest: None } => "tensors".to_owned(),
             Origin::Synthetic { .. } => "synthetic".to_owned(),
         };
         Ok(format!("{name}-{:016x}", xxh3_64(seen.as_bytes())))
@@ -72,7 +71,7 @@ impl RealFiles {
             Origin::WikiText => wikitext::read(&self.paths[0], spec.elements, shape[0]),
             Origin::CocoCaptions { vocabulary } => return coco::read(&self.paths, spec, vocabulary),
             Origin::Digits { seed, held_out } => return digits::read(spec, seed, held_out),
-            Origin::Weights { digest } => return weights_file::read(&self.paths[0], spec, digest),
+            Origin::Tensors { digest } => return safetensors_files::read(&self.paths, spec, digest),
             Origin::Synthetic { .. } => unreachable!("synthetic data have no files"),
         }?;
         Ok(vec![field])

@@ -5,12 +5,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use memmap2::{Mmap, MmapOptions};
-use weighbridge::{Error, FieldKind};
+use weighbridge::{Error, FieldKind, skip};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::manifest::{DataManifest, FieldEntry, Normalisation, hex};
 use super::room::CacheLease;
-use super::{DataSpec, layout};
+use super::{DataSpec, FieldSpec, FieldValues, Leaf, layout};
 
 /// The rows of a data set, in memory.
 #[derive(Debug)]
@@ -27,6 +27,7 @@ struct SetField {
     rows: Mmap,
     row_bytes: usize,
     normalisation: Option<Normalisation>,
+    leaf: Option<Leaf>,
     path: PathBuf,
     digest: String,
 }
@@ -40,6 +41,24 @@ impl DataSet {
     /// Name, type and element shape of every field, in order.
     pub fn kinds(&self) -> impl Iterator<Item = &FieldKind> {
         self.fields.iter().map(|field| &field.kind)
+    }
+
+    /// The fields that stand for values that are no arrays, with their names.
+    pub fn leaves(&self) -> impl Iterator<Item = (&str, Leaf)> {
+        self.fields.iter().filter_map(|field| Some((&*field.kind.name, field.leaf?)))
+    }
+
+    /// Declines a state with leaves that are no arrays: for systems that save tensors alone.
+    ///
+    /// # Errors
+    /// A [`skip`] where there is one.
+    pub fn has_arrays_alone(&self) -> weighbridge::Result<()> {
+        match self.leaves().next() {
+            None => Ok(()),
+            Some((name, leaf)) => {
+                Err(skip(format!("a state in which `{name}` is {}: it saves tensors alone", leaf.name())))
+            }
+        }
     }
 
     /// Refuses to be taken for the data of another description: loaders are opened with both.
@@ -109,20 +128,14 @@ impl DataSet {
             return Err("the manifest describes other data".into());
         }
         let fields = manifest.fields.into_iter().zip(&spec.fields);
-        let fields = fields
-            .map(|(entry, field)| SetField::map(directory, entry, manifest.elements, field.is_normalised()));
+        let fields = fields.map(|(entry, field)| SetField::map(directory, entry, manifest.elements, field));
         let fields = fields.collect::<Result<_, _>>()?;
         Ok(Self { elements: manifest.elements, fields, digest: manifest.digest, _in_use: in_use })
     }
 }
 
 impl SetField {
-    fn map(
-        directory: &Path,
-        entry: FieldEntry,
-        elements: usize,
-        is_normalised: bool,
-    ) -> Result<Self, String> {
+    fn map(directory: &Path, entry: FieldEntry, elements: usize, spec: &FieldSpec) -> Result<Self, String> {
         let FieldEntry { kind, bytes, digest, normalisation } = entry;
         let path = directory.join(layout::field_file(&kind.name));
         let say = |what: String| format!("{}: {what}", path.display());
@@ -132,7 +145,7 @@ impl SetField {
             return Err(say(format!("{length} bytes instead of {}", row_bytes * elements)));
         }
         let columns = kind.shape.last().copied().unwrap_or(1);
-        let wanted = is_normalised.then_some((columns, columns));
+        let wanted = spec.is_normalised().then_some((columns, columns));
         if normalisation.as_ref().map(|constants| (constants.mean.len(), constants.scale.len())) != wanted {
             return Err(say("constants of Normalize for another shape".into()));
         }
@@ -148,6 +161,10 @@ impl SetField {
         if hex(xxh3_128(&rows)) != digest {
             return Err(say("its content does not have the digest in the manifest".into()));
         }
-        Ok(Self { kind, rows, row_bytes, normalisation, path, digest })
+        let leaf = match spec.values {
+            FieldValues::Leaf(leaf) => Some(leaf),
+            _ => None,
+        };
+        Ok(Self { kind, rows, row_bytes, normalisation, leaf, path, digest })
     }
 }

@@ -3,7 +3,7 @@
 use weighbridge::{Dtype, FieldKind};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::photograph;
+use super::{Leaf, photograph};
 
 /// The seed of all synthetic data.
 const SEED: u64 = 42;
@@ -59,6 +59,8 @@ pub enum FieldValues {
     },
     /// This number throughout, as `f32`.
     Same(u8),
+    /// A value that is no array.
+    Leaf(Leaf),
     /// Read from files.
     Read,
 }
@@ -86,10 +88,11 @@ pub enum Origin {
         /// Elements that nothing is learned from.
         held_out: usize,
     },
-    /// A file of safetensors with the weights that a training begins with: it is opened by [`Cache::open_file`](super::Cache::open_file).
-    Weights {
-        /// XXH3-64 of the file.
-        digest: u64,
+    /// Files of safetensors, whose tensors are the fields of one element: they are opened by
+    /// [`Cache::open_files`](super::Cache::open_files).
+    Tensors {
+        /// XXH3-64 of the file, where it is pinned: that of the weights that a training begins with.
+        digest: Option<u64>,
     },
     /// COCO's validation images of 2017 with their captions.
     CocoCaptions {
@@ -140,7 +143,11 @@ impl DataSpec {
     /// The state of a model: one element, whose fields are tensors, drawn as [`FieldValues::Scaled`] says.
     pub fn state(tensors: impl IntoIterator<Item = FieldKind>, seed: u32) -> Self {
         let field = |kind| FieldSpec { kind, values: FieldValues::Scaled };
-        let fields = tensors.into_iter().map(field).collect();
+        Self::state_of(tensors.into_iter().map(field).collect(), seed)
+    }
+
+    /// The same of fields whose values are told, since some are leaves that are no arrays.
+    pub fn state_of(fields: Vec<FieldSpec>, seed: u32) -> Self {
         Self { fields, elements: 1, origin: Origin::Synthetic { seed: seed.into() } }
     }
 
@@ -209,6 +216,7 @@ impl DataSpec {
                 FieldValues::Spread(millionths) => format!("spread{millionths}"),
                 FieldValues::Around { classes, apart } => format!("around{classes}by{apart}"),
                 FieldValues::Same(number) => format!("same{number}"),
+                FieldValues::Leaf(leaf) => format!("leaf{}", leaf.name()),
                 FieldValues::Read => "read".into(),
             };
             format!("{}-{}-{}-{values}-", kind.name, kind.dtype.name(), shape.join("x"))

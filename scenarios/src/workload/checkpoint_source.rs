@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::State;
+use super::state_file::{LocatedText, PATH, local, path_and_cuts};
 
 /// A checkpoint, or the state that one is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub enum CheckpointSource {
     Path {
         /// There.
         path: PathBuf,
+        /// The file that says how its tensors are cut over devices.
+        cuts: Option<PathBuf>,
         /// What tells whether what is loaded is right.
         digests: DigestUse,
     },
@@ -37,9 +40,6 @@ pub enum DigestUse {
     /// What is loaded is held against those in this directory.
     Check(PathBuf),
 }
-
-/// What stands before a path.
-const PATH: &str = "path:";
 
 /// What stands between a path and the directory that its digests are written to.
 const CAPTURE: &str = " capture=";
@@ -76,12 +76,13 @@ impl fmt::Display for DigestUse {
     }
 }
 
-/// A state as it is written, or a path: `path:/models/llama`, `path:/models/llama check=/digests`, `path:s3://bucket/llama`.
+/// A state as it is written, or a path: `path:/models/llama`, `path:/models/llama cuts=/cuts.json check=/digests`,
+/// `path:s3://bucket/llama`.
 impl fmt::Display for CheckpointSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Spec(state) => state.fmt(f),
-            Self::Path { path, digests } => write!(f, "{PATH}{}{digests}", path.display()),
+            Self::Path { path, cuts, digests } => write!(f, "{}{digests}", LocatedText(path, cuts)),
             Self::Store { url, digests } => write!(f, "{PATH}{url}{digests}"),
         }
     }
@@ -103,7 +104,8 @@ impl FromStr for CheckpointSource {
                     (None, None) => (path, DigestUse::None),
                 };
                 if !path.starts_with(S3) {
-                    return Ok(Self::Path { path: local(path)?, digests });
+                    let (path, cuts) = path_and_cuts(path)?;
+                    return Ok(Self::Path { path, cuts, digests });
                 }
                 bucket_and_prefix(path)?;
                 Ok(Self::Store { url: path.to_owned(), digests })
@@ -130,22 +132,6 @@ fn bucket_and_prefix(url: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A path of this machine.
-///
-/// # Errors
-/// What it is instead.
-fn local(path: &str) -> Result<PathBuf, String> {
-    if path.is_empty() {
-        return Err("a path is missing".to_owned());
-    }
-    if path.contains("://") {
-        return Err(format!(
-            "`{path}` is in a store that is not at hand: a path of this machine can be read"
-        ));
-    }
-    Ok(path.into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,6 +142,8 @@ mod tests {
             "path:/tmp/llama",
             "path:/tmp/llama check=/tmp/digests",
             "path:/tmp/llama capture=/tmp/digests",
+            "path:/tmp/llama cuts=/tmp/cuts.json",
+            "path:/tmp/llama cuts=/tmp/cuts.json check=/tmp/digests",
             "path:s3://weights/llama/8b",
             "path:s3://weights/llama check=/tmp/digests",
             "a:float32[32x16]{data,-}",

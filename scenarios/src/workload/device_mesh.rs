@@ -43,6 +43,12 @@ impl DeviceMesh {
         self.axes.iter().map(|(_, size)| size).product()
     }
 
+    /// Into how many parts these axes cut together; `None` where one of them is not there.
+    pub fn parts(&self, axes: &[String]) -> Option<usize> {
+        let size = |axis: &String| self.axes.iter().find(|(name, _)| name == axis).map(|(_, size)| *size);
+        axes.iter().map(size).product()
+    }
+
     /// The devices of one replica, where replicas lie along the first axis.
     #[must_use]
     pub fn of_a_replica(&self) -> Self {
@@ -62,19 +68,19 @@ impl DeviceMesh {
             ));
         }
         for Tensor { name, shape, sharding, .. } in state.tensors() {
-            for (dimension, (size, axis)) in shape.iter().zip(&sharding).enumerate() {
-                let Some(axis) = axis else { continue };
-                let Some((_, parts)) = self.axes.iter().find(|(named, _)| named == axis) else {
+            for (dimension, (size, axes)) in shape.iter().zip(&sharding).enumerate() {
+                let along = axes.join("+");
+                let Some(parts) = self.parts(axes) else {
                     let mesh = if self.axes.is_empty() {
                         "there is no mesh".to_owned()
                     } else {
                         format!("the mesh {self} has no such axis")
                     };
-                    return Err(format!("tensor `{name}` is cut along `{axis}`, and {mesh}"));
+                    return Err(format!("tensor `{name}` is cut along `{along}`, and {mesh}"));
                 };
-                if !size.is_multiple_of(*parts) {
+                if !size.is_multiple_of(parts) {
                     return Err(format!(
-                        "dimension {dimension} of tensor `{name}` is {size}, which `{axis}` = {parts} does not divide"
+                        "dimension {dimension} of tensor `{name}` is {size}, which `{along}` = {parts} does not divide"
                     ));
                 }
             }
@@ -137,6 +143,7 @@ mod tests {
         let state = "a:float32[32x30]{data,model}";
         assert_eq!(told("data=8+model=5", state), Ok(()));
         assert_eq!(told("data=2", "a:float32[3]"), Ok(()), "what is not cut lies on every device");
+        assert_eq!(told("data=2+model=3", "a:float32[12]{model+data}"), Ok(()));
         for (mesh, why) in [
             ("data=8+model=4", "dimension 1 of tensor `a` is 30, which `model` = 4 does not divide"),
             ("data=8", "tensor `a` is cut along `model`, and the mesh data=8 has no such axis"),
@@ -148,5 +155,9 @@ mod tests {
         ] {
             assert_eq!(told(mesh, state), Err(why.to_owned()));
         }
+        assert_eq!(
+            told("data=2+model=4", "a:float32[12]{data+model}"),
+            Err("dimension 0 of tensor `a` is 12, which `data+model` = 8 does not divide".to_owned())
+        );
     }
 }

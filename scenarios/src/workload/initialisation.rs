@@ -100,7 +100,7 @@ impl Initialisation {
     pub(super) fn origin(&self) -> Origin {
         match *self {
             Self::Drawn { seed, .. } => Origin::Synthetic { seed },
-            Self::File { digest, .. } => Origin::Weights { digest },
+            Self::File { digest, .. } => Origin::Tensors { digest: Some(digest) },
         }
     }
 

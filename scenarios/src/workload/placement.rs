@@ -9,8 +9,8 @@ use super::{DeviceMesh, State, Tensor};
 pub struct Placement {
     /// The devices.
     pub mesh: DeviceMesh,
-    /// The axis of the mesh that each dimension of each tensor is cut along; dimensions at the end may be missing.
-    pub shardings: Vec<Vec<Option<String>>>,
+    /// The axes of the mesh that each dimension of each tensor is cut along, as in [`Tensor::sharding`].
+    pub shardings: Vec<Vec<Vec<String>>>,
 }
 
 impl Placement {
@@ -26,15 +26,15 @@ impl Placement {
     /// the mesh cuts the first dimension that it divides and that nothing cuts yet.
     pub fn spread(mesh: DeviceMesh, state: &State) -> Self {
         let cut = |shape: &[usize]| {
-            let mut axes = vec![None; shape.len()];
+            let mut cuts: Vec<Vec<String>> = vec![Vec::new(); shape.len()];
             for (axis, parts) in mesh.axes() {
                 let place =
-                    (0..shape.len()).find(|at| axes[*at].is_none() && shape[*at].is_multiple_of(*parts));
+                    (0..shape.len()).find(|at| cuts[*at].is_empty() && shape[*at].is_multiple_of(*parts));
                 if let Some(place) = place {
-                    axes[place] = Some(axis.clone());
+                    cuts[place].push(axis.clone());
                 }
             }
-            axes
+            cuts
         };
         let tensors = state.tensors().into_iter();
         let shardings = tensors
@@ -49,9 +49,9 @@ impl Placement {
 
     /// The bytes of the state on all devices together: what is not cut counts once for each.
     pub fn bytes(&self, state: &State) -> u64 {
-        let of = |(tensor, Tensor { shape, .. }): (usize, &Tensor)| -> u64 {
+        let of = |(tensor, Tensor { shape, dtype, .. }): (usize, &Tensor)| -> u64 {
             self.part(tensor, shape, 0).iter().map(|range| range.len() as u64).product::<u64>()
-                * size_of::<f32>() as u64
+                * dtype.size() as u64
         };
         state.tensors().iter().enumerate().map(of).sum::<u64>() * self.devices() as u64
     }
@@ -62,13 +62,16 @@ impl Placement {
     /// When the tensor is cut along an axis that the mesh lacks: [`DeviceMesh::holds`] tells it before.
     pub fn part(&self, tensor: usize, shape: &[usize], device: usize) -> Vec<Range<usize>> {
         let cuts = self.shardings.get(tensor).map_or(&[][..], Vec::as_slice);
+        let axes = self.mesh.axes();
         let range = |(dimension, size): (usize, &usize)| {
-            let Some(axis) = cuts.get(dimension).and_then(Option::as_ref) else { return 0..*size };
-            let axes = self.mesh.axes();
-            let place = axes.iter().position(|(name, _)| name == axis).expect("the mesh has the axis");
-            let behind: usize = axes[place + 1..].iter().map(|(_, size)| size).product();
-            let parts = axes[place].1;
-            let (part, length) = (device / behind % parts, size / parts);
+            let (mut part, mut parts) = (0, 1);
+            for axis in cuts.get(dimension).into_iter().flatten() {
+                let place = axes.iter().position(|(name, _)| name == axis).expect("the mesh has the axis");
+                let behind: usize = axes[place + 1..].iter().map(|(_, size)| size).product();
+                part = part * axes[place].1 + device / behind % axes[place].1;
+                parts *= axes[place].1;
+            }
+            let length = size / parts;
             part * length..(part + 1) * length
         };
         shape.iter().enumerate().map(range).collect()
@@ -90,9 +93,9 @@ mod tests {
         let cuts: Vec<String> = placed
             .shardings
             .iter()
-            .map(|axes| axes.iter().map(|axis| axis.as_deref().unwrap_or("-")).collect::<Vec<_>>().join(","))
+            .map(|cuts| cuts.iter().map(|axes| axes.join("+")).collect::<Vec<_>>().join(","))
             .collect();
-        assert_eq!(cuts, ["data,model", "model,data", "-,data", "-"]);
+        assert_eq!(cuts, ["data,model", "model,data", ",data", ""]);
     }
 
     #[test]
@@ -107,5 +110,16 @@ mod tests {
         assert_eq!(Placement::WHOLE.part(0, &[5, 1], 0), [0..5, 0..1]);
         assert_eq!(Placement::WHOLE.devices(), 1);
         assert_eq!(placed.bytes(&"a:float32[4x6];b:float32[5]".parse().unwrap()), 4 * (24 + 6 * 5));
+        assert_eq!(placed.bytes(&"a:int64[4x6];b:bfloat16[5]".parse().unwrap()), 8 * 24 + 2 * 6 * 5);
+    }
+
+    #[test]
+    fn of_several_axes_along_one_dimension_the_first_is_the_coarsest() {
+        let state: State = "a:float32[12]{data+model};b:float32[12]{model+data}".parse().unwrap();
+        let placed = Placement::as_written("data=2+model=3".parse().unwrap(), &state);
+        let starts = |tensor| -> Vec<usize> {
+            (0..6).map(|device| placed.part(tensor, &[12], device)[0].start).collect()
+        };
+        assert_eq!((starts(0), starts(1)), (vec![0, 2, 4, 6, 8, 10], vec![0, 4, 8, 2, 6, 10]));
     }
 }

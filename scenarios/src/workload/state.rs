@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-use weighbridge::{Dtype, FieldKind, Requirements};
+use weighbridge::{Dtype, Error, FieldKind, Requirements};
 
-use crate::data::DataSpec;
+use super::StateFile;
+use super::state_file::PATH;
+use crate::data::{Cache, DataSet, DataSpec, FieldSpec, FieldValues, Leaf, Origin};
 
 /// A state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub enum State {
         /// The seed of their numbers.
         seed: u32,
     },
+    /// Tensors that lie in files.
+    File(StateFile),
 }
 
 /// A tensor of a state.
@@ -37,12 +41,15 @@ pub enum State {
 pub struct Tensor {
     /// Its name.
     pub name: String,
+    /// What it is instead of an array. Type and sizes are those of the field that has its bytes then.
+    pub leaf: Option<Leaf>,
     /// The type of its numbers: one of those that a text can name.
     pub dtype: Dtype,
     /// Its sizes.
     pub shape: Vec<usize>,
-    /// The axis of a mesh that each dimension is cut along; dimensions at the end may be missing, and are not cut.
-    pub sharding: Vec<Option<String>>,
+    /// The axes of a mesh that each dimension is cut along, the coarsest first; a dimension without any is not cut, and neither is
+    /// one at the end that is missing.
+    pub sharding: Vec<Vec<String>>,
 }
 
 /// The seed of the states in the shapes of Llama.
@@ -64,9 +71,10 @@ impl State {
     pub fn tensors(&self) -> Vec<Tensor> {
         let (width, hidden, blocks, vocabulary) = match self {
             Self::Tensors { tensors, .. } => return tensors.clone(),
+            Self::File(file) => return file.tensors().to_vec(),
             Self::Llama { width, hidden, blocks, vocabulary } => (*width, *hidden, *blocks, *vocabulary),
         };
-        let tensor = |(name, shape)| Tensor { name, dtype: Dtype::F32, shape, sharding: Vec::new() };
+        let tensor = |(name, shape)| Tensor::array(name, Dtype::F32, shape);
         let shared = width / 4; // four queries share a key
         let mut tensors = vec![("embedding".to_owned(), vec![vocabulary, width])];
         for block in 0..blocks {
@@ -87,14 +95,29 @@ impl State {
         tensors.into_iter().map(tensor).collect()
     }
 
-    /// Its bytes, as they are made.
+    /// Its bytes, as they are made or read.
     pub fn data(&self) -> DataSpec {
-        let seed = match self {
-            Self::Llama { .. } => SEED,
-            Self::Tensors { seed, .. } => *seed,
+        let field = |Tensor { name, leaf, dtype, shape, .. }| FieldSpec {
+            kind: FieldKind { name, dtype, shape },
+            values: leaf.map_or(FieldValues::Scaled, FieldValues::Leaf),
         };
-        let kind = |Tensor { name, dtype, shape, .. }| FieldKind { name, dtype, shape };
-        DataSpec::state(self.tensors().into_iter().map(kind), seed)
+        let made = |seed| DataSpec::state_of(self.tensors().into_iter().map(field).collect(), seed);
+        match self {
+            Self::Llama { .. } => made(SEED),
+            Self::Tensors { seed, .. } => made(*seed),
+            Self::File(_) => made(SEED).read_from(Origin::Tensors { digest: None }),
+        }
+    }
+
+    /// Its bytes, made or read where the cache does not have them.
+    ///
+    /// # Errors
+    /// As [`Cache::open`]; files that are gone, or are others than when they were named.
+    pub fn open(&self, cache: &Cache) -> Result<DataSet, Error> {
+        match self {
+            Self::File(file) => cache.open_files(&self.data(), file.files()?),
+            Self::Llama { .. } | Self::Tensors { .. } => cache.open(&self.data()),
+        }
     }
 
     /// How many bytes it has.
@@ -123,9 +146,9 @@ impl State {
     pub fn is_trained(&self) -> Result<(), String> {
         match self.tensors().iter().find(|tensor| tensor.dtype != Dtype::F32) {
             None => Ok(()),
-            Some(Tensor { name, dtype, .. }) => Err(format!(
+            Some(Tensor { name, leaf, dtype, .. }) => Err(format!(
                 "tensor `{name}` is of {}, and a training step here multiplies numbers of float32",
-                text(*dtype)
+                leaf.map_or_else(|| text(*dtype), Leaf::name)
             )),
         }
     }
@@ -140,23 +163,36 @@ const DTYPES: [(Dtype, &str); 5] = [
     (Dtype::I64, "int64"),
 ];
 
+/// What is said of a tensor of another type.
+fn other_type(name: &str, dtype: &str) -> String {
+    let all = DTYPES.map(|(_, text)| text).join(", ");
+    format!("tensor `{name}` is of {dtype}, and states have tensors of {all}")
+}
+
 /// How a text names a type.
 fn text(dtype: Dtype) -> &'static str {
     DTYPES.iter().find(|(one, _)| *one == dtype).map_or_else(|| dtype.name(), |(_, text)| text)
 }
 
 /// Tensors as a text: `a:float32[32x16]{data,-};b:float32[8] seed=7`. In braces is the axis of a mesh that each dimension is cut
-/// along, or `-`; without a seed it is 0.
+/// along, several as `data+model`, or `-`; without a seed it is 0. `step:int` and `name:str` are leaves that are no arrays. Or the path of files that have them: `path:/models/llama`.
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::File(file) = self {
+            return file.fmt(f);
+        }
         for (at, tensor) in self.tensors().iter().enumerate() {
             let between = if at == 0 { "" } else { ";" };
+            if let Some(leaf) = tensor.leaf {
+                write!(f, "{between}{}:{}", tensor.name, leaf.name())?;
+                continue;
+            }
             let shape: Vec<String> = tensor.shape.iter().map(usize::to_string).collect();
             write!(f, "{between}{}:{}[{}]", tensor.name, text(tensor.dtype), shape.join("x"))?;
             if !tensor.sharding.is_empty() {
-                let axes: Vec<&str> =
-                    tensor.sharding.iter().map(|axis| axis.as_deref().unwrap_or("-")).collect();
-                write!(f, "{{{}}}", axes.join(","))?;
+                let cut = |axes: &Vec<String>| if axes.is_empty() { "-".to_owned() } else { axes.join("+") };
+                let cuts: Vec<String> = tensor.sharding.iter().map(cut).collect();
+                write!(f, "{{{}}}", cuts.join(","))?;
             }
         }
         match self {
@@ -170,8 +206,8 @@ impl FromStr for State {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Some(path) = text.strip_prefix("path:") {
-            return Err(format!("a state cannot be loaded from `{path}` yet: it is made from a spec"));
+        if text.starts_with(PATH) {
+            return text.parse().map(Self::File);
         }
         let (tensors, seed) = match text.split_once(" seed=") {
             Some((tensors, seed)) => (tensors, seed.parse().map_err(|_| format!("`{seed}` is no seed"))?),
@@ -205,40 +241,89 @@ impl FromStr for Tensor {
             )
         };
         let (name, rest) = text.split_once(':').ok_or_else(form)?;
+        if let Some(leaf) = Leaf::ALL.into_iter().find(|leaf| leaf.name() == rest) {
+            is_name(name)?;
+            let FieldKind { dtype, shape, .. } = leaf.kind(name);
+            return Ok(Self { leaf: Some(leaf), ..Self::array(name.to_owned(), dtype, shape) });
+        }
         let (dtype, rest) = rest.split_once('[').ok_or_else(form)?;
         let (shape, rest) = rest.split_once(']').ok_or_else(form)?;
-        let may_stand = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
-        if name.is_empty() || !name.chars().all(may_stand) {
-            return Err(format!(
-                "a tensor cannot be called `{name}`: a name has letters, digits, `.`, `_` and `-`"
-            ));
-        }
+        is_name(name)?;
         let known = DTYPES.iter().find(|(one, text)| [one.name(), text].contains(&dtype));
-        let (dtype, _) = *known.ok_or_else(|| {
-            let all = DTYPES.map(|(_, text)| text).join(", ");
-            format!("tensor `{name}` is of {dtype}, and states have tensors of {all}")
-        })?;
+        let (dtype, _) = *known.ok_or_else(|| other_type(name, dtype))?;
         let size = |size: &str| size.parse().ok().filter(|size| *size > 0).ok_or_else(form);
         let shape = match shape {
             "" => Vec::new(),
             shape => shape.split('x').map(size).collect::<Result<_, _>>()?,
         };
-        let axis = |axis: &str| (axis != "-").then(|| axis.to_owned());
-        let sharding: Vec<Option<String>> =
-            match rest.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
-                _ if rest.is_empty() => Vec::new(),
-                Some("") => Vec::new(),
-                Some(axes) => axes.split(',').map(axis).collect(),
-                None => return Err(form()),
-            };
+        let cut = |axes: &str| match axes {
+            "-" => Vec::new(),
+            axes => axes.split('+').map(str::to_owned).collect(),
+        };
+        let sharding: Vec<Vec<String>> = match rest.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'))
+        {
+            _ if rest.is_empty() => Vec::new(),
+            Some("") => Vec::new(),
+            Some(cuts) => cuts.split(',').map(cut).collect(),
+            None => return Err(form()),
+        };
+        let tensor = Self { sharding, ..Self::array(name.to_owned(), dtype, shape) };
+        tensor.is_cut_once()?;
+        Ok(tensor)
+    }
+}
+
+/// Whether a tensor can be called so: its name is that of a file, too.
+fn is_name(name: &str) -> Result<(), String> {
+    let may_stand = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+    if name.is_empty() || name.len() > 200 || !name.chars().all(may_stand) {
+        return Err(format!(
+            "a tensor cannot be called `{name}`: a name has letters, digits, `.`, `_` and `-`, 200 at most"
+        ));
+    }
+    Ok(())
+}
+
+impl Tensor {
+    /// An array that is not cut.
+    pub(crate) fn array(name: String, dtype: Dtype, shape: Vec<usize>) -> Self {
+        Self { name, leaf: None, dtype, shape, sharding: Vec::new() }
+    }
+
+    /// Whether a tensor that somebody else has written can be one of a state.
+    ///
+    /// # Errors
+    /// What of it cannot.
+    pub(super) fn can_be_held(&self) -> Result<(), String> {
+        let Self { name, dtype, shape, .. } = self;
+        is_name(name)?;
+        if !DTYPES.iter().any(|(known, _)| known == dtype) {
+            return Err(other_type(name, dtype.name()));
+        }
+        if shape.contains(&0) {
+            return Err(format!("tensor `{name}` has no numbers: its sizes are {shape:?}"));
+        }
+        Ok(())
+    }
+
+    /// Whether the cuts are of dimensions that there are, each axis of one alone.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub(super) fn is_cut_once(&self) -> Result<(), String> {
+        let Self { name, shape, sharding, .. } = self;
         if sharding.len() > shape.len() {
             return Err(format!(
-                "tensor `{name}` is cut along {} axes, and has {} dimensions",
+                "tensor `{name}` has cuts of {} dimensions, and has {}",
                 sharding.len(),
                 shape.len()
             ));
         }
-        Ok(Self { name: name.to_owned(), dtype, shape, sharding })
+        let mut axes = BTreeSet::new();
+        match sharding.iter().flatten().find(|axis| !axes.insert(*axis)) {
+            None => Ok(()),
+            Some(twice) => Err(format!("tensor `{name}` is cut twice along `{twice}`")),
+        }
     }
 }
 
@@ -262,6 +347,8 @@ mod tests {
             "a:float32[32x16]{data,-};b:bfloat16[8];c:int64[2] seed=7",
             "a.b:float32[]",
             "w:float32[2x3x4]{-,-,x}",
+            "w:float32[8x3]{data+model,-}",
+            "step:int;w:float32[2];tag:str",
         ] {
             assert_eq!(text.parse::<State>().map(|state| state.to_string()), Ok(text.to_owned()));
         }
@@ -274,10 +361,10 @@ mod tests {
     #[test]
     fn a_text_that_is_no_state_is_refused_with_what_is_wrong() {
         for (text, why) in [
-            ("path:gs://bucket/llama", "cannot be loaded from `gs://bucket/llama` yet"),
             ("a:float8[8]", "tensor `a` is of float8, and states have tensors of float32, bfloat16"),
             ("a:float32[8];a:float32[8]", "two tensors `a`"),
-            ("a:float32[8]{x,y}", "cut along 2 axes, and has 1 dimensions"),
+            ("a:float32[8]{x,y}", "tensor `a` has cuts of 2 dimensions, and has 1"),
+            ("a:float32[8x8]{x,y+x}", "tensor `a` is cut twice along `x`"),
             ("a:float32[0]", "no tensor such as"),
             ("a:float32", "no tensor such as"),
             ("a:float32[8] seed=-1", "`-1` is no seed"),

@@ -60,7 +60,8 @@ struct ReadingFlags {
     /// Ignore unknown keys of Orbax's suites, as Orbax does, and list them.
     #[arg(long)]
     lenient: bool,
-    /// Save this state instead of the checkpoints that a suite of Orbax names: `default`, or `a:float32[32x16]{data,-}`.
+    /// Save this state instead of the checkpoints that a suite of Orbax names: `default`, `a:float32[32x16]{data,-}`, or the files
+    /// of safetensors at `path:/models/llama`.
     #[arg(long, value_name = "STATE")]
     input: Option<String>,
     /// Lay it on this mesh instead of those that a suite of Orbax names: `data=2+model=4`, or `none`.

@@ -1,6 +1,6 @@
 //! Suites of Orbax, written here and as the installed package ships them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use weighbridge::suite::nodes;
 use weighbridge_scenarios::adapters::python;
@@ -84,6 +84,49 @@ fn a_state_of_ones_own_stands_in_for_a_checkpoint_that_is_not_at_hand() {
     let suite = planned(&text, false, &over).expect("a suite").suite.expect("it runs");
     let adapters: Vec<&str> = suite.benchmarks[0].adapters.iter().map(|adapter| &*adapter.text).collect();
     assert_eq!(adapters, ["Orbax", "torch.save"]);
+}
+
+/// Writes cuts of a tensor `a` of four by two over two devices.
+fn cuts_of_a(path: &Path) -> PathBuf {
+    let json = r#"{"a": {"shape": [4, 2], "dtype": "float32", "sharding":
+        {"mesh": {"shape": [2, 1], "axes": ["data", "model"]}, "spec": [["data", "model"], null]}}}"#;
+    fs::write(path, json).expect("written");
+    path.to_owned()
+}
+
+#[test]
+fn leaves_that_are_no_arrays_are_part_of_the_state() {
+    let text =
+        pytree("checkpoint_config: {spec: {a: {dtype: float32, shape: [4]}, step: int, name: str}}", "{}");
+    let suite = planned(&text, false, &Overrides::default()).expect("a suite").suite.expect("it runs");
+    assert!(axes(&suite).starts_with("variant=a:float32[4];step:int;name:str mesh=none"), "{}", axes(&suite));
+}
+
+#[test]
+fn a_state_that_lies_here_is_saved_and_lies_as_the_file_of_its_cuts_says() {
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("model.safetensors");
+    let header = br#"{"a":{"dtype":"F32","shape":[4,2],"data_offsets":[0,32]}}"#;
+    let bytes = [&(header.len() as u64).to_le_bytes()[..], &header[..], &[7; 32]].concat();
+    fs::write(&file, bytes).expect("written");
+    let cuts = cuts_of_a(&place.path().join("cuts.json"));
+    let (at, cuts) = (file.display(), cuts.display());
+    let of = |config: &str| {
+        let text = pytree(&format!("checkpoint_config: {{{config}}}"), "{}");
+        planned(&text, false, &Overrides::default()).expect("a suite")
+    };
+    let suite = of(&format!("path: '{at}', sharding_config_path: '{cuts}'")).suite.expect("it runs");
+    let told = axes(&suite);
+    assert!(told.starts_with(&format!("variant=path:{at} cuts={cuts} mesh=data=2 operation=save")), "{told}");
+    for (config, missing) in [
+        ("path: /no/where".to_owned(), "a state at /no/where: "),
+        (format!("path: '{at}', sharding_config_path: 'gs://b/s'"), "cuts on Google Cloud Storage: gs://b/s"),
+        (format!("path: '{at}', sharding_config_path: /no/where"), "the cuts in /no/where"),
+        (format!("path: '{}'", place.path().join("cuts.json").display()), "is no safetensors"),
+    ] {
+        let refused = of(&config);
+        assert!(refused.points == 0 && refused.to_string().contains(missing), "{refused}");
+    }
 }
 
 #[test]
@@ -334,12 +377,18 @@ fn a_load_is_planned_where_the_checkpoint_lies_here_and_refused_with_what_does_n
         let of = axes(&planned.suite.expect("it runs"));
         assert!(of.starts_with(&format!("variant=path:{at} {word}={known} onto=tp=2")), "{of}");
     }
+    let cuts = cuts_of_a(&place.path().join("cuts.json"));
+    let planned = load(&format!("{plain}, sharding_config_path: '{}'", cuts.display()));
+    let of = axes(&planned.suite.expect("it runs"));
+    let due = format!("variant=path:{at} cuts={} onto=data=2 format=safetensors", cuts.display());
+    assert_eq!(of, due, "the mesh is that of the cuts, and nothing is whole on each device");
     for (options, missing) in [
         ("checkpoint_path: 'gs://b/c'".to_owned(), "a checkpoint on Google Cloud Storage: gs://b/c"),
         ("checkpoint_path: '/no/where'".to_owned(), "a checkpoint at /no/where: nothing is there"),
         (format!("{plain}, reference_digests_path: 's3://b/d'"), "digests on an object store: s3://b/d"),
         (format!("{plain}, reference_digests_path: '/no/where'"), "digests at /no/where"),
-        (format!("{plain}, sharding_config_path: 'gs://b/s'"), "cuts that a file names: gs://b/s"),
+        (format!("{plain}, sharding_config_path: 'gs://b/s'"), "cuts on Google Cloud Storage: gs://b/s"),
+        (format!("{plain}, sharding_config_path: '/no/where'"), "the cuts in /no/where"),
         (format!("{plain}, use_load_and_broadcast: true"), "a broadcast over a mesh"),
     ] {
         let refused = load(&options);

@@ -188,7 +188,7 @@ fn input(node: &Node) -> Result<String, Mistake> {
     if let Some(label) = node.scalar() {
         return Ok(label);
     }
-    let known = ["path", "spec", "seed", "capture_digests", "check_digests"];
+    let known = ["path", "cuts", "spec", "seed", "capture_digests", "check_digests"];
     let keys = Keys::of("an input", node, &known, None)?;
     keys.not_both("path", "spec")?;
     keys.not_both("path", "seed")?;
@@ -201,12 +201,16 @@ fn input(node: &Node) -> Result<String, Mistake> {
             ));
         }
     }
+    if let (Some(node), None) = (keys.get("cuts"), keys.get("path")) {
+        return Err(Mistake::at(node.place, "`cuts` needs a `path`: a spec has its own sharding"));
+    }
     match (keys.get("path"), keys.get("spec")) {
         (Some(path), _) => {
             let mut text = format!("path:{}", path.text("path")?);
-            for (digests, word) in [("capture_digests", "capture"), ("check_digests", "check")] {
-                if let Some(directory) = keys.get(digests) {
-                    text += &format!(" {word}={}", directory.text(digests)?);
+            for (key, word) in [("cuts", "cuts"), ("capture_digests", "capture"), ("check_digests", "check")]
+            {
+                if let Some(place) = keys.get(key) {
+                    text += &format!(" {word}={}", place.text(key)?);
                 }
             }
             Ok(text)
@@ -222,7 +226,8 @@ fn input(node: &Node) -> Result<String, Mistake> {
     }
 }
 
-/// The arrays of a spec in one line: `a:float32[32x16]{data,-};b:float32[8] seed=7`, as `State` in the catalogue reads it.
+/// The arrays of a spec in one line: `a:float32[32x16]{data,-};b:float32[8] seed=7`, as `State` in the catalogue reads it. A leaf
+/// that is no array is `step:int`.
 ///
 /// # Errors
 /// What is wrong, with its place.
@@ -237,6 +242,14 @@ pub fn arrays(spec: &Node, seed: i64) -> Result<String, Mistake> {
                 format!("an array cannot be called `{}`: no blanks, none of : ; , [ ] {{ }}", name.name);
             return Err(Mistake::at(name.place, what));
         }
+        if let Value::Text(leaf) = &array.value {
+            if !["int", "str"].contains(&leaf.as_str()) {
+                let what = "a table of `dtype` and `shape`, or `int` or `str` for a value that is no array";
+                return Err(array.wrong(&name.name, what));
+            }
+            texts.push(format!("{}:{leaf}", name.name));
+            continue;
+        }
         let keys = Keys::of(&format!("array `{}`", name.name), array, &["dtype", "shape", "sharding"], None)?;
         let dtype = keys.required("dtype")?.text("dtype")?;
         let shape: Vec<String> = match &keys.required("shape")?.value {
@@ -248,19 +261,20 @@ pub fn arrays(spec: &Node, seed: i64) -> Result<String, Mistake> {
         let mut text = format!("{}:{dtype}[{}]", name.name, shape.join("x"));
         if let Some(sharding) = keys.get("sharding") {
             let Value::List(axes) = &sharding.value else {
-                return Err(sharding
-                    .wrong("sharding", "a list with an axis of the mesh, or null, for each dimension"));
+                let form = "a list with an axis of the mesh, a list of those, or null, for each dimension";
+                return Err(sharding.wrong("sharding", form));
             };
             if axes.len() > shape.len() {
-                let what = format!(
-                    "`sharding` has {} axes, and the array has {} dimensions",
-                    axes.len(),
-                    shape.len()
-                );
+                let what =
+                    format!("`sharding` is of {} dimensions, and the array has {}", axes.len(), shape.len());
                 return Err(Mistake::at(sharding.place, what));
             }
             let axis = |node: &Node| match &node.value {
                 Value::Nothing => Ok("-".to_owned()),
+                Value::List(several) if !several.is_empty() => {
+                    let several = several.iter().map(|axis| axis.text("sharding"));
+                    Ok(several.collect::<Result<Vec<_>, _>>()?.join("+"))
+                }
                 _ => node.text("sharding").map(str::to_owned),
             };
             let axes = axes.iter().map(axis).collect::<Result<Vec<_>, _>>()?;
@@ -300,7 +314,7 @@ mod tests {
     const WHOLE: &str = r#"
 name = "what a save costs"
 repeats = 3
-inputs = ["tiny", { spec = { a = { dtype = "float32", shape = [32, 16], sharding = ["data"] } }, seed = 7 }]
+inputs = ["tiny", { spec = { a = { dtype = "float32", shape = [32, 16], sharding = [["data", "model"]] } }, seed = 7 }]
 mesh = { data = 2, model = 4 }
 
 [[benchmarks]]
@@ -330,7 +344,7 @@ ahead = [0, 2.5, true]
         assert_eq!(
             options,
             [
-                of("variant", &["tiny", "a:float32[32x16]{data} seed=7"]),
+                of("variant", &["tiny", "a:float32[32x16]{data+model} seed=7"]),
                 of("mesh", &["data=2+model=4"]),
                 of("operation", &["save", "load"]),
                 of("saving", &["blocking"]),
@@ -398,6 +412,14 @@ ahead = [0, 2.5, true]
                 "line 1, column 62: `capture_digests` and `check_digests` exclude each other in an input",
             ),
             (
+                format!("input = {{ spec = {{ a = 'float' }} }}\n{one}"),
+                "line 1, column 24: `a` is a table of `dtype` and `shape`, or `int` or `str` for a value that is no array, not `float`",
+            ),
+            (
+                format!("input = {{ spec = {{}}, cuts = 'b' }}\n{one}"),
+                "line 1, column 29: `cuts` needs a `path`: a spec has its own sharding",
+            ),
+            (
                 format!("input = {{ spec = {{}}, check_digests = 'b' }}\n{one}"),
                 "line 1, column 38: `check_digests` needs a `path`: a spec has digests of its own",
             ),
@@ -406,7 +428,7 @@ ahead = [0, 2.5, true]
                 format!(
                     "input = {{ spec = {{ a = {{ dtype = 'f', shape = [2], sharding = ['x', 'y'] }} }} }}\n{one}"
                 ),
-                "line 1, column 63: `sharding` has 2 axes, and the array has 1 dimensions",
+                "line 1, column 63: `sharding` is of 2 dimensions, and the array has 1",
             ),
             (
                 format!("input = 'a'\n{one}options.variant = 'b'\n"),

@@ -1,14 +1,16 @@
 """MosaicML Streaming: samples in MDS shards, streamed into PyTorch's loader.
 
 Idiomatic: `MDSWriter` once, then `StreamingDataLoader(StreamingDataset(local=..., batch_size=B), batch_size=B,
-collate_fn=...)`. A sample holds the raw bytes of its fields and its index, which random steps draw by; `collate_fn`
+collate_fn=...)`. A sample holds the raw bytes of its fields, and its index where a step draws by it; `collate_fn`
 joins them and does the steps on the batch, in the worker where there are workers. They persist, since an epoch would
 begin with new processes otherwise, and find the epoch in shared memory. The place is the loader's own (`state_dict`,
 `load_state_dict`).
 
-Tried: its encoding `ndarray` (three quarters of the speed of raw bytes); `predownload` of the whole epoch (1.3 times
-the speed of what follows, since the threads that look after downloads are done with all of the epoch at its beginning;
-left at its default).
+`predownload` is the whole epoch. By default two threads look sample by sample whether the next shards are there, also
+where all are, and take the interpreter's lock from the loop. An epoch of TAB-1 without workers takes 990 ms then, and
+250 so, with all that comes before its first batch (batches of 25 to 35 ms, and of 3.1).
+
+Tried: its encoding `ndarray` (three quarters of the speed of raw bytes).
 
 By operators of its own: MDS samples of encoded images, which a subclass of its dataset sends through `torchvision`, as
 its vision datasets do (`own/on_torch.py`).
@@ -39,10 +41,12 @@ from ..pipeline import Batch, Pipeline, Program
 def write(pipeline: Pipeline, data: Data, folder: Path) -> None:
     """The elements of the pipeline's part of the data as MDS shards."""
     fields = data.arrays()
-    columns = {"index": "int", **dict.fromkeys(fields, "bytes")}
+    indexed = {"index": "int"} if pipeline.is_random else {}
+    columns = {**indexed, **dict.fromkeys(fields, "bytes")}
     with streaming.MDSWriter(out=str(folder), columns=columns, size_limit="64mb") as writer:
         for index in range(pipeline.first, pipeline.end):
-            writer.write({"index": index, **{name: array[index].tobytes() for name, array in fields.items()}})
+            sample = {"index": index} if indexed else {}
+            writer.write({**sample, **{name: array[index].tobytes() for name, array in fields.items()}})
 
 
 class Mosaic(Loader):
@@ -51,7 +55,8 @@ class Mosaic(Loader):
         self.pipeline, self.data = pipeline, data
         self.steps = Steps(Program(pipeline, data.sources), data)
         self.done = 0
-        dataset = streaming.StreamingDataset(local=str(folder), shuffle=False, batch_size=pipeline.batch_size)
+        size, all_of_it = pipeline.batch_size, pipeline.end - pipeline.first
+        dataset = streaming.StreamingDataset(local=str(folder), shuffle=False, batch_size=size, predownload=all_of_it)
         self.load(dataset, self.steps)
 
     def load(self, dataset: streaming.StreamingDataset, collate: Callable[..., Any]) -> None:
@@ -114,8 +119,9 @@ class Mosaic(Loader):
 class Pictures(streaming.StreamingDataset):  # type: ignore[misc]
     """Encoded images that go through `torchvision`'s transforms as they are looked up."""
 
-    def __init__(self, own: Any, folder: Path, batch_size: int) -> None:
-        super().__init__(local=str(folder), shuffle=False, batch_size=batch_size)
+    def __init__(self, own: Any, folder: Path, pipeline: Pipeline) -> None:
+        size, all_of_it = pipeline.batch_size, pipeline.end - pipeline.first
+        super().__init__(local=str(folder), shuffle=False, batch_size=size, predownload=all_of_it)
         self.own = own
 
     def __getitem__(self, at: Any) -> Any:
@@ -142,7 +148,7 @@ class Photographs(Mosaic):
 
         folder = place.converting(f"records-{pipeline.first}-{pipeline.end}", write)
         with place.locked("names"):  # as below
-            self.load(Pictures(own, folder, pipeline.batch_size), own.batch)
+            self.load(Pictures(own, folder, pipeline), own.batch)
 
     def begin(self, epoch: int) -> Iterator[Batch]:
         torch.manual_seed(self.pipeline.seed * 1_000_003 + epoch)  # workers are seeded from it
@@ -172,7 +178,7 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Mosaic:
     for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
         if asked:
             raise Declined(f"{what}: a loader hands on batches as they are first put together, once")
-    name = f"{pipeline.first}-{pipeline.end}"
+    name = f"{pipeline.first}-{pipeline.end}" + ("-indexed" if pipeline.is_random else "")
     folder = place.converting(name, lambda folder: write(pipeline, data, folder))
     # It looks for a name of shared memory that nobody has, and then takes it: two ranks at once might take the same.
     with place.locked("names"):

@@ -38,7 +38,7 @@ from orbax.checkpoint import v1 as ocp_v1
 from orbax.checkpoint._src.metadata import array_metadata_store
 
 from ..adapter import Declined, Place
-from ..checkpointer import TRAINED, Checkpoints, Manager, Placement, Retention, SaveOptions, Saver, State
+from ..checkpointer import TRAINED, Checkpoints, Leaf, Manager, Placement, Retention, SaveOptions, Saver, State
 from ..on_jax import allow_wide
 from ..pipeline import Array
 from ..stored import Header, Stored, StoredFiles, Tensor, flat_key, tensor
@@ -57,9 +57,12 @@ def shardings(state: State, placement: Placement) -> dict[str, jax.sharding.Shar
         return dict.fromkeys(state, SingleDeviceSharding(jax.devices()[0]))
     sizes = dict(placement.mesh)
     mesh = Mesh(np.array(jax.devices()[: placement.devices]).reshape(tuple(sizes.values())), tuple(sizes))
-    return {
-        name: NamedSharding(mesh, PartitionSpec(*axes)) for name, axes in zip(state, placement.shardings, strict=True)
-    }
+    return {name: NamedSharding(mesh, spec(cuts)) for name, cuts in zip(state, placement.shardings, strict=True)}
+
+
+def spec(cuts: tuple[tuple[str, ...], ...]) -> PartitionSpec:
+    """How an array is cut, as JAX says it: no axis, one, or several for each dimension."""
+    return PartitionSpec(*(None if not axes else axes[0] if len(axes) == 1 else axes for axes in cuts))
 
 
 def part_of_rank(array: Array, sharding: jax.sharding.Sharding) -> jax.Array:
@@ -91,7 +94,8 @@ class Orbax(Checkpoints):
             for name, sharding in shardings(state, onto).items()
         }
         self.in_background = options.saving == "background"
-        self.held: Mapping[str, jax.Array] = {}
+        self.held: dict[str, jax.Array] = {}
+        self.held_leaves: dict[str, Leaf] = {}
         self.said: Mapping[str, Any] = {}
         self.save_args: Any
         self.restore_args: Any
@@ -100,7 +104,7 @@ class Orbax(Checkpoints):
 
     def prepare(self) -> None:
         """Makes what saves and loads."""
-        if self.options.orbax:
+        if self.options.orbax or self.options.leaves:  # the handler that is standard takes no text
             handler = self.tree_handler()
         else:
             handler = ocp.StandardCheckpointHandler()
@@ -116,10 +120,12 @@ class Orbax(Checkpoints):
             # As the handler of trees has it itself, but for these.
             arrays = type_handlers.ArrayHandler(array_metadata_store=array_metadata_store.Store(), **of_replicas)
             told["type_handler_registry"] = type_handlers.create_type_handler_registry((jax.Array, arrays))
-        each = None if chunk is None else dict.fromkeys(self.state, ocp.SaveArgs(chunk_byte_size=chunk))
-        self.save_args = ocp.args.PyTreeSave(self.state, save_args=each)
-        restore_args = ocp.checkpoint_utils.construct_restore_args(self.abstract)
-        self.restore_args = ocp.args.PyTreeRestore(self.abstract, restore_args=restore_args)
+        leaves = self.options.leaves
+        tree, abstract = {**self.state, **leaves}, {**self.abstract, **leaves}
+        each = None if chunk is None else dict.fromkeys(tree, ocp.SaveArgs(chunk_byte_size=chunk))
+        self.save_args = ocp.args.PyTreeSave(tree, save_args=each)
+        restore_args = ocp.checkpoint_utils.construct_restore_args(abstract)
+        self.restore_args = ocp.args.PyTreeRestore(abstract, restore_args=restore_args)
         return ocp.PyTreeCheckpointHandler(**told)
 
     def save(self, directory: Path, durable: bool) -> None:
@@ -136,6 +142,10 @@ class Orbax(Checkpoints):
 
     def load(self, directory: Path) -> None:
         self.held = jax.block_until_ready(self.checkpointer.restore(directory, args=self.restore_args))
+        self.held_leaves = {name: self.held.pop(name) for name in self.options.leaves}  # type: ignore[misc]
+
+    def loaded_leaf(self, name: str) -> Leaf:
+        return self.held_leaves[name]
 
     def metadata(self, directory: Path) -> Mapping[str, Any]:
         """What a checkpoint says of each array."""
@@ -174,7 +184,7 @@ class Orbax(Checkpoints):
     def release(self) -> None:
         for array in self.held.values():
             array.delete()
-        self.held = {}
+        self.held, self.held_leaves = {}, {}
 
     def mark(self) -> None:
         def marked(array: jax.Array) -> jax.Array:
@@ -479,7 +489,7 @@ class StoredOrbax(Stored):
         simulate(onto.devices)
         sizes = dict(onto.mesh)
         mesh = Mesh(np.array(jax.devices()[: onto.devices]).reshape(tuple(sizes.values())), tuple(sizes))
-        self.lie([NamedSharding(mesh, PartitionSpec(*axes)) for axes in onto.shardings])
+        self.lie([NamedSharding(mesh, spec(cuts)) for cuts in onto.shardings])
 
     def share(self, once: bool) -> None:
         self.context.array.loading.use_load_and_broadcast = once
@@ -539,6 +549,7 @@ ADAPTER = Saver(
     replicates=True,
     compressions=("none", "zstd"),
     layers=("tree", "arrays", "arrays with metadata"),
+    leaves=True,
     open_stored=open_stored,
     stored_entry_point="orbax.checkpoint.v1.load",
 )

@@ -25,7 +25,7 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
 
 from ..adapter import Place
-from ..checkpointer import Checkpoints, SaveOptions, Saver, State
+from ..checkpointer import Checkpoints, Leaf, SaveOptions, Saver, State
 from ..meeting import Meeting
 from ..on_torch import array_of, tensor_of
 from ..pipeline import Array
@@ -34,11 +34,12 @@ from ..pipeline import Array
 class Dcp(Checkpoints):
     """A directory with a file of metadata and files of tensors."""
 
-    def __init__(self, state: State, saving: str, place: Place) -> None:
-        self.state = self.lying(state)
-        self.saving = saving
-        self.is_alone = saving == "blocking"
-        self.held: dict[str, torch.Tensor] = {}
+    def __init__(self, state: State, options: SaveOptions, place: Place) -> None:
+        self.state: dict[str, Any] = {**self.lying(state), **options.leaves}
+        self.leaves = options.leaves
+        self.saving = options.saving
+        self.is_alone = self.saving == "blocking"
+        self.held: dict[str, Any] = {}
         self.under_way: Future[Any] | None = None
         self.join(place)
 
@@ -66,12 +67,18 @@ class Dcp(Checkpoints):
             self.under_way = None
 
     def load(self, directory: Path) -> None:
-        held = {name: torch.empty_like(tensor) for name, tensor in self.state.items()}
+        held: dict[str, Any] = {
+            name: type(value)() if name in self.leaves else torch.empty_like(value)
+            for name, value in self.state.items()
+        }
         dcp.load(held, storage_reader=dcp.FileSystemReader(directory), no_dist=self.is_alone)
         self.held = held
 
     def loaded(self, name: str) -> Array:
         return array_of(self.held[name])
+
+    def loaded_leaf(self, name: str) -> Leaf:
+        return self.held[name]
 
     def release(self) -> None:
         self.held = {}
@@ -87,7 +94,7 @@ class DcpOfRanks(Dcp):
     def __init__(self, state: State, options: SaveOptions, rank: Meeting, place: Place) -> None:
         self.placement, self.rank = options.placement, rank
         rank.by_torch()
-        super().__init__(state, options.saving, place)
+        super().__init__(state, options, place)
         self.is_alone = False
 
     def join(self, place: Place) -> None:
@@ -98,7 +105,7 @@ class DcpOfRanks(Dcp):
         return {name: self.part_of(at, array, mesh) for at, (name, array) in enumerate(state.items())}
 
     def part_of(self, at: int, array: Array, mesh: DeviceMesh) -> DTensor:
-        cut = [dimension for dimension, axis in enumerate(self.placement.shardings[at]) if axis is not None]
+        cut = [dimension for dimension, axes in enumerate(self.placement.shardings[at]) if axes]
         whole = torch.empty(array.shape, device="meta")
         own = tensor_of(np.array(array[self.placement.part(at, array.shape, self.rank.index)]))
         how = Shard(cut[0]) if cut else Replicate()
@@ -115,7 +122,7 @@ class DcpOfRanks(Dcp):
 def open(state: State, options: SaveOptions, place: Place) -> Dcp:
     if options.rank:
         return DcpOfRanks(state, options, options.rank, place)
-    return Dcp(state, options.saving, place)
+    return Dcp(state, options, place)
 
 
 ADAPTER = Saver(
@@ -124,4 +131,5 @@ ADAPTER = Saver(
     entry_point="torch.distributed.checkpoint.save",
     open=open,
     ranks=True,
+    leaves=True,
 )

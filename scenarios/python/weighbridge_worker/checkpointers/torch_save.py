@@ -9,12 +9,14 @@ Cannot: save in the background. There is no such call.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from ..adapter import Place
-from ..checkpointer import Checkpoints, SaveOptions, Saver, State, blocking_only
+from ..checkpointer import Checkpoints, Leaf, SaveOptions, Saver, State, blocking_only
 from ..on_torch import array_of, tensor_of
 from ..pipeline import Array
 
@@ -22,9 +24,9 @@ from ..pipeline import Array
 class TorchSave(Checkpoints):
     """A file in the directory."""
 
-    def __init__(self, state: State) -> None:
-        self.state = {name: tensor_of(array) for name, array in state.items()}
-        self.held: dict[str, torch.Tensor] = {}
+    def __init__(self, state: State, leaves: Mapping[str, Leaf]) -> None:
+        self.state: dict[str, Any] = {name: tensor_of(array) for name, array in state.items()} | dict(leaves)
+        self.held: dict[str, Any] = {}
 
     def save(self, directory: Path, durable: bool) -> None:
         directory.mkdir()
@@ -36,13 +38,16 @@ class TorchSave(Checkpoints):
     def loaded(self, name: str) -> Array:
         return array_of(self.held[name])
 
+    def loaded_leaf(self, name: str) -> Leaf:
+        return self.held[name]
+
     def release(self) -> None:
         self.held = {}
 
 
 def open(state: State, options: SaveOptions, place: Place) -> TorchSave:
     blocking_only(options, "`torch.save` returns when the file is written")
-    return TorchSave(state)
+    return TorchSave(state, options.leaves)
 
 
-ADAPTER = Saver(framework="torch.save", distribution="torch", entry_point="torch.save", open=open)
+ADAPTER = Saver(framework="torch.save", distribution="torch", entry_point="torch.save", open=open, leaves=True)

@@ -45,7 +45,6 @@ pub use absent::candle::CandleTrainer;
 pub use absent::cuda::ReferenceCuda;
 #[cfg(feature = "burn")]
 pub use burn_data::BurnData;
-pub(crate) use checkpoint::of_safetensors;
 pub use checkpoint::{ReferenceSharded, Safetensors};
 #[cfg(feature = "cuda")]
 pub use cuda::ReferenceCuda;

@@ -1,5 +1,6 @@
 //! A state that is open in a worker, as the contract has it.
 
+use std::collections::BTreeMap;
 use std::ops::DerefMut;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -53,6 +54,9 @@ struct StateForm {
     orbax: OrbaxForm,
     layer: String,
     replicas: bool,
+    /// The fields that stand for values that are no arrays, and what they are.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    leaves: BTreeMap<String, &'static str>,
 }
 
 /// Where a state lies.
@@ -60,8 +64,8 @@ struct StateForm {
 pub(super) struct PlacementForm {
     /// The axes of the mesh with their sizes; none where the state is whole.
     mesh: Vec<(String, usize)>,
-    /// For each tensor, the axis that each dimension is cut along.
-    shardings: Vec<Vec<Option<String>>>,
+    /// For each tensor, the axes that each dimension is cut along.
+    shardings: Vec<Vec<Vec<String>>>,
 }
 
 impl From<&Placement> for PlacementForm {
@@ -136,6 +140,7 @@ impl StateParts {
             orbax: (&options.orbax).into(),
             layer: options.layer.to_string(),
             replicas: options.replicas.is_some(),
+            leaves: data.leaves().map(|(name, leaf)| (name.to_owned(), leaf.name())).collect(),
         };
         Self { data: TensorFiles::of(data), state, rank: None }
     }

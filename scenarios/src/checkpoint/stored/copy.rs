@@ -5,10 +5,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use weighbridge::{Error, Result};
 
 use crate::contract::CheckpointFormat;
+use crate::data::no_file_missing;
 
 /// The files of a checkpoint, each with its place below it. Links are followed: a cache of models is full of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub(in crate::checkpoint) fn format(directory: &Path) -> Result<CheckpointFormat
         }
     }
     if names.iter().any(|name| name.ends_with(".safetensors")) {
-        whole(directory, &names)?;
+        no_file_missing(directory, &names)?;
         return Ok(CheckpointFormat::Safetensors);
     }
     if ["_CHECKPOINT_METADATA", "_METADATA", "manifest.ocdbt"].iter().any(|name| names.contains(*name)) {
@@ -99,26 +99,4 @@ pub(in crate::checkpoint) fn format(directory: &Path) -> Result<CheckpointFormat
         "what lies there is no checkpoint that is known: there are no files of safetensors, and no metadata of Orbax or of \
          Reference (sharded)",
     ))
-}
-
-/// The list of the files of safetensors of a model, where it has several.
-#[derive(Debug, Deserialize)]
-struct SafetensorsIndex {
-    weight_map: std::collections::BTreeMap<String, String>,
-}
-
-/// Whether all files are there that an index names.
-fn whole(directory: &Path, names: &BTreeSet<String>) -> Result<()> {
-    for index in names.iter().filter(|name| name.ends_with(".safetensors.index.json")) {
-        let text = fs::read(directory.join(index))?;
-        let read: SafetensorsIndex = serde_json::from_slice(&text).map_err(|error| {
-            Error::new(format!("the checkpoint has an index `{index}` that is damaged: {error}"))
-        })?;
-        if let Some((tensor, file)) = read.weight_map.iter().find(|(_, file)| !names.contains(*file)) {
-            return Err(Error::new(format!(
-                "the checkpoint has no `{file}`, where `{index}` has the tensor `{tensor}`"
-            )));
-        }
-    }
-    Ok(())
 }

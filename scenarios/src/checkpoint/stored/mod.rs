@@ -13,15 +13,14 @@ use std::path::Path;
 
 use safetensors::serialize_to_file;
 use safetensors::tensor::TensorView;
-use weighbridge::{Bencher, Dtype, Error, Result};
+use weighbridge::{Bencher, Dtype, Error, Result, skip};
 
 pub(super) use self::digests::CheckpointDigests;
 pub(super) use self::proof::StoredProof;
 use super::first_failure::FirstFailure;
-use crate::adapters::native::of_safetensors;
 use crate::contract::{StoredCheckpoint, TensorHeader};
-use crate::data::DataSet;
-use crate::workload::{DeviceMesh, Placement, State, Tensor};
+use crate::data::{DataSet, of_safetensors};
+use crate::workload::{CutsFile, DeviceMesh, Placement, State, Tensor};
 
 /// How tensors lie on devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,27 +43,47 @@ impl fmt::Display for Cut {
     }
 }
 
+/// What says how tensors lie on devices.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cutting<'a> {
+    /// A rule.
+    pub(super) cut: Cut,
+    /// A file over it.
+    pub(super) file: Option<&'a CutsFile>,
+}
+
+impl From<Cut> for Cutting<'_> {
+    fn from(cut: Cut) -> Self {
+        Self { cut, file: None }
+    }
+}
+
 /// Has a checkpoint loaded onto the devices of a mesh, where it is one.
 ///
 /// # Errors
-/// A skip where it cannot lie there, or the system has no devices.
-pub(super) fn place(
+/// A skip where it cannot lie there, or the system has no devices. A file of cuts that does not fit the tensors, or stands beside
+/// another rule than [`Cut::Spread`].
+pub(super) fn place<'a>(
     stored: &mut dyn StoredCheckpoint,
     mesh: DeviceMesh,
-    cut: Cut,
+    cutting: impl Into<Cutting<'a>>,
 ) -> Result<Option<Placement>> {
+    let Cutting { cut, file } = cutting.into();
     if mesh == DeviceMesh::NONE {
         return Ok(None);
     }
-    let tensor = |TensorHeader { key, shape, .. }: &TensorHeader| Tensor {
-        name: key.clone(),
-        dtype: Dtype::F32, // of no matter: a part is numbers of a shape
-        shape: shape.clone(),
-        sharding: Vec::new(),
-    };
-    let state = State::Tensors { tensors: stored.headers().iter().map(tensor).collect(), seed: 0 };
-    mesh.holds(&state).map_err(weighbridge::skip)?;
+    // The type is of no matter: a part is numbers of a shape.
+    let tensor = |header: &TensorHeader| Tensor::array(header.dotted(), Dtype::F32, header.shape.clone());
+    let mut tensors: Vec<Tensor> = stored.headers().iter().map(tensor).collect();
+    match (file, cut) {
+        (None, _) => {}
+        (Some(file), Cut::Spread) => file.cut(&mut tensors).map_err(Error::new)?,
+        (Some(_), cut) => return Err(skip(format!("cut={cut} beside a file of cuts: that says it all"))),
+    }
+    let state = State::Tensors { tensors, seed: 0 };
+    mesh.holds(&state).map_err(skip)?;
     let onto = match cut {
+        Cut::Spread if file.is_some() => Placement::as_written(mesh, &state),
         Cut::Spread => Placement::spread(mesh, &state),
         Cut::Replicated => Placement::as_written(mesh, &state),
         Cut::Replicas => {
@@ -100,6 +119,7 @@ pub(super) fn measure(bencher: &Bencher, stored: &mut dyn StoredCheckpoint) -> R
 /// # Errors
 /// When it cannot be written.
 pub(super) fn write_safetensors(data: &DataSet, directory: &Path) -> Result<()> {
+    data.has_arrays_alone()?;
     fs::create_dir(directory)?;
     let told = |error: safetensors::SafeTensorError| Error::new(format!("safetensors: {error}"));
     let mut views = Vec::new();

@@ -1,7 +1,10 @@
 //! What one combination of a generator's options is here: a case of the catalogue, or what is missing for it.
 
+use std::path::PathBuf;
+
 use weighbridge::suite::{Node, Position, Value};
 use weighbridge_scenarios::contract::Retention;
+use weighbridge_scenarios::workload::CutsFile;
 
 use super::generators::Counterpart;
 use super::plan::{StateText, state};
@@ -30,6 +33,8 @@ pub(super) struct OrbaxCase {
 /// A checkpoint that an option names.
 pub(super) struct CheckpointText {
     path: String,
+    /// The file that says how its tensors are cut.
+    cuts: Option<String>,
     /// Whether it can be loaded from where it lies; else a state has to stand in.
     loads: bool,
     /// What is done with its digests, `capture` or `check`, by which option, and where they lie.
@@ -37,9 +42,9 @@ pub(super) struct CheckpointText {
 }
 
 impl CheckpointText {
-    /// One that only says what a state must be like that stands in.
-    fn of(path: &str) -> Self {
-        Self { path: path.to_owned(), loads: false, digests: None }
+    /// One that a state is taken from.
+    fn of([path, cuts]: [&str; 2]) -> Self {
+        Self { path: path.to_owned(), cuts: Some(cuts.to_owned()), loads: false, digests: None }
     }
 
     /// The option that names digests to check.
@@ -49,15 +54,22 @@ impl CheckpointText {
 
     /// It as CKPT-7 takes it, or the one thing that is not at hand.
     pub(super) fn text(&self) -> Result<StateText, String> {
-        let path = &self.path;
+        let Self { path, cuts, .. } = self;
         if !self.loads || path.contains("://") {
-            return state(&OrbaxInput::Path(path.clone()));
+            return state(&OrbaxInput::Path { path: path.clone(), cuts: cuts.clone() });
         }
-        let here = |path: &str| std::path::absolute(path).unwrap_or_else(|_| path.into());
         if !here(path).exists() {
             return Err(format!("a checkpoint at {path}: nothing is there (`--input` saves another state)"));
         }
         let mut text = format!("path:{}", here(path).display());
+        let mut mesh = None;
+        if let Some(cuts) = cuts {
+            if cuts.contains("://") {
+                return Err(format!("cuts on {}: {cuts}, for `sharding_config_path`", store(cuts)));
+            }
+            mesh = Some(CutsFile::read(&here(cuts))?.mesh().clone());
+            text += &format!(" cuts={}", here(cuts).display());
+        }
         if let Some((what, option, directory)) = &self.digests {
             if directory.contains("://") {
                 return Err(format!("digests on {}: {directory}, for `{option}`", store(directory)));
@@ -67,8 +79,13 @@ impl CheckpointText {
             }
             text += &format!(" {what}={}", here(directory).display());
         }
-        Ok(StateText { text, state: None })
+        Ok(StateText { text, state: None, mesh })
     }
+}
+
+/// A path from the root.
+pub(super) fn here(path: &str) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.into())
 }
 
 /// What a path is of.
@@ -197,9 +214,9 @@ impl OptionSet<'_> {
         JudgedOptions::Runs(OrbaxCase { scenario, axes, checkpoint })
     }
 
-    /// The checkpoint whose structure a generator takes, where its sharding is named as well.
-    fn reference(&self) -> Option<&str> {
-        self.text("reference_sharding_path").and(self.text("reference_checkpoint_path"))
+    /// The checkpoint that a generator takes, and the file of its cuts, where both are named.
+    fn reference(&self) -> Option<[&str; 2]> {
+        Some([self.text("reference_checkpoint_path")?, self.text("reference_sharding_path")?])
     }
 
     /// A load for one replica, which others get a copy of, or of each. The options of saves say nothing of it.
@@ -224,17 +241,12 @@ impl OptionSet<'_> {
         if let Some(why) = self.missing() {
             return JudgedOptions::Refused(why);
         }
-        let local = !path.contains("://");
-        // Of a checkpoint that is not at hand the cuts are told by its mesh alone.
-        if let Some(config) = self.text("sharding_config_path").filter(|_| local) {
-            return JudgedOptions::Refused(format!(
-                "cuts that a file names: {config}, for `sharding_config_path`"
-            ));
-        }
         let named = [("capture", "capture_digests_path"), ("check", "reference_digests_path")];
         let digests =
             named.into_iter().find_map(|(what, option)| Some((what, option, self.text(option)?.to_owned())));
-        let replicated = self.text("sharding_config_path").is_none();
+        // Without a file of cuts each device has all. Of a checkpoint that is not at hand its mesh tells them.
+        let cuts = self.text("sharding_config_path").map(str::to_owned);
+        let replicated = cuts.is_none();
         let mut axes = vec![("format", format.to_owned())];
         axes.extend(replicated.then(|| ("cut", "replicated".to_owned())));
         match self.counts(&["restore_concurrent_gb", "safetensors_read_chunk_mb"]) {
@@ -248,7 +260,7 @@ impl OptionSet<'_> {
             Some(Value::Whole(number)) => axes.push((ratio, number.to_string())),
             Some(_) => return JudgedOptions::Refused(format!("a value of `{ratio}` that is no number")),
         }
-        let checkpoint = Some(CheckpointText { path: path.to_owned(), loads: true, digests });
+        let checkpoint = Some(CheckpointText { path: path.to_owned(), cuts, loads: true, digests });
         JudgedOptions::Runs(OrbaxCase { scenario: OrbaxScenario::Load, axes, checkpoint })
     }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use weighbridge::suite::{Mistake, Node, Position, SuiteBenchmark, SuiteFile, TableKey, Value, WrittenText};
 use weighbridge_scenarios::workload::{DeviceMesh, State};
 
-use super::options::{CheckpointText, JudgedOptions, OptionSet, OrbaxCase, OrbaxScenario, store};
+use super::options::{CheckpointText, JudgedOptions, OptionSet, OrbaxCase, OrbaxScenario, here, store};
 use super::read::{OrbaxBenchmark, OrbaxInput, OrbaxSuite, read};
 
 /// What stands on the command line over a suite.
@@ -28,6 +28,8 @@ pub(in crate::suite) struct StateText {
     pub(super) text: String,
     /// What is known of it: nothing of a checkpoint that lies somewhere.
     pub(super) state: Option<State>,
+    /// The mesh that it lies on, where a file of its cuts says it.
+    pub(super) mesh: Option<DeviceMesh>,
 }
 
 impl std::str::FromStr for StateText {
@@ -41,8 +43,12 @@ impl std::str::FromStr for StateText {
             ("huge", State::GB_4),
         ];
         let named = variants.into_iter().find(|(name, _)| *name == text).map(|(_, state)| state);
-        let state = named.map_or_else(|| text.parse(), Ok)?;
-        Ok(Self { text: text.to_owned(), state: Some(state) })
+        let state: State = named.map_or_else(|| text.parse(), Ok)?;
+        let mesh = match &state {
+            State::File(file) => file.mesh().cloned(),
+            State::Llama { .. } | State::Tensors { .. } => None,
+        };
+        Ok(Self { text: text.to_owned(), state: Some(state), mesh })
     }
 }
 
@@ -144,15 +150,19 @@ impl OrbaxPlan {
             None if suite.inputs.is_empty() => vec![Err("a state to save: none is given".to_owned())],
             None => suite.inputs.iter().map(state).collect(),
         };
-        let meshes: Vec<Result<DeviceMesh, String>> = match &over.mesh {
-            Some(mesh) => vec![Ok(mesh.clone())],
-            None if suite.meshes.is_empty() => vec![Ok(DeviceMesh::NONE)],
-            None => suite.meshes.iter().map(|mesh| mesh.0.parse()).collect(),
+        // A file of cuts says what they are of.
+        let meshes = |input: &Result<StateText, String>| -> Vec<Result<DeviceMesh, String>> {
+            let of_cuts = input.as_ref().ok().and_then(|input| input.mesh.as_ref());
+            match over.mesh.as_ref().or(of_cuts) {
+                Some(mesh) => vec![Ok(mesh.clone())],
+                None if suite.meshes.is_empty() => vec![Ok(DeviceMesh::NONE)],
+                None => suite.meshes.iter().map(|mesh| mesh.0.parse()).collect(),
+            }
         };
         let from = over.saved_from.clone().unwrap_or(DeviceMesh::NONE);
         let mut found = Vec::new();
         for input in &inputs {
-            for mesh in &meshes {
+            for mesh in &meshes(input) {
                 let (input, mesh) = match (input, mesh) {
                     (Err(why), _) | (_, Err(why)) => {
                         *self.refused.entry(why.clone()).or_default() += 1;
@@ -232,11 +242,18 @@ fn option(axis: &str, values: &[&str], place: Position) -> (TableKey, Vec<Writte
 pub(super) fn state(input: &OrbaxInput) -> Result<StateText, String> {
     match input {
         OrbaxInput::Spec(text) => text.parse(),
-        OrbaxInput::Path(path) => {
-            Err(format!("a checkpoint on {}: {path} (`--input` saves another state)", store(path)))
+        OrbaxInput::Path { path, cuts } => {
+            for (what, path) in [("a checkpoint", Some(path)), ("cuts", cuts.as_ref())] {
+                if let Some(path) = path.filter(|path| path.contains("://")) {
+                    return Err(format!("{what} on {}: {path} (`--input` saves another state)", store(path)));
+                }
+            }
+            let cuts =
+                cuts.as_ref().map_or_else(String::new, |cuts| format!(" cuts={}", here(cuts).display()));
+            let text = format!("path:{}{cuts}", here(path).display());
+            text.parse().map_err(|why| format!("a state at {path}: {why} (`--input` saves another)"))
         }
         OrbaxInput::Empty => Err("a state to save: its spec is empty".to_owned()),
-        OrbaxInput::Other(what) => Err(format!("a state with more than arrays: {what}")),
     }
 }
 

@@ -24,11 +24,13 @@ pub(super) enum OrbaxInput {
     /// Arrays, as the catalogue's `State` reads them.
     Spec(String),
     /// A checkpoint that lies somewhere.
-    Path(String),
+    Path {
+        path: String,
+        /// The file that says how its tensors are cut.
+        cuts: Option<String>,
+    },
     /// Nothing to save.
     Empty,
-    /// Something that is no array.
-    Other(String),
 }
 
 /// A mesh: each axis with its size over all devices.
@@ -95,7 +97,9 @@ fn input(node: &Node, ignored: Option<&mut Vec<Mistake>>) -> Result<Option<Orbax
         ));
     }
     if let Some(path) = keys.get("path") {
-        return Ok(Some(OrbaxInput::Path(path.text("path")?.to_owned())));
+        let path = path.text("path")?.to_owned();
+        let cuts = keys.get("sharding_config_path").map(|cuts| cuts.text("sharding_config_path"));
+        return Ok(Some(OrbaxInput::Path { path, cuts: cuts.transpose()?.map(str::to_owned) }));
     }
     let Some(spec) = keys.get("spec") else { return Ok(None) };
     let seed = match keys.get("random_seed").map(|seed| (&seed.value, seed)) {
@@ -103,15 +107,8 @@ fn input(node: &Node, ignored: Option<&mut Vec<Mistake>>) -> Result<Option<Orbax
         Some((Value::Whole(seed), _)) if u32::try_from(*seed).is_ok() => *seed,
         Some((_, seed)) => return Err(seed.wrong("random_seed", "a whole number from 0 to 4294967295")),
     };
-    let entries = spec.table("spec")?;
-    let leaf = entries
-        .iter()
-        .find(|(_, entry)| matches!(&entry.value, Value::Text(text) if text == "int" || text == "str"));
-    Ok(Some(match leaf {
-        _ if entries.is_empty() => OrbaxInput::Empty,
-        Some((key, leaf)) => OrbaxInput::Other(format!("`{}` is {}", key.name, leaf.text("spec")?)),
-        None => OrbaxInput::Spec(arrays(spec, seed)?),
-    }))
+    let is_empty = spec.table("spec")?.is_empty();
+    Ok(Some(if is_empty { OrbaxInput::Empty } else { OrbaxInput::Spec(arrays(spec, seed)?) }))
 }
 
 fn mesh(node: &Node, mut ignored: Option<&mut Vec<Mistake>>) -> Result<OrbaxMesh, Mistake> {

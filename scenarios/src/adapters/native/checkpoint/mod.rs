@@ -18,4 +18,3 @@ mod under_way;
 
 pub use reference_sharded::ReferenceSharded;
 pub use safetensors::Safetensors;
-pub(crate) use safetensors::of_safetensors;

@@ -108,13 +108,13 @@ fn kept(kind: &weighbridge::FieldKind, shape: Vec<usize>, bytes: Vec<u8>) -> Kep
 
 /// Whether every device can have its part of a tensor.
 fn fits(onto: &Placement, field: usize, tensor: &StoredTensor) -> Result<()> {
-    for (size, axis) in tensor.kind.shape.iter().zip(onto.shardings.get(field).into_iter().flatten()) {
-        let Some(axis) = axis else { continue };
-        let parts = onto.mesh.axes().iter().find(|(name, _)| name == axis).map(|(_, parts)| *parts);
-        if parts.is_none_or(|parts| !size.is_multiple_of(parts)) {
+    for (size, axes) in tensor.kind.shape.iter().zip(onto.shardings.get(field).into_iter().flatten()) {
+        if onto.mesh.parts(axes).is_none_or(|parts| !size.is_multiple_of(parts)) {
             return Err(Error::new(format!(
-                "`{}` cannot be loaded onto the mesh {}: its dimension of {size} cannot be cut along `{axis}`",
-                tensor.kind.name, onto.mesh
+                "`{}` cannot be loaded onto the mesh {}: its dimension of {size} cannot be cut along `{}`",
+                tensor.kind.name,
+                onto.mesh,
+                axes.join("+")
             )));
         }
     }

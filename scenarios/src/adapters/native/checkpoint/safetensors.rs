@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use safetensors::tensor::TensorView;
-use safetensors::{Dtype as Type, SafeTensors, serialize_to_file};
+use safetensors::{SafeTensors, serialize_to_file};
 use weighbridge::{Delivery, Dtype, Error, Kept, KeptField, Result, adapter, skip};
 
 use super::owned::Owned;
@@ -17,7 +17,7 @@ use super::safetensors_stored::StoredSafetensors;
 use crate::contract::{
     CheckpointFormat, Checkpointer, Checkpoints, Executed, SaveOptions, Saving, StoredCheckpoint, StoredFiles,
 };
-use crate::data::DataSet;
+use crate::data::{DataSet, of_safetensors};
 
 /// The crate `safetensors`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -90,17 +90,6 @@ impl Checkpoints for SafetensorsFile {
 
     fn executed(&self) -> Executed {
         Executed::ours(Vec::new(), Delivery::Owned, 1)
-    }
-}
-
-pub(crate) fn of_safetensors(dtype: Dtype) -> Type {
-    match dtype {
-        Dtype::U8 => Type::U8,
-        Dtype::I32 => Type::I32,
-        Dtype::I64 => Type::I64,
-        Dtype::BF16 => Type::BF16,
-        Dtype::F32 => Type::F32,
-        Dtype::F64 => Type::F64,
     }
 }
 
