@@ -44,8 +44,8 @@ pub mod prelude {
         RandomCrop, RandomFlip, RandomGrayscale, RandomResizedCrop, RandomScale, RandomSolarize, Scale,
     };
     pub use crate::workload::{
-        Access, Clicks, Destination, ExecutionMode, Form, Images, Interpreter, LearningTask, Merge, Mixing,
-        Operators, Parameters, PipelineSpec, Tokens, VariantTable,
+        Access, Clicks, Destination, ExecutionMode, Form, FrameworkSetting, Images, Interpreter,
+        LearningTask, Merge, Mixing, Operators, Parameters, PipelineSpec, Tokens, VariantTable,
     };
     pub use weighbridge::Workload;
 }

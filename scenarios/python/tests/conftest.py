@@ -97,3 +97,19 @@ def images(tmp_path: Path) -> Made:
     place = tmp_path / "images"
     place.mkdir()
     return Made(place, {"image": np.random.default_rng(3).integers(0, 256, (23, 8, 8, 3), np.uint8)})
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Made:
+    """Rows of numbers."""
+    place = tmp_path / "table"
+    place.mkdir()
+    return Made(place, {"features": np.random.default_rng(3).standard_normal((23, 13), np.float32)})
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Made:
+    """Rows of token ids."""
+    place = tmp_path / "tokens"
+    place.mkdir()
+    return Made(place, {"tokens": np.random.default_rng(3).integers(0, 32_000, (23, 16), np.int32)})

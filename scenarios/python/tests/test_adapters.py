@@ -67,6 +67,10 @@ SOME = [
 CELLS = {
     "plain": ("images", (), {}),
     "normalised": ("images", ("Normalize", "CastToFloat32"), {}),
+    "as its users start": ("images", ("Normalize", "CastToFloat32"), {"setting": "default"}),
+    "as its users start, of numbers": ("table", ("Normalize",), {"setting": "default"}),
+    "as its users start, of tokens": ("tokens", (), {"setting": "default"}),
+    "as its users start, by two": ("images", ("Normalize", "CastToFloat32"), {"setting": "default", "workers": 2}),
     "two workers": ("images", ("Normalize", "CastToFloat32"), {"workers": 2}),
     "pointwise": ("images", ("Normalize", "Scale", "Clip", "Add", "Multiply", "LogTransform", "CheapTransform"), {}),
     "expensive": ("images", ("Normalize", "ExpensiveTransform"), {}),

@@ -191,6 +191,9 @@ class Adapter(System):
     open: Callable[[Pipeline, Data, Place], Loader]
     own: str | None = None
     """The file in `own` with its operators, if it opens pipelines that ask for operators of its own."""
+    start: Callable[[Pipeline, Data, Place], Loader] | None = None
+    """Opens a pipeline as its users start: by the first example of its documentation. `None` where that is what `open`
+    does."""
     modes: tuple[str, ...] = ()
     """The ways to run a list of steps that can be asked for."""
 

@@ -141,6 +141,8 @@ class Pipeline:
     """`own`: each system does the steps by operators and draws of its own."""
     python: str = "default"
     """`free_threaded`: by an interpreter without a global lock, so that workers may be threads."""
+    setting: str = "best"
+    """`default`: set up as the first example of its documentation has it, in place of what was found to be best."""
     mode: str | None = None
     """In which way the steps are run and no other: `eager`, `vectorised`, `compiled` or `fused`."""
 
@@ -171,6 +173,7 @@ class Pipeline:
             device=device,
             operators=said.get("operators", "shared"),
             python=said.get("python", "default"),
+            setting=said.get("setting", "best"),
             mode=said.get("mode"),
         )
 

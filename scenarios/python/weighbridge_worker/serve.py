@@ -63,13 +63,18 @@ class Case(Streaming):
         if (mode := self.pipeline.mode) and mode not in adapter.modes:
             ways = ", ".join(adapter.modes) or "its own alone"
             raise Declined(f"mode {mode}: {adapter.framework} runs steps here in these ways: {ways}")
+        opens = adapter.open
+        if self.pipeline.setting == "default":
+            if adapter.start is None:
+                raise Declined(f"setting default: {adapter.framework} is measured as its users start with it")
+            opens = adapter.start
         self.data = Data(said["data"])
         exchange = Exchange(said["exchange"])
         rank = said.get("rank")
         place = Place(Path(said["scratch"]), Path(said["converted"]), rank["of"] if rank else 1)
         start = now()
         try:
-            super().__init__(adapter.open(self.pipeline, self.data, place), exchange)
+            super().__init__(opens(self.pipeline, self.data, place), exchange)
         except BaseException:
             exchange.close()
             raise

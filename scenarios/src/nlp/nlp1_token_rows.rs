@@ -27,11 +27,17 @@ fn token_rows(
     variant: Tokens,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
+    #[sweep(implied, FrameworkSetting::Best, FrameworkSetting::Default)] setting: FrameworkSetting,
 ) -> Result<()> {
-    bencher.load(loader, &workload(&variant, &workers, &delivery))
+    bencher.load(loader, &workload(&variant, &workers, &delivery, &setting))
 }
 
 /// What a point does.
-fn workload(variant: &Tokens, workers: &usize, delivery: &Destination) -> PipelineSpec {
-    PipelineSpec::tokens(variant).workers(*workers).deliver(*delivery)
+fn workload(
+    variant: &Tokens,
+    workers: &usize,
+    delivery: &Destination,
+    setting: &FrameworkSetting,
+) -> PipelineSpec {
+    PipelineSpec::tokens(variant).workers(*workers).deliver(*delivery).setting(*setting)
 }

@@ -26,13 +26,19 @@ fn dense_table(
     variant: VariantTable,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
+    #[sweep(implied, FrameworkSetting::Best, FrameworkSetting::Default)] setting: FrameworkSetting,
 ) -> Result<()> {
-    bencher.load(loader, &workload(&variant, &workers, &delivery))
+    bencher.load(loader, &workload(&variant, &workers, &delivery, &setting))
 }
 
 /// What a point does.
-fn workload(variant: &VariantTable, workers: &usize, delivery: &Destination) -> PipelineSpec {
-    pipeline(variant).workers(*workers).deliver(*delivery)
+fn workload(
+    variant: &VariantTable,
+    workers: &usize,
+    delivery: &Destination,
+    setting: &FrameworkSetting,
+) -> PipelineSpec {
+    pipeline(variant).workers(*workers).deliver(*delivery).setting(*setting)
 }
 
 fn pipeline(variant: &VariantTable) -> PipelineSpec {

@@ -16,6 +16,7 @@ use crate::prelude::*;
 /// `small` in batches of other sizes: small ones show what a batch costs a system however little is in it.
 #[scenario(id = "CV-1", category = "Computer vision", sets = ["canonical", "gate", "tpu"], equivalence = by(agreement),
     workload = workload)]
+#[expect(clippy::too_many_arguments, reason = "each is an axis")]
 fn image_classification(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -35,8 +36,9 @@ fn image_classification(
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
     #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
     #[sweep(implied, Interpreter::Default, Interpreter::FreeThreaded)] python: Interpreter,
+    #[sweep(implied, FrameworkSetting::Best, FrameworkSetting::Default)] setting: FrameworkSetting,
 ) -> Result<()> {
-    bencher.load(loader, &workload(&variant, &workers, &delivery, &operators, &python))
+    bencher.load(loader, &workload(&variant, &workers, &delivery, &operators, &python, &setting))
 }
 
 /// What must agree at a point.
@@ -46,8 +48,9 @@ fn agreement(
     delivery: &Destination,
     operators: &Operators,
     python: &Interpreter,
+    setting: &FrameworkSetting,
 ) -> Equivalence {
-    workload(variant, workers, delivery, operators, python).agreement()
+    workload(variant, workers, delivery, operators, python, setting).agreement()
 }
 
 /// What a point does.
@@ -57,8 +60,10 @@ fn workload(
     delivery: &Destination,
     operators: &Operators,
     python: &Interpreter,
+    setting: &FrameworkSetting,
 ) -> PipelineSpec {
-    pipeline(variant).workers(*workers).deliver(*delivery).operators(*operators).interpreter(*python)
+    let pipeline = pipeline(variant).workers(*workers).deliver(*delivery);
+    pipeline.operators(*operators).interpreter(*python).setting(*setting)
 }
 
 fn pipeline(variant: &Images) -> PipelineSpec {

@@ -8,7 +8,9 @@ use weighbridge::{Dtype, Equivalence, Error, Expected, FieldKind, Requirements, 
 
 use super::cut::cut;
 use super::route::{self, Route, Touch};
-use super::{Destination, Interpreter, Merge, Mixing, Operators, Structure, Transform, TransformGate};
+use super::{
+    Destination, FrameworkSetting, Interpreter, Merge, Mixing, Operators, Structure, Transform, TransformGate,
+};
 use crate::data::{DataSpec, Origin};
 
 /// What a loader is asked to do, as data.
@@ -34,6 +36,8 @@ pub struct PipelineSpec {
     pub operators: Operators,
     /// By which Python a framework of Python runs.
     pub interpreter: Interpreter,
+    /// How a framework is set up.
+    pub setting: FrameworkSetting,
     /// What is not a step on one element after the other.
     pub structure: Structure,
 }
@@ -52,6 +56,7 @@ impl PipelineSpec {
             seed: 42,
             operators: Operators::Shared,
             interpreter: Interpreter::Default,
+            setting: FrameworkSetting::Best,
             structure: Structure::default(),
         }
     }
@@ -179,6 +184,12 @@ impl PipelineSpec {
     #[must_use]
     pub fn interpreter(self, interpreter: Interpreter) -> Self {
         Self { interpreter, ..self }
+    }
+
+    /// Sets how a framework is set up.
+    #[must_use]
+    pub fn setting(self, setting: FrameworkSetting) -> Self {
+        Self { setting, ..self }
     }
 
     /// The same pipeline over the first rows of the data, enough for this many batches.
@@ -340,8 +351,9 @@ impl Workload for PipelineSpec {
             if transforms.is_empty() { "no transform".to_owned() } else { transforms.join(" > ") };
         let to = if self.destination == Destination::Device { ", delivered to the device" } else { "" };
         let by = if self.operators == Operators::Own { ", by operators of its own" } else { "" };
+        let set = if self.setting == FrameworkSetting::Default { ", as its users start" } else { "" };
         format!(
-            "{}, batch {}, {transforms}, seed {}{to}{by}",
+            "{}, batch {}, {transforms}, seed {}{to}{by}{set}",
             self.describe_source(),
             self.batch_size,
             self.seed

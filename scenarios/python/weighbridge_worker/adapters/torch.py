@@ -31,6 +31,7 @@ import torch.utils.data
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader
 from ..device import HOST, OnDevice
+from ..first_example import FirstExample
 from ..modes import Square, drawn
 from ..on_torch import InOrder, Key, as_it_is, end_workers, processes
 from ..own.stored import Elements
@@ -182,6 +183,35 @@ class OwnTorch(Torch):
         return Executed(self.pipeline.work, "native", self.library, workers=self.pipeline.workers)
 
 
+class Rows(torch.utils.data.Dataset[torch.Tensor]):
+    """Elements one by one, as a tutorial writes a data set."""
+
+    def __init__(self, example: FirstExample) -> None:
+        self.rows, self.steps = example.rows, example.steps
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        return torch.from_numpy(self.steps(self.rows[index]))
+
+
+class RowByRow(Torch):
+    """The first example of the documentation: `DataLoader(dataset, batch_size=B, num_workers=n)`."""
+
+    def __init__(self, pipeline: Pipeline, example: FirstExample) -> None:
+        torch.set_num_threads(1)
+        self.pipeline, self.device, self.name = pipeline, HOST, example.name
+        self.loader = self.kind()(Rows(example), batch_size=example.batch_size, num_workers=example.workers)
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        return ({self.name: batch.numpy()} for batch in self.loader)
+
+
+def start(pipeline: Pipeline, data: Data, place: Place) -> Torch:
+    return RowByRow(pipeline, FirstExample.of(pipeline, data))
+
+
 def decline(pipeline: Pipeline) -> None:
     """Declines what a `DataLoader` over arrays cannot do."""
     for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
@@ -205,6 +235,7 @@ ADAPTER = Adapter(
     distribution="torch",
     entry_point="torch.utils.data.DataLoader",
     open=open,
+    start=start,
     platforms=("cpu", "gpu"),
     own="on_torch",
     modes=("eager", "vectorised"),

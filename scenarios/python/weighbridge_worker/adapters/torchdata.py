@@ -19,9 +19,10 @@ from torchdata import stateful_dataloader
 
 from ..adapter import Adapter, Place
 from ..data import Data
+from ..first_example import FirstExample
 from ..on_torch import end_workers
 from ..pipeline import Batch, Pipeline
-from .torch import Torch, decline
+from .torch import RowByRow, Torch, decline
 
 
 class TorchData(Torch):
@@ -61,6 +62,17 @@ class TorchData(Torch):
         return batches
 
 
+class Stateful(RowByRow):
+    """The first example of its documentation: PyTorch's, with another class."""
+
+    def kind(self) -> Any:
+        return stateful_dataloader.StatefulDataLoader
+
+
+def start(pipeline: Pipeline, data: Data, place: Place) -> Torch:
+    return Stateful(pipeline, FirstExample.of(pipeline, data))
+
+
 def open(pipeline: Pipeline, data: Data, place: Place) -> TorchData:
     decline(pipeline)
     return TorchData(pipeline, data)
@@ -71,4 +83,5 @@ ADAPTER = Adapter(
     distribution="torchdata",
     entry_point="torchdata.stateful_dataloader.StatefulDataLoader",
     open=open,
+    start=start,
 )

@@ -7,7 +7,8 @@ use weighbridge::{FieldKind, Result};
 
 use crate::data::DataSet;
 use crate::workload::{
-    Access, ExecutionMode, Interpreter, Merge, Mixing, PipelineSpec, Transform, TransformGate,
+    Access, ExecutionMode, FrameworkSetting, Interpreter, Merge, Mixing, PipelineSpec, Transform,
+    TransformGate,
 };
 
 /// What `open` says of a pipeline.
@@ -53,6 +54,8 @@ struct PipelineMessage {
     operators: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     python: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    setting: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<String>,
     transforms: Vec<&'static str>,
@@ -147,6 +150,7 @@ impl PipelineMessage {
             seed: spec.seed,
             operators: spec.operators.to_string(),
             python: (spec.interpreter != Interpreter::Default).then(|| spec.interpreter.to_string()),
+            setting: (spec.setting != FrameworkSetting::Best).then(|| spec.setting.to_string()),
             mode: None,
             transforms: names(&spec.transforms),
             gates: structure.gates.iter().map(gate).collect(),
