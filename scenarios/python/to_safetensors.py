@@ -4,8 +4,8 @@ Run it with the Python of the environment `orbax`; `cargo xtask peers install or
 
     ~/.local/share/weighbridge/peers/orbax/venv/bin/python scenarios/python/to_safetensors.py CHECKPOINT FILE
 
-A tensor is called as its place in the tree, with dots between: `decoder.0.scale`. Files of cuts call it so too. A single
-number is a tensor without sizes. What is no number is left out, and told.
+A tensor is called as its place in the tree, with dots between: `decoder.0.scale`. Files of cuts call it so too. A
+single number is a tensor without sizes. What is no number is left out, and told.
 """
 
 from __future__ import annotations

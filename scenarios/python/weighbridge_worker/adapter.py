@@ -191,7 +191,7 @@ class Adapter(System):
     open: Callable[[Pipeline, Data, Place], Loader]
     own: str | None = None
     """The file in `own` with its operators, if it opens pipelines that ask for operators of its own."""
-    start: Callable[[Pipeline, Data, Place], Loader] | None = None
+    first_example: Callable[[Pipeline, Data, Place], Loader] | None = None
     """Opens a pipeline as its users start: by the first example of its documentation. `None` where that is what `open`
     does."""
     modes: tuple[str, ...] = ()

@@ -65,9 +65,9 @@ class Case(Streaming):
             raise Declined(f"mode {mode}: {adapter.framework} runs steps here in these ways: {ways}")
         opens = adapter.open
         if self.pipeline.setting == "default":
-            if adapter.start is None:
+            if adapter.first_example is None:
                 raise Declined(f"setting default: {adapter.framework} is measured as its users start with it")
-            opens = adapter.start
+            opens = adapter.first_example
         self.data = Data(said["data"])
         exchange = Exchange(said["exchange"])
         rank = said.get("rank")

@@ -208,7 +208,7 @@ class RowByRow(Torch):
         return ({self.name: batch.numpy()} for batch in self.loader)
 
 
-def start(pipeline: Pipeline, data: Data, place: Place) -> Torch:
+def first_example(pipeline: Pipeline, data: Data, place: Place) -> Torch:
     return RowByRow(pipeline, FirstExample.of(pipeline, data))
 
 
@@ -235,7 +235,7 @@ ADAPTER = Adapter(
     distribution="torch",
     entry_point="torch.utils.data.DataLoader",
     open=open,
-    start=start,
+    first_example=first_example,
     platforms=("cpu", "gpu"),
     own="on_torch",
     modes=("eager", "vectorised"),

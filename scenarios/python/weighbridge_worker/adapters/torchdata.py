@@ -69,7 +69,7 @@ class Stateful(RowByRow):
         return stateful_dataloader.StatefulDataLoader
 
 
-def start(pipeline: Pipeline, data: Data, place: Place) -> Torch:
+def first_example(pipeline: Pipeline, data: Data, place: Place) -> Torch:
     return Stateful(pipeline, FirstExample.of(pipeline, data))
 
 
@@ -83,5 +83,5 @@ ADAPTER = Adapter(
     distribution="torchdata",
     entry_point="torchdata.stateful_dataloader.StatefulDataLoader",
     open=open,
-    start=start,
+    first_example=first_example,
 )
