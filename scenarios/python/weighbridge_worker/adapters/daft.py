@@ -5,6 +5,10 @@ Idiomatic: `daft.from_arrow(table)` of what is in memory, `daft.read_parquet(...
 the first step makes the batch. A frame is lazy: each epoch runs its plan anew, on the threads of Daft's own runner, and
 rows keep their order. Steps run on each batch as it is handed out.
 
+First example: `daft.from_pydict({...})` and a loop over `frame.iter_rows()`, as the reference of `DataFrame.iter_rows`
+has them. Rows are dicts with a numpy array each, and are stacked to batches. Daft makes all rows of such a frame at
+once, before the first one is handed out.
+
 Cannot: workers, since its runner has a thread for each processor; go to an element by its index, so no mixture by
 weights; cache (`collect` keeps what a plan made, before steps that are drawn anew), regroup, or save a place, since a
 running plan has none.
@@ -23,6 +27,7 @@ import pyarrow.parquet
 from .. import on_arrow
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data
+from ..first_example import FirstExample
 from ..pipeline import Batch, Pipeline, Program
 
 
@@ -72,9 +77,38 @@ class Daft(Loader):
         self.frame = None
 
 
-def open(pipeline: Pipeline, data: Data, place: Place) -> Daft:
+class RowByRow(Daft):
+    """The first example of the documentation: a frame of a dict of arrays, and a loop over its rows."""
+
+    def __init__(self, pipeline: Pipeline, example: FirstExample) -> None:
+        self.pipeline, self.example = pipeline, example
+        self.chunk = pipeline.batches
+        self.frame = daft.from_pydict({example.name: example.rows})
+
+    def batches(self, epoch: int) -> Iterator[Batch]:
+        name, rows = self.example.name, []
+        for row in self.frame.iter_rows():
+            rows.append(row[name])
+            if len(rows) == self.example.batch_size:
+                yield {name: self.example.steps(np.stack(rows))}
+                rows = []
+        if rows:
+            yield {name: self.example.steps(np.stack(rows))}
+
+
+def without_workers(pipeline: Pipeline) -> None:
     if pipeline.workers:
         raise Declined(f"{pipeline.workers} workers: its runner has a thread for each processor")
+
+
+def first_example(pipeline: Pipeline, data: Data, place: Place) -> Daft:
+    example = FirstExample.of(pipeline, data)
+    without_workers(pipeline)
+    return RowByRow(pipeline, example)
+
+
+def open(pipeline: Pipeline, data: Data, place: Place) -> Daft:
+    without_workers(pipeline)
     if pipeline.access == "file-eager":
         raise Declined("file-eager: files are read as a plan runs")
     for asked, what in ((pipeline.mixture, "mixture"), (pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
@@ -87,4 +121,10 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Daft:
     return Daft(pipeline, data, daft.read_parquet(str(folder / "rows.parquet")))
 
 
-ADAPTER = Adapter(framework="Daft", distribution="daft", entry_point="daft.DataFrame.to_arrow_iter", open=open)
+ADAPTER = Adapter(
+    framework="Daft",
+    distribution="daft",
+    entry_point="daft.DataFrame.to_arrow_iter",
+    open=open,
+    first_example=first_example,
+)

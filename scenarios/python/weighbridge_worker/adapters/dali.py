@@ -10,6 +10,10 @@ a float (0.6 of the speed); two threads with two batches ahead, which workers as
 on two cores). DALI reuses what it hands out, so a batch is copied before the next run: `as_array` is a view of a buffer
 that is DALI's.
 
+First example: an external source that gives lists of samples, an operator for each step, a cast before the division,
+and the executor as it is set up unasked (asynchronous, two batches ahead). It is what the page "ExternalSource
+operator" of the documentation has, on the host.
+
 By operators of its own: all steps are operators of one graph, with DALI's draws (`own/on_dali.py`).
 
 On a device: what the source gives is copied there (`.gpu()`), the operators run there, and `run` without a stream of
@@ -35,6 +39,7 @@ from nvidia.dali import backend, fn, types
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader
 from ..device import HOST, OnDevice
+from ..first_example import FirstExample
 from ..own.on_dali import Own
 from ..own.stored import Elements
 from ..pipeline import Array, Batch, Pipeline, Program, Touch
@@ -188,6 +193,38 @@ class Dali(Loader):
         self.dali = None
 
 
+class Listed(Dali):
+    """The first example of the documentation: lists of samples through a pipeline with its own defaults."""
+
+    def __init__(self, pipeline: Pipeline, data: Data, example: FirstExample) -> None:
+        self.pipeline, self.example, self.native = pipeline, example, True
+        self.program, self.reader = Program(pipeline, data.sources), Reader(pipeline, data)
+        self.threads = max(example.workers, 1)
+        self.epoch = self.number = 0
+        self.dali = nvidia.dali.Pipeline(batch_size=example.batch_size, num_threads=self.threads, device_id=None)
+        with self.dali:
+            (way,) = self.program.ways
+            self.dali.set_outputs(self.through(way.touches, fn.external_source(source=self.source)))
+        self.dali.build()
+
+    @staticmethod
+    def through(touches: list[Touch], x: Any) -> Any:
+        if touches and touches[0].source.mean is None:
+            return fn.cast(x, dtype=types.FLOAT) / 255
+        return Dali.through(touches, x)
+
+    def source(self) -> list[Any]:
+        if self.number == len(self.reader):
+            raise StopIteration
+        start = self.number * self.example.batch_size
+        self.number += 1
+        return list(self.example.rows[start : start + self.example.batch_size])
+
+
+def first_example(pipeline: Pipeline, data: Data, place: Place) -> Dali:
+    return Listed(pipeline, data, FirstExample.of(pipeline, data))
+
+
 def open(pipeline: Pipeline, data: Data, place: Place) -> Dali:
     for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
         if asked:
@@ -200,6 +237,7 @@ ADAPTER = Adapter(
     distribution="nvidia-dali-cuda120",
     entry_point="nvidia.dali.Pipeline",
     open=open,
+    first_example=first_example,
     platforms=("cpu", "gpu"),
     own="on_dali",
 )

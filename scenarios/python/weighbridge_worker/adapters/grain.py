@@ -10,6 +10,9 @@ Tried: a source of rows with `.batch()` (a sixth of the speed on small images, a
 `num_threads=0`, which grain's documentation advises for data in memory: the default of 16 threads reads 500 batches
 ahead.
 
+First example: rows of an array, `map`, `batch` and a loop over them, as the README begins; that loop reads by the
+default `ReadOptions`, which has 16 threads. Workers are its `num_threads`, which the tutorial "Dataset basics" sets.
+
 By operators of its own: it has none, and its users take libraries beside it. Here `random_map` over elements with
 Albumentations and OpenCV (`own/on_albumentations.py`), then `batch`. Its records of encoded images are those of
 ArrayRecord, by `ArrayRecordDataSource`.
@@ -20,7 +23,7 @@ Cannot: cache, since what its experimental `CacheIterDataset` keeps belongs to o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +33,9 @@ from array_record.python.array_record_module import ArrayRecordWriter
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader, Rows
+from ..first_example import FirstExample
 from ..own import stored
-from ..pipeline import Batch, Pipeline, Program
+from ..pipeline import Array, Batch, Pipeline, Program
 
 
 class Batches:
@@ -150,6 +154,33 @@ class OwnGrain(Grain):
         return Executed(self.pipeline.work, "native", self.library, workers=self.pipeline.workers)
 
 
+class RowByRow(Grain):
+    """The first example of the README: `source(rows).map(steps).batch(batch_size=B)`."""
+
+    def __init__(self, pipeline: Pipeline, data: Data, source: Any, steps: Callable[[Any], Array]) -> None:
+        self.pipeline, self.data = pipeline, data
+        self.options = grain.ReadOptions(num_threads=pipeline.workers) if pipeline.workers else grain.ReadOptions()
+        batches = grain.MapDataset.source(source).map(steps).batch(batch_size=pipeline.batch_size)
+        self.dataset = batches.to_iter_dataset(self.options)
+        self.epoch = 0
+        self.iterator: Any = None
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        self.close()
+        self.epoch = epoch
+        self.iterator = iter(self.dataset)
+        (name,) = self.data.names
+        return ({name: batch} for batch in self.iterator)
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work, workers=self.options.num_threads)
+
+
+def first_example(pipeline: Pipeline, data: Data, place: Place) -> Grain:
+    example = FirstExample.of(pipeline, data)
+    return RowByRow(pipeline, data, example.rows, example.steps)
+
+
 def open(pipeline: Pipeline, data: Data, place: Place) -> Grain:
     if pipeline.operators == "own":
         return OwnGrain(pipeline, data, place)
@@ -165,5 +196,6 @@ ADAPTER = Adapter(
     distribution="grain",
     entry_point="grain.MapDataset.source",
     open=open,
+    first_example=first_example,
     own="on_albumentations",
 )

@@ -8,11 +8,15 @@ Tried, on small images without workers: records one by one, put together by `Map
 times as long on the clock, as each waits for a thread); groups of 64 records (a quarter of the CPU time, but Grain
 reports an error for every such file, since looking up single records in them is slow).
 
+First example: rows that are pickled one by one into a file of `group_size:1`, and `source(records)`, `map`, `batch`, as
+in the tutorial "Reading ArrayRecord Files". They are read as in the first example of Grain's adapter.
+
 Cannot: cache; its records of encoded images are those of Grain's adapter.
 """
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +26,9 @@ from array_record.python.array_record_module import ArrayRecordWriter
 
 from ..adapter import Adapter, Declined, Place
 from ..data import Data, Rows
+from ..first_example import FirstExample
 from ..pipeline import Batch, Indices, Pipeline
-from .grain import Grain
+from .grain import Grain, RowByRow
 
 
 def write(data: Data, folder: Path) -> None:
@@ -73,6 +78,20 @@ class GrainRecords(Grain):
         return Batches(self.records, self.pipeline, self.data, self.pipeline.order(epoch, self.data.elements))
 
 
+def first_example(pipeline: Pipeline, data: Data, place: Place) -> Grain:
+    example = FirstExample.of(pipeline, data)
+
+    def write(folder: Path) -> None:
+        records = ArrayRecordWriter(str(folder / "all.array_record"), "group_size:1")
+        for row in example.rows:
+            records.write(pickle.dumps(row))
+        records.close()
+
+    folder = place.converting(f"pickled-{pipeline.first}-{pipeline.end}", write)
+    records = grain.sources.ArrayRecordDataSource(str(folder / "all.array_record"))
+    return RowByRow(pipeline, data, records, lambda record: example.steps(pickle.loads(record)))
+
+
 def open(pipeline: Pipeline, data: Data, place: Place) -> GrainRecords:
     if pipeline.access == "file-eager":
         raise Declined("file-eager: records are read as they are looked up")
@@ -86,4 +105,5 @@ ADAPTER = Adapter(
     distribution="grain",
     entry_point="grain.sources.ArrayRecordDataSource",
     open=open,
+    first_example=first_example,
 )

@@ -15,13 +15,18 @@ documented `BatchSampler`, whose lists of indices copy (seven eighths of the spe
 the format `numpy` (four sevenths); `to_iterable_dataset(num_shards=4)`, whose shards are split among workers (a fifth,
 and the order is lost).
 
+First example: a column typed by the shape of its elements, `with_format("numpy")` and `iter(batch_size=B)`, as on the
+page "Use with NumPy"; with workers `DataLoader(dataset.with_format("torch"), batch_size=B, num_workers=n)`, as on the
+page "Use with PyTorch". `dtype=None` keeps the types of numbers: integers would be delivered as 64 bits otherwise. The
+steps are done on the batches that come out, since neither page has a place for them before that.
+
 Cannot: cache, regroup, or save its place (`IterableDataset` can, which reads examples one by one).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,6 +38,7 @@ import numpy as np
 from .. import on_arrow
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data
+from ..first_example import FirstExample
 from ..own import stored
 from ..pipeline import Batch, Indices, Kind, Pipeline, Program
 
@@ -55,6 +61,11 @@ def write(data: Data, folder: Path) -> None:
         for index in range(data.elements):
             yield {name: array[index].reshape(-1) if array.ndim > 1 else array[index] for name, array in fields.items()}
 
+    generate(rows, features, data, folder)
+
+
+def generate(rows: Callable[[], Iterator[dict[str, Any]]], features: Any, data: Data, folder: Path) -> None:
+    """A table of what a generator gives."""
     dataset = datasets.Dataset.from_generator(
         rows,
         features=features,
@@ -135,6 +146,38 @@ class HfDatasets(Loader):
         self.dataset = self.loader = None
 
 
+class Formatted(HfDatasets):
+    """The first example of the documentation: `with_format`, and `iter` or a `DataLoader`."""
+
+    under_way: Any = None
+
+    def __init__(self, pipeline: Pipeline, example: FirstExample, folder: Path) -> None:
+        self.pipeline, self.example = pipeline, example
+        table = datasets.load_from_disk(str(folder / "table"))
+        self.dataset = table.with_format("numpy", dtype=None)
+        if example.workers:
+            from torch.utils.data import DataLoader
+
+            dataset = table.with_format("torch", dtype=None)
+            self.loader = DataLoader(dataset, batch_size=example.batch_size, num_workers=example.workers)
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        self.let_go()
+        name, steps = self.example.name, self.example.steps
+        batches = self.dataset.iter(batch_size=self.example.batch_size) if self.loader is None else self.loader
+        self.under_way = ({name: steps(np.asarray(batch[name]))} for batch in batches)
+        return self.under_way  # type: ignore[no-any-return]
+
+    def let_go(self) -> None:
+        """Ends the epoch that is under way, and its workers with it."""
+        if self.under_way is not None:
+            self.under_way.close()
+
+    def close(self) -> None:
+        self.let_go()
+        super().close()
+
+
 class Batches:
     """A map-style data set of PyTorch: batches by their epoch and number."""
 
@@ -188,13 +231,36 @@ class Photographs(HfDatasets):
         return replace(super().executed(), operators="native", library=self.library)
 
 
-def open(pipeline: Pipeline, data: Data, place: Place) -> HfDatasets:
-    if pipeline.operators == "own" and not pipeline.decodes:
-        raise Declined("operators own: HF Datasets has none, its users map functions of theirs")
+def first_example(pipeline: Pipeline, data: Data, place: Place) -> HfDatasets:
+    example = FirstExample.of(pipeline, data)
+    decline_workers(pipeline)
+    (source,) = data.sources
+    shape, kind = source.kind.shape, feature(source.kind)
+    if len(shape) > 1:
+        kind = getattr(datasets, f"Array{len(shape)}D")(shape=shape, dtype=str(source.kind.dtype))
+
+    def write(folder: Path) -> None:
+        def rows() -> Iterator[dict[str, Any]]:
+            return ({example.name: row} for row in example.rows)
+
+        generate(rows, datasets.Features({example.name: kind}), data, folder)
+
+    datasets.disable_progress_bars()
+    return Formatted(pipeline, example, place.converting(f"typed-{pipeline.first}-{pipeline.end}", write))
+
+
+def decline_workers(pipeline: Pipeline) -> None:
+    """Declines workers where they cannot be."""
     if pipeline.workers and find_spec("torch") is None:
         raise Declined(
             f"{pipeline.workers} workers: they are those of torch's DataLoader, and there is no torch beside it"
         )
+
+
+def open(pipeline: Pipeline, data: Data, place: Place) -> HfDatasets:
+    if pipeline.operators == "own" and not pipeline.decodes:
+        raise Declined("operators own: HF Datasets has none, its users map functions of theirs")
+    decline_workers(pipeline)
     if pipeline.access == "file-eager":
         raise Declined("file-eager: the table is mapped")
     for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
@@ -211,5 +277,6 @@ ADAPTER = Adapter(
     distribution="datasets",
     entry_point="datasets.load_from_disk",
     open=open,
+    first_example=first_example,
     own="on_pillow",
 )

@@ -10,6 +10,9 @@ run on the batch that the loader hands out (`modes/on_jax.py`).
 Tried: `ArrayDataset` alone, which gathers rows by an array of indices; the steps then know no index. (The dataset
 here takes a slice where the indices follow each other, as they do without shuffling.)
 
+First example: `jdl.DataLoader(jdl.ArrayDataset(rows), "jax", batch_size=B)`, as the README has it under "Using
+ArrayDataset". The steps run on the batch that comes out.
+
 Cannot: workers (`num_workers` is taken and ignored by this backend), cache, regroup, or save its place.
 """
 
@@ -26,6 +29,7 @@ import numpy as np
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader
 from ..device import HOST
+from ..first_example import FirstExample
 from ..modes import MODES, Square, drawn, on_jax
 from ..on_jax import Compilations, Gpu, allow_wide, device_of
 from ..pipeline import Batch, Pipeline, Program
@@ -125,6 +129,27 @@ class InMode(Loader):
         return Executed(self.pipeline.work, "native", on_jax.LIBRARY, synchronised="block_until_ready")
 
 
+class OfArrays(JaxDataLoader):
+    """The first example of the README: an `ArrayDataset`, and steps on what is loaded."""
+
+    def __init__(self, pipeline: Pipeline, example: FirstExample) -> None:
+        self.pipeline, self.device, self.example = pipeline, HOST, example
+        self.loader = jdl.DataLoader(jdl.ArrayDataset(example.rows), "jax", batch_size=example.batch_size)
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        name, steps = self.example.name, self.example.steps
+        if not self.pipeline.transforms:
+            return ({name: rows} for (rows,) in self.loader)  # a gather's own memory
+        return ({name: steps(rows)} for (rows,) in self.loader)
+
+
+def first_example(pipeline: Pipeline, data: Data, place: Place) -> Loader:
+    example = FirstExample.of(pipeline, data)
+    if pipeline.workers:
+        raise Declined("workers: `num_workers` is ignored by its own backend")
+    return OfArrays(pipeline, example)
+
+
 def open(pipeline: Pipeline, data: Data, place: Place) -> Loader:
     if pipeline.workers:
         raise Declined(f"{pipeline.workers} workers: `num_workers` is ignored by its own backend")
@@ -143,6 +168,7 @@ ADAPTER = Adapter(
     distribution="jax-dataloader",
     entry_point="jax_dataloader.DataLoader",
     open=open,
+    first_example=first_example,
     platforms=("cpu", "gpu"),
     modes=MODES,
 )

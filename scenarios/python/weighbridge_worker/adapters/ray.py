@@ -7,6 +7,10 @@ which Ray does not keep otherwise.
 
 Tried: two CPUs instead of one (half of the speed on two cores, with a consumer that wants one of them).
 
+First example: `ray.data.from_numpy(rows).map_batches(f).iter_batches(batch_size=B)`, which the pages "Loading Data",
+"Transforming Data" and "Iterating over Data" of the documentation begin with. An array is one block, so one task makes
+an epoch at once. Nothing but the cluster is set up, and Ray promises no order then.
+
 A cluster of 7 to 10 processes of its own, started with the worker as part of what importing costs, and kept for all
 its pipelines: never the cluster of somebody else (`address="local"`). One task at a time without workers, the least
 that Ray has. What is read ahead is bounded to a few blocks (`resource_limits`): Ray fills the object store otherwise,
@@ -30,11 +34,12 @@ import numpy as np
 import pyarrow as pa
 import ray
 import ray.data
-from ray.data import ExecutionResources
+from ray.data import ExecutionOptions, ExecutionResources
 from ray.data.extensions import ArrowTensorArray
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data
+from ..first_example import FirstExample
 from ..pipeline import Batch, Pipeline, Program
 
 INDEX = "element index"
@@ -163,12 +168,46 @@ class Ray(Loader):
         self.blocks = None
 
 
-def open(pipeline: Pipeline, data: Data, place: Place) -> Ray:
+class FromNumpy(Ray):
+    """The first example of the documentation: an array, a function over it, and a loop over batches."""
+
+    def __init__(self, pipeline: Pipeline, example: FirstExample) -> None:
+        self.pipeline, self.example, self.iterator = pipeline, example, None
+        self.chunk = pipeline.batches
+        context = ray.data.DataContext.get_current()
+        context.execution_options = ExecutionOptions()  # a pipeline before may have set others
+        context.enable_progress_bars = False
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        steps = example.steps
+        self.blocks = ray.data.from_numpy(example.rows).map_batches(lambda batch: {"data": steps(batch["data"])})
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        self.let_go()
+        self.iterator = iter(self.blocks.iter_batches(batch_size=self.example.batch_size))
+        return ({self.example.name: batch["data"]} for batch in self.iterator)
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work, workers=1, order="lost")
+
+
+def in_one_cluster(place: Place) -> None:
     if place.ranks > 1:
         raise Declined(
             f"{place.ranks} ranks in step: they would be {place.ranks} clusters of 7 to 10 processes each, and Ray "
             "has one for all of its consumers (`streaming_split`)"
         )
+
+
+def first_example(pipeline: Pipeline, data: Data, place: Place) -> Ray:
+    example = FirstExample.of(pipeline, data)
+    in_one_cluster(place)
+    if example.workers:
+        raise Declined(f"{example.workers} workers: the first example says nothing of them, and Ray decides")
+    return FromNumpy(pipeline, example)
+
+
+def open(pipeline: Pipeline, data: Data, place: Place) -> Ray:
+    in_one_cluster(place)
     if pipeline.access != "memory":
         raise Declined(f"{pipeline.access}: its readers know files of columns, and not rows of bytes")
     asks = ((pipeline.mixture, "mixture"), (pipeline.cache, "cache"), (pipeline.rebatch, "rebatch"))
@@ -183,6 +222,7 @@ ADAPTER = Adapter(
     distribution="ray",
     entry_point="ray.data.from_arrow_refs",
     open=open,
+    first_example=first_example,
     start=CLUSTER.start,
     end=CLUSTER.stop,
 )

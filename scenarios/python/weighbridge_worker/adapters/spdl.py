@@ -8,6 +8,10 @@ Tried: one job per row (a tenth of the speed and less: the hand-over between loo
 row); the order of completion, which SPDL has by default and which loses that of the elements; its output queue of
 threads, which is a little quicker and needs seconds to let an unfinished epoch go.
 
+First example: `add_source(...).pipe(...).aggregate(B).pipe(...).add_sink(3).build(num_threads=n)`, one job per row, as
+the page "Building and Running Pipeline" begins. Workers are `concurrency` and `num_threads` of the page "Concurrency":
+from two on rows come in the order of their completion, which is the default.
+
 By operators of its own: images are decoded by `spdl.io`, which is FFmpeg, and go through OpenCV (`own/on_spdl.py`).
 
 Without workers there is one thread, the least that SPDL has. Cannot: cache, regroup, or save its place.
@@ -22,8 +26,9 @@ import spdl.pipeline
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader
+from ..first_example import FirstExample
 from ..own.stored import Elements
-from ..pipeline import Batch, Pipeline, Program
+from ..pipeline import Array, Batch, Pipeline, Program
 
 
 class Spdl(Loader):
@@ -94,6 +99,40 @@ class OwnSpdl(Spdl):
         return Executed(self.pipeline.work, "native", self.library, workers=self.threads)
 
 
+class RowByRow(Spdl):
+    """The first example of the documentation: a job loads a row, and `aggregate` puts rows together."""
+
+    def __init__(self, pipeline: Pipeline, data: Data, example: FirstExample) -> None:
+        super().__init__(pipeline, data)
+        self.example = example
+
+    def batches(self, epoch: int) -> Iterator[Batch]:
+        rows, steps = self.example.rows, self.example.steps
+
+        def load(index: int) -> Array:
+            return steps(rows[index])
+
+        pipeline = (
+            spdl.pipeline.PipelineBuilder()
+            .add_source(range(len(rows)))
+            .pipe(load, concurrency=self.threads)
+            .aggregate(self.example.batch_size)
+            .pipe(np.stack)
+            .add_sink(3)
+            .build(num_threads=self.threads)
+        )
+        with pipeline.auto_stop():
+            for batch in pipeline.get_iterator():
+                yield {self.example.name: batch}
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work, workers=self.threads, order="kept" if self.threads == 1 else "lost")
+
+
+def first_example(pipeline: Pipeline, data: Data, place: Place) -> Spdl:
+    return RowByRow(pipeline, data, FirstExample.of(pipeline, data))
+
+
 def open(pipeline: Pipeline, data: Data, place: Place) -> Spdl:
     if pipeline.operators == "own":
         return OwnSpdl(pipeline, data, place)
@@ -108,5 +147,6 @@ ADAPTER = Adapter(
     distribution="spdl",
     entry_point="spdl.pipeline.PipelineBuilder",
     open=open,
+    first_example=first_example,
     own="on_spdl",
 )

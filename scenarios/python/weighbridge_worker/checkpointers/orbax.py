@@ -469,6 +469,7 @@ class StoredOrbax(Stored):
             if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
                 raise Declined(f"a checkpoint with more than arrays: {key} is {leaf!r}")
         self.leaves = [leaf for _, leaf in leaves]
+        allow_wide(np.dtype(leaf.dtype) for leaf in self.leaves)
         self.order = sorted(range(len(keys)), key=keys.__getitem__)
         self.headers = [
             Header(keys[at], np.dtype(self.leaves[at].dtype).str, tuple(self.leaves[at].shape)) for at in self.order

@@ -32,9 +32,8 @@ impl Owned {
     /// A copy of a data set of one element.
     ///
     /// # Errors
-    /// As [`Owned::room`]; a skip for one that has more than arrays.
+    /// As [`Owned::room`].
     pub(super) fn copy(data: &DataSet) -> Result<Self> {
-        data.has_arrays_alone()?;
         let mut owned = Self::room(Arc::new(TensorLayout::of(data)))?;
         for (field, tensor) in owned.layout.tensors.iter().enumerate() {
             owned.memory[tensor.offset..][..tensor.bytes].copy_from_slice(data.rows(field, 0..1));

@@ -34,6 +34,7 @@ impl Checkpointer for Safetensors {
         options.no_devices()?;
         options.no_layers()?;
         options.no_replicas()?;
+        data.has_arrays_alone()?;
         Ok(Box::new(SafetensorsFile { state: Owned::copy(data)?, held: None }))
     }
 
