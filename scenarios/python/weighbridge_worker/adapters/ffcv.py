@@ -1,14 +1,18 @@
 """FFCV: fields in one file that is mapped, decoded into batches by compiled code in a thread of its own.
 
 Idiomatic: `Loader(file, batch_size=..., order=..., pipelines={field: [decoder, operation, ...]})` and a loop over it.
-The file is written once by `DatasetWriter` with an `NDArrayField` per field, and kept. `Normalize` of images with three
-channels is FFCV's `NormalizeImage`, whose table gives the defined bits; all else is numpy in the loop, beside the
-thread that decodes. A batch of `NormalizeImage` lies in FFCV's ring of buffers, as its users have it. Data in memory
-are the system's cache of the file (`os_cache`), streamed data are read page by page by FFCV.
+The file is written once by `DatasetWriter` with an `NDArrayField` per field, and kept. The steps are numpy in the loop,
+beside the thread that decodes. Data in memory are the system's cache of the file (`os_cache`), streamed data are read
+page by page by FFCV.
 
-Tried: compiled operations for all steps, but FFCV compiles with `fastmath`, which turns a division into a
-multiplication and gives other bits; the steps in an operation that is not compiled (no quicker, since it runs in the
-thread that decodes); the iterator's `close` alone, which leaves that thread at work for up to half a second.
+Tried: FFCV's `NormalizeImage`, whose table gives the defined bits (0.6 of the speed on the wall and 0.8 by CPU time, of
+small and of large images, as the thread that decodes does it as well); compiled operations for all steps, but FFCV
+compiles with `fastmath`, which turns a division into a multiplication and gives other bits; the steps in an operation
+that is not compiled (no quicker, since it runs in the thread that decodes); the iterator's `close` alone, which leaves
+that thread at work for up to half a second.
+
+First example: `pipelines={field: [decoder, NormalizeImage(...)]}`, as the README has it for images with three channels.
+A batch of it lies in FFCV's ring of buffers, as its users have it. Other fields are decoded alone there as well.
 
 By operators of its own: its compiled operations (`own/on_ffcv.py`). Encoded images go into its file as they are, and
 its decoder for images crops and resizes them.
@@ -20,7 +24,6 @@ Cannot: cache, regroup, or save its place.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import queue
 import time
@@ -38,8 +41,9 @@ import numpy as np
 
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data
+from ..first_example import FirstExample
 from ..own import stored
-from ..pipeline import Array, Batch, Indices, Pipeline, Program, Source
+from ..pipeline import Array, Batch, Indices, Pipeline, Program
 
 PAGE = 8 << 20
 """Bytes of a page of the file, which a whole element must fit."""
@@ -102,23 +106,12 @@ class Order(ffcv.traversal_order.base.TraversalOrder):
         return np.arange(pipeline.first, pipeline.end) if order is None else order[pipeline.first : pipeline.end]
 
 
-def is_normalised_by_table(pipeline: Pipeline, source: Source) -> bool:
-    """Whether all that happens to a field is what `NormalizeImage` does."""
-    steps = [name for name in pipeline.transforms if name != "CastToFloat32"]
-    alone = not (pipeline.gates or pipeline.branches or pipeline.mixing)
-    kind = source.kind
-    return alone and steps == ["Normalize"] and kind.is_image and kind.dtype == np.uint8 and kind.shape[2] == 3
-
-
 class Ffcv(Loader):
     def __init__(self, pipeline: Pipeline, data: Data, folder: Path) -> None:
         self.pipeline, self.data = pipeline, data
         self.iterator: Any = None
-        self.by_table = {source.kind.name for source in data.sources if is_normalised_by_table(pipeline, source)}
-        left = [source for source in data.sources if source.kind.name not in self.by_table]
-        output = tuple(kind for kind in pipeline.output if kind.name not in self.by_table)
-        self.program = Program(dataclasses.replace(pipeline, output=output), left) if left else None
-        self.load(folder, {source.kind.name: self.operations(source) for source in data.sources})
+        self.program = Program(pipeline, data.sources)
+        self.load(folder, {name: [ffcv.fields.ndarray.NDArrayDecoder()] for name in data.names})
 
     def load(self, folder: Path, operations: dict[str, list[Any]], **fields: Any) -> None:
         pipeline = self.pipeline
@@ -135,36 +128,25 @@ class Ffcv(Loader):
             custom_fields=fields,
         )
 
-    def operations(self, source: Source) -> list[Any]:
-        decode = [ffcv.fields.ndarray.NDArrayDecoder()]
-        if source.kind.name not in self.by_table:
-            return decode
-        return [*decode, ffcv.transforms.NormalizeImage(np.zeros(3), np.full(3, 255.0), np.float32)]
-
     def begin(self, epoch: int) -> Iterator[Batch]:
         self.close()
         self.order.epoch = epoch
         return self.batches(epoch)
 
     def batches(self, epoch: int) -> Iterator[Batch]:
-        indices, start, names = self.order.sample_order(epoch), 0, self.data.names
+        indices, start = self.order.sample_order(epoch), 0
         self.iterator = iter(self.loader)
         for arrays in self.iterator:
             end = start + len(arrays[0])
-            made = {}
-            if self.program is not None:
-                fields = {
-                    source.kind.name: array.reshape(len(array), *source.kind.shape)
-                    for source, array in zip(self.data.sources, arrays, strict=True)
-                    if source.kind.name not in self.by_table
-                }
-                made = self.program.batch(fields, indices[start:end], epoch, self.pipeline.first + start)
-            made.update((name, arrays[names.index(name)]) for name in self.by_table)
-            yield {kind.name: made[kind.name] for kind in self.pipeline.output}
+            fields = {
+                source.kind.name: array.reshape(len(array), *source.kind.shape)
+                for source, array in zip(self.data.sources, arrays, strict=True)
+            }
+            yield self.program.batch(fields, indices[start:end], epoch, self.pipeline.first + start)
             start = end
 
     def executed(self) -> Executed:
-        return Executed(self.pipeline.work, delivery="view" if self.by_table else "owned", workers=self.threads)
+        return Executed(self.pipeline.work, workers=self.threads)
 
     def close(self) -> None:
         iterator, self.iterator = self.iterator, None
@@ -201,19 +183,39 @@ class OwnFfcv(Ffcv):
         return Executed(self.pipeline.work, "native", delivery="view", workers=self.threads)
 
 
-def open(pipeline: Pipeline, data: Data, place: Place) -> Ffcv:
+class ByTable(Ffcv):
+    """The first example of the README: `NormalizeImage` behind the decoder."""
+
+    def __init__(self, pipeline: Pipeline, data: Data, folder: Path) -> None:
+        self.pipeline, self.data, self.iterator = pipeline, data, None
+        table = ffcv.transforms.NormalizeImage(np.zeros(3), np.full(3, 255.0), np.float32)
+        self.load(folder, {name: [ffcv.fields.ndarray.NDArrayDecoder(), table] for name in data.names})
+
+    def batches(self, epoch: int) -> Iterator[Batch]:
+        self.iterator = iter(self.loader)
+        for arrays in self.iterator:
+            yield dict(zip(self.data.names, arrays, strict=True))
+
+    def executed(self) -> Executed:
+        return Executed(self.pipeline.work, "native", delivery="view", workers=self.threads)
+
+
+def first_example(pipeline: Pipeline, data: Data, place: Place) -> Ffcv:
+    example = FirstExample.of(pipeline, data)
+    if example.rows.dtype != np.uint8 or example.rows.shape[-1:] != (3,) or not pipeline.transforms:
+        raise Declined("setting default: of other fields than images FFCV is measured as its users start with it")
+    threads_for(pipeline)
+    return compiled(ByTable(pipeline, data, place.converting("all", lambda folder: write(data, folder))), place)
+
+
+def threads_for(pipeline: Pipeline) -> None:
+    """Declines more threads than there can be."""
     if pipeline.workers > (os.cpu_count() or 1):
         raise Declined(f"{pipeline.workers} workers: compiled code has no more threads than there are processors")
-    if pipeline.access == "file-eager":
-        raise Declined("file-eager: pages of the file are read as they are needed")
-    for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
-        if asked:
-            raise Declined(f"{what}: a Loader hands on batches as they are decoded, once")
-    loader: Ffcv
-    if pipeline.operators == "own":
-        loader = OwnFfcv(pipeline, data, place)
-    else:
-        loader = Ffcv(pipeline, data, place.converting("all", lambda folder: write(data, folder)))
+
+
+def compiled(loader: Ffcv, place: Place) -> Ffcv:
+    """The same, when its code is compiled."""
     start = time.perf_counter_ns()
     next(loader.begin(0), None)
     loader.close()
@@ -221,10 +223,23 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> Ffcv:
     return loader
 
 
+def open(pipeline: Pipeline, data: Data, place: Place) -> Ffcv:
+    threads_for(pipeline)
+    if pipeline.access == "file-eager":
+        raise Declined("file-eager: pages of the file are read as they are needed")
+    for asked, what in ((pipeline.cache, "cache"), (pipeline.rebatch, "rebatch")):
+        if asked:
+            raise Declined(f"{what}: a Loader hands on batches as they are decoded, once")
+    if pipeline.operators == "own":
+        return compiled(OwnFfcv(pipeline, data, place), place)
+    return compiled(Ffcv(pipeline, data, place.converting("all", lambda folder: write(data, folder))), place)
+
+
 ADAPTER = Adapter(
     framework="FFCV",
     distribution="ffcv",
     entry_point="ffcv.loader.Loader",
     open=open,
+    first_example=first_example,
     own="on_ffcv",
 )
