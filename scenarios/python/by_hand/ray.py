@@ -1,4 +1,4 @@
-"""Ray Data: arrays in the object store, mapped in batches by tasks, and handed out by `iter_batches`."""
+"""Ray Data: arrays in the object store, mapped block by block by tasks, and handed out by `iter_batches`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if __name__ == "__main__":
     ray.data.DataContext.get_current().enable_progress_bars = False
     dataset = ray.data.from_numpy(case.rows)
     compute = ray.data.TaskPoolStrategy(size=max(case.workers, 1))
-    mapped = dataset.map_batches(steps, batch_size=case.batch_size, zero_copy_batch=True, compute=compute)
+    mapped = dataset.map_batches(steps, batch_size=None, zero_copy_batch=True, compute=compute)
 
     def epoch() -> Iterator[Array]:
         for batch in mapped.iter_batches(batch_size=case.batch_size):
