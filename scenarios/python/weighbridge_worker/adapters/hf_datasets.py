@@ -26,6 +26,7 @@ Cannot: cache, regroup, or save its place (`IterableDataset` can, which reads ex
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
@@ -74,7 +75,8 @@ def generate(rows: Callable[[], Iterator[dict[str, Any]]], features: Any, data: 
         fingerprint=data.digest,  # what is hashed otherwise is all that the generator knows, the data with it
     )
     dataset.save_to_disk(str(folder / "table"))
-    dataset.cleanup_cache_files()
+    del dataset
+    shutil.rmtree(folder / "cache")  # as large as the table, and read by nobody again
 
 
 class HfDatasets(Loader):

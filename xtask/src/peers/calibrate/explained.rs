@@ -32,6 +32,12 @@ const OWN: &str = "The worker's own work: it makes a batch from fields by name a
     counters are looked at and a copy is put away, after which caches are cold: 0.14 ms a pass, which is 25 ms, or an epoch that is \
     shorter.";
 
+/// The same and page faults.
+const BOTH: &str = "The worker's own work and page faults together, as the notes of either say.";
+
+/// Those whose workers are threads of the worker's own interpreter: its work takes the lock from them.
+const THREADS: &[&str] = &["grain", "grain_records", "spdl"];
+
 /// Of that, seconds of each batch.
 const CALLS: f64 = 3e-6;
 /// Seconds of each pass.
@@ -68,12 +74,26 @@ pub(super) struct CellDifference {
 }
 
 impl CellDifference {
-    /// Whether no more than the bound is left when the worker's own work is taken away. Without workers it is done in turns with
-    /// the framework's.
-    fn is_of_the_worker(&self) -> bool {
+    /// The worker's own work for a batch, in seconds. Without workers it is done in turns with the framework's, and with threads
+    /// as workers as well: one has the interpreter's lock. Beside other processes it is nothing.
+    fn own_work(&self, short: &str) -> f64 {
+        if self.cell.workers > 0 && !THREADS.contains(&short) {
+            return 0.0;
+        }
         let batches = (PASS / self.hand).min(self.cell.batches() as f64);
-        let own = CALLS + STOP / batches;
-        self.cell.workers == 0 && self.difference > 0.0 && self.difference <= own + self.bound
+        CALLS + STOP / batches
+    }
+
+    /// Whether no more than the bound is left when the worker's own work is taken away.
+    fn is_of_the_worker(&self, short: &str) -> bool {
+        let own = self.own_work(short);
+        own > 0.0 && self.difference > 0.0 && self.difference <= own + self.bound
+    }
+
+    /// The same when page faults are taken away as well.
+    fn is_of_both(&self, short: &str) -> bool {
+        let (own, of_faults) = (self.own_work(short), self.faults * self.fault_cost);
+        own > 0.0 && of_faults > 0.0 && self.difference > 0.0 && self.difference <= own + of_faults + self.bound
     }
 
     /// Whether no more than the bound is left when page faults are taken away.
@@ -108,7 +128,8 @@ const EXPLAINED: &[Explained] = &[
 pub(super) fn find(short: &str, of: &CellDifference) -> Option<&'static str> {
     let known = || among(EXPLAINED, short, of.cell, of.difference);
     let faults = || of.is_of_faults().then_some(FAULTS);
-    of.is_of_the_worker().then_some(OWN).or_else(known).or_else(faults)
+    let both = || of.is_of_both(short).then_some(BOTH);
+    of.is_of_the_worker(short).then_some(OWN).or_else(known).or_else(faults).or_else(both)
 }
 
 fn among(all: &[Explained], short: &str, cell: WorkerCell, difference: f64) -> Option<&'static str> {
@@ -170,6 +191,18 @@ mod tests {
         };
         assert_eq!((found(0, 7.4e-6), found(0, 7.6e-6)), (Some(OWN), None));
         assert_eq!((found(0, -2e-6), found(2, 2e-6)), (None, None));
+    }
+
+    #[test]
+    fn workers_that_are_threads_have_the_workers_own_work_in_turns_with_theirs() {
+        let found = |short, faults, difference| {
+            let cell = WorkerCell { scenario: 2, workers: 2 };
+            let of = CellDifference { cell, hand: 20e-6, difference, bound: 1e-6, faults, fault_cost: 1e-6 };
+            find(short, &of)
+        };
+        assert_eq!((found("grain", 0.0, 7.4e-6), found("torch", 0.0, 7.4e-6)), (Some(OWN), None));
+        assert_eq!((found("grain", 10.0, 17.4e-6), found("grain", 10.0, 17.6e-6)), (Some(BOTH), None));
+        assert_eq!((found("grain", -1.0, 8e-6), found("torch", 10.0, 17.4e-6)), (None, None));
     }
 
     #[test]
