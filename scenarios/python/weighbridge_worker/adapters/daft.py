@@ -5,9 +5,9 @@ Idiomatic: `daft.from_arrow(table)` of what is in memory, `daft.read_parquet(...
 the first step makes the batch. A frame is lazy: each epoch runs its plan anew, on the threads of Daft's own runner, and
 rows keep their order. Steps run on each batch as it is handed out.
 
-Tried: record batches as they come, and slices of them by the loop. A table in memory comes in one piece then, and nothing
-of Daft is left in the figure. `into_batches` takes 0.15 to 0.35 ms a batch, so the first example is quicker where batches
-are small.
+Tried: record batches as they come, and slices of them by the loop. A table in memory comes in one piece then, and
+nothing of Daft is left in the figure. `into_batches` takes 0.15 to 0.35 ms a batch, so the first example is quicker
+where batches are small.
 
 First example: `daft.from_pydict({...})` and a loop over `frame.iter_rows()`, as the reference of `DataFrame.iter_rows`
 has them. Rows are dicts with a numpy array each, and are stacked to batches. Daft makes all rows of such a frame at
