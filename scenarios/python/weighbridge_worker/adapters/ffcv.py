@@ -183,21 +183,13 @@ class OwnFfcv(Ffcv):
         return Executed(self.pipeline.work, "native", delivery="view", workers=self.threads)
 
 
-class ByTable(Ffcv):
+class ByTable(OwnFfcv):
     """The first example of the README: `NormalizeImage` behind the decoder."""
 
     def __init__(self, pipeline: Pipeline, data: Data, folder: Path) -> None:
         self.pipeline, self.data, self.iterator = pipeline, data, None
         table = ffcv.transforms.NormalizeImage(np.zeros(3), np.full(3, 255.0), np.float32)
         self.load(folder, {name: [ffcv.fields.ndarray.NDArrayDecoder(), table] for name in data.names})
-
-    def batches(self, epoch: int) -> Iterator[Batch]:
-        self.iterator = iter(self.loader)
-        for arrays in self.iterator:
-            yield dict(zip(self.data.names, arrays, strict=True))
-
-    def executed(self) -> Executed:
-        return Executed(self.pipeline.work, "native", delivery="view", workers=self.threads)
 
 
 def first_example(pipeline: Pipeline, data: Data, place: Place) -> Ffcv:
