@@ -93,7 +93,10 @@ impl CellDifference {
     /// The same when page faults are taken away as well.
     fn is_of_both(&self, short: &str) -> bool {
         let (own, of_faults) = (self.own_work(short), self.faults * self.fault_cost);
-        own > 0.0 && of_faults > 0.0 && self.difference > 0.0 && self.difference <= own + of_faults + self.bound
+        own > 0.0
+            && of_faults > 0.0
+            && self.difference > 0.0
+            && self.difference <= own + of_faults + self.bound
     }
 
     /// Whether no more than the bound is left when page faults are taken away.
