@@ -155,8 +155,7 @@ impl<'a> SaveRounds<'a> {
         }
         let inventory = Inventory::of(&last)?;
         let least = self.least.get();
-        // What a system writes beside the tensors is not always as long: of a few kilobytes that is a tenth.
-        if (least.saturating_add(BESIDE_TENSORS) as f64) < 0.9 * inventory.bytes as f64 {
+        if is_less(least, inventory.bytes) {
             let bytes = inventory.bytes;
             return Err(Error::new(format!(
                 "a measured checkpoint had {least} bytes and the last one {bytes}: the others were not whole"
@@ -168,6 +167,13 @@ impl<'a> SaveRounds<'a> {
 
 /// Bytes of a checkpoint that may be there or not: metadata, with times in them, and pieces that are not merged yet.
 const BESIDE_TENSORS: u64 = 16 << 10;
+
+/// Whether a checkpoint has so much less than another of the same state that something of it is missing: a tenth. What is written
+/// beside the tensors is not always as long, and of a few kilobytes it is more than that, but never a quarter of all.
+fn is_less(bytes: u64, whole: u64) -> bool {
+    let beside = BESIDE_TENSORS.min(whole / 4);
+    (bytes.saturating_add(beside) as f64) < 0.9 * whole as f64
+}
 
 /// A checkpoint that is left.
 pub(super) struct SavedRound {
@@ -202,4 +208,22 @@ impl Drop for Looked<'_, '_> {
 pub(super) fn flush(file_system: &File) -> Result<()> {
     nix::unistd::syncfs(file_system.as_fd())
         .map_err(|error| Error::new(format!("the file system could not be flushed: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_that_lacks_a_tenth_is_less_and_an_honest_small_one_is_not() {
+        for (bytes, whole) in
+            [(0, 5_015), (3_000, 5_015), (0, 1), (240_000, 300_000), (8_900_000, 10_000_000)]
+        {
+            assert!(is_less(bytes, whole), "{bytes} of {whole}");
+        }
+        // Two saves of one state of 300 bytes by Orbax had 4,428 and 5,015.
+        for (bytes, whole) in [(4_428, 5_015), (290_000, 300_000), (9_000_000, 10_000_000), (0, 0)] {
+            assert!(!is_less(bytes, whole), "{bytes} of {whole}");
+        }
+    }
 }

@@ -357,7 +357,9 @@ mod tests {
     #[test]
     fn a_state_is_one_stream_over_its_tensors_each_with_its_own_scale() {
         let kind = |name: &str, shape| FieldKind { name: name.into(), dtype: Dtype::F32, shape };
-        let spec = DataSpec::state([kind("a", vec![3]), kind("b", vec![2, 2])], 0);
+        let fields = [kind("a", vec![3]), kind("b", vec![2, 2])];
+        let spec =
+            DataSpec::state(fields.map(|kind| FieldSpec { kind, values: FieldValues::Scaled }).to_vec(), 0);
         let first = FieldGenerator::new(&spec.fields[0], 0, 0, None).unwrap();
         let mut made = [[0; 12].to_vec(), [0; 16].to_vec()];
         let mut before = Some(first);

@@ -40,7 +40,7 @@ pub use leaf::Leaf;
 pub use manifest::Normalisation;
 pub use network::NetworkCopy;
 pub use real_sets::{REAL_SETS, RealSet, SetStatus};
-pub(crate) use safetensors_files::{no_file_missing, of_safetensors};
+pub(crate) use safetensors_files::{FiledTensor, no_file_missing, of_safetensors, safetensors_headers};
 pub use safetensors_files::{safetensors_files, safetensors_kinds};
 pub use set::DataSet;
 pub use spec::{DataSpec, FieldSpec, FieldValues, Origin, VOCABULARY};

@@ -79,30 +79,50 @@ pub(crate) fn no_file_missing(directory: &Path, names: &BTreeSet<String>) -> Res
     Ok(())
 }
 
-/// Name, type and shape of the tensors in these files, in the order in which they lie there. Headers alone are read.
+/// What a header says of a tensor.
+pub(crate) struct FiledTensor {
+    pub(crate) name: String,
+    pub(crate) dtype: Type,
+    pub(crate) shape: Vec<usize>,
+    /// The position of its file.
+    pub(crate) file: usize,
+}
+
+/// The tensors in these files, in the order in which they lie there. Headers alone are read.
 ///
 /// # Errors
-/// A file that cannot be read, is no safetensors, or is shorter or longer than its header says; a tensor in two files, or of a type
-/// that no data set has. Each names the file.
-pub fn safetensors_kinds(files: &[PathBuf]) -> Result<Vec<FieldKind>> {
-    let mut kinds: Vec<FieldKind> = Vec::new();
+/// A file that cannot be read, is no safetensors, or is shorter or longer than its header says; a tensor in two files. Each names the
+/// file.
+pub(crate) fn safetensors_headers(files: &[PathBuf]) -> Result<Vec<FiledTensor>> {
+    let mut tensors = Vec::new();
     let mut known = BTreeSet::new();
-    for path in files {
-        let wrong = |what: String| Error::new(format!("{}: {what}", path.display()));
+    for (file, path) in files.iter().enumerate() {
         let header = header(path)?;
         for name in header.offset_keys() {
             let Some(tensor) = header.info(&name) else { continue };
-            let dtype = Dtype::ALL.into_iter().find(|dtype| of_safetensors(*dtype) == tensor.dtype);
-            let Some(dtype) = dtype else {
-                return Err(wrong(format!("the tensor `{name}` is of the type {:?}", tensor.dtype)));
-            };
             if !known.insert(name.clone()) {
-                return Err(wrong(format!("the tensor `{name}` is in another file as well")));
+                let path = path.display();
+                return Err(Error::new(format!("{path}: the tensor `{name}` is in another file as well")));
             }
-            kinds.push(FieldKind { name, dtype, shape: tensor.shape.clone() });
+            tensors.push(FiledTensor { name, dtype: tensor.dtype, shape: tensor.shape.clone(), file });
         }
     }
-    Ok(kinds)
+    Ok(tensors)
+}
+
+/// Name, type and shape of the same, as fields of a data set.
+///
+/// # Errors
+/// As [`safetensors_headers`]; a tensor of a type that no data set has, by its file.
+pub fn safetensors_kinds(files: &[PathBuf]) -> Result<Vec<FieldKind>> {
+    let kind = |FiledTensor { name, dtype, shape, file }| {
+        let known = Dtype::ALL.into_iter().find(|known| of_safetensors(*known) == dtype);
+        let dtype = known.ok_or_else(|| {
+            Error::new(format!("{}: the tensor `{name}` is of the type {dtype:?}", files[file].display()))
+        })?;
+        Ok(FieldKind { name, dtype, shape })
+    };
+    safetensors_headers(files)?.into_iter().map(kind).collect()
 }
 
 /// What a file says of itself: its length, eight bytes; and that.

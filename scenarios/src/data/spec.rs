@@ -140,14 +140,8 @@ impl DataSpec {
         Self::synthetic(elements, vec![FieldSpec { kind, values: FieldValues::Normal }])
     }
 
-    /// The state of a model: one element, whose fields are tensors, drawn as [`FieldValues::Scaled`] says.
-    pub fn state(tensors: impl IntoIterator<Item = FieldKind>, seed: u32) -> Self {
-        let field = |kind| FieldSpec { kind, values: FieldValues::Scaled };
-        Self::state_of(tensors.into_iter().map(field).collect(), seed)
-    }
-
-    /// The same of fields whose values are told, since some are leaves that are no arrays.
-    pub fn state_of(fields: Vec<FieldSpec>, seed: u32) -> Self {
+    /// The state of a model: one element, whose fields are tensors, and leaves that are no arrays.
+    pub fn state(fields: Vec<FieldSpec>, seed: u32) -> Self {
         Self { fields, elements: 1, origin: Origin::Synthetic { seed: seed.into() } }
     }
 

@@ -101,7 +101,7 @@ impl State {
             kind: FieldKind { name, dtype, shape },
             values: leaf.map_or(FieldValues::Scaled, FieldValues::Leaf),
         };
-        let made = |seed| DataSpec::state_of(self.tensors().into_iter().map(field).collect(), seed);
+        let made = |seed| DataSpec::state(self.tensors().into_iter().map(field).collect(), seed);
         match self {
             Self::Llama { .. } => made(SEED),
             Self::Tensors { seed, .. } => made(*seed),

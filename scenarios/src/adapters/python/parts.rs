@@ -225,6 +225,18 @@ mod tests {
     }
 
     #[test]
+    fn a_first_example_is_asked_for_and_the_best_needs_no_word() {
+        let place = tempfile::tempdir().expect("a folder");
+        let data = Cache::at(place.path()).open(&images().source).expect("made");
+        let told = |setting| {
+            let parts = PipelineParts::of(&images().setting(setting), &data).expect("possible");
+            serde_json::to_value(parts).expect("JSON")["pipeline"]["setting"].clone()
+        };
+        assert_eq!(told(FrameworkSetting::Default), "default");
+        assert_eq!(told(FrameworkSetting::Best), Value::Null);
+    }
+
+    #[test]
     fn what_an_epoch_holds_follows_from_the_specification() {
         let epoch = images().expected().expect("possible");
         assert_eq!((epoch.elements, epoch.batch), (1000, 64));

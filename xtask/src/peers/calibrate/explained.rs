@@ -33,7 +33,7 @@ const OWN: &str = "The worker's own work: it makes a batch from fields by name a
     shorter.";
 
 /// The same and page faults.
-const BOTH: &str = "The worker's own work and page faults together, as the notes of either say.";
+const BOTH: &str = "The worker's own work (3 µs a batch and 0.14 ms a pass) and page faults, which one side has more of, together.";
 
 /// Those whose workers are threads of the worker's own interpreter: its work takes the lock from them.
 const THREADS: &[&str] = &["grain", "grain_records", "spdl"];

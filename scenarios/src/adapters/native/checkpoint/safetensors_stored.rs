@@ -1,6 +1,5 @@
 //! Files of safetensors that lie somewhere, one or several: each is read whole into memory, and its header says what is in it.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use weighbridge::{Delivery, Error, Result, skip};
 
 use super::safetensors::told;
 use crate::contract::{Executed, LoadedTensor, StoredCheckpoint, TensorHeader};
+use crate::data::{FiledTensor, safetensors_files, safetensors_headers};
 
 /// The files, and what was loaded of them.
 pub(super) struct StoredSafetensors {
@@ -21,32 +21,14 @@ pub(super) struct StoredSafetensors {
 
 impl StoredSafetensors {
     pub(super) fn open(directory: &Path) -> Result<Self> {
-        let mut files = Vec::new();
-        for entry in fs::read_dir(directory)? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "safetensors") {
-                files.push(path);
-            }
+        let files = safetensors_files(directory)?;
+        let mut tensors = Vec::new();
+        for FiledTensor { name, dtype, shape, file } in safetensors_headers(&files)? {
+            let (key, dtype) = (TensorHeader::flat_key(&name), numpys(dtype)?.to_owned());
+            tensors.push((TensorHeader { key, dtype, shape }, (name, file)));
         }
-        files.sort();
-        let mut tensors: BTreeMap<String, (TensorHeader, String, usize)> = BTreeMap::new();
-        for (file, path) in files.iter().enumerate() {
-            let read = fs::read(path)?;
-            let read = SafeTensors::deserialize(&read).map_err(|error| of(path, told(error)))?;
-            for (name, tensor) in read.iter() {
-                let key = TensorHeader::flat_key(name);
-                let dtype = numpys(tensor.dtype())?.to_owned();
-                let header = TensorHeader { key: key.clone(), dtype, shape: tensor.shape().to_vec() };
-                if tensors.insert(key, (header, name.to_owned(), file)).is_some() {
-                    return Err(of(
-                        path,
-                        Error::new(format!("the tensor `{name}` is in another file as well")),
-                    ));
-                }
-            }
-        }
-        let (headers, places) =
-            tensors.into_values().map(|(header, name, file)| (header, (name, file))).unzip();
+        tensors.sort_by(|(one, _), (other, _)| one.key.cmp(&other.key));
+        let (headers, places) = tensors.into_iter().unzip();
         Ok(Self { files, headers, places, held: Vec::new() })
     }
 }
