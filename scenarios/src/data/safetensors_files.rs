@@ -113,7 +113,8 @@ pub(crate) fn safetensors_headers(files: &[PathBuf]) -> Result<Vec<FiledTensor>>
 /// Name, type and shape of the same, as fields of a data set.
 ///
 /// # Errors
-/// As [`safetensors_headers`]; a tensor of a type that no data set has, by its file.
+/// A file that cannot be read, is no safetensors, or is shorter or longer than its header says; a tensor in two files, or of a
+/// type that no data set has. Each names the file.
 pub fn safetensors_kinds(files: &[PathBuf]) -> Result<Vec<FieldKind>> {
     let kind = |FiledTensor { name, dtype, shape, file }| {
         let known = Dtype::ALL.into_iter().find(|known| of_safetensors(*known) == dtype);
