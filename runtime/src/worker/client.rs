@@ -584,7 +584,9 @@ impl Remote for Worker {
 
     fn budget(&self, asked: Budget) -> Budget {
         match &self.open {
-            Some(Open { epoch: Some(expected), what, .. }) => epoch::budget(expected, asked, what.chunk),
+            Some(Open { epoch: Some(expected), what, .. }) => {
+                epoch::budget(expected, asked, what.chunk, what.whole_pass)
+            }
             _ => asked,
         }
     }

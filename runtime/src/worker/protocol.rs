@@ -227,7 +227,8 @@ pub struct OpenedPipeline {
     /// Whether it runs a whole pass in one call: each of its samples is one, and no batch has a latency.
     #[serde(default)]
     pub whole_pass: bool,
-    /// How many batches it makes at a time, where a pass over a few of them would cost nothing.
+    /// How many batches it makes at a time, where a pass over a few of them would cost nothing. With `whole_pass` how many a
+    /// call has at best.
     #[serde(default)]
     pub chunk: u64,
     /// What it has really set, read back from its own objects, by the keys that the contract has for them.

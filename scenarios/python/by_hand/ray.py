@@ -25,8 +25,7 @@ if __name__ == "__main__":
     mapped = dataset.map_batches(steps, batch_size=None, zero_copy_batch=True, compute=compute)
 
     def epoch() -> Iterator[Array]:
-        for batch in mapped.iter_batches(batch_size=case.batch_size):
-            yield batch["rows"]
+        return (batch["rows"] for batch in iter(mapped.iter_batches(batch_size=case.batch_size)))
 
     measure(case, epoch, whole=True)
     ray.shutdown()

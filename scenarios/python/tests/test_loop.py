@@ -99,6 +99,29 @@ def test_an_epoch_that_ends_while_it_is_caught_up_with_is_begun_again(slow, monk
     assert (ran.passes, len(ran.samples), ran.ran_out, loader.began) == (1, 4, True, [0, 0])
 
 
+def test_of_what_is_made_many_at_a_time_a_pass_is_copied_while_the_clock_runs_and_has_the_work_of_one_epoch(
+    slow, monkeypatch
+):
+    loader = slow(0, SECOND)
+    loader.chunk = 4
+    epoch = len(whole_batches(loader))
+    loader.began.clear()
+    monkeypatch.setattr(loop.Clock, "stood_at_work", lambda clock, unseen: 1000 * SECOND)
+    keep = loop.Run.keep
+
+    def slowly(run, batch, place):
+        loader.time += 7
+        keep(run, batch, place)
+
+    monkeypatch.setattr(loop.Run, "keep", slowly)
+    there(monkeypatch, 0, 2)
+    ran = loop.run(loader, 0, epoch - 2, SECOND, all_batches=epoch)
+    assert (ran.passes, loader.began, ran.caught_up) == (1, [0], 0)
+    assert len(ran.samples) == epoch - 2 and ran.wall == sum(ran.samples) == ran.ledger["measured"]
+    assert (ran.wall - (epoch - 2) * SECOND) // 7 == 2, "both copies are in it"
+    assert [image(held).tobytes() for held in ran.held] == [whole_batches(loader)[at].tobytes() for at in (1, 3)]
+
+
 def test_where_the_epoch_ends_within_a_pass_its_warm_up_is_left_out_again(slow):
     loader = slow(0, SECOND)
     batches = loader.pipeline.batches

@@ -106,7 +106,7 @@ class Loader(ABC):
 
     chunk = 1
     """How many batches it makes at a time, where most of them cost nothing and one much: passes have several such
-    chunks, or what they measure would be batches that are there."""
+    chunks, or what they measure would be batches that are there. With `whole_pass` how many a call has at best."""
 
     whole_pass = False
     """Whether it runs many batches in one call: `scan` is what is timed then, and `begin` goes to the beginning."""

@@ -280,6 +280,11 @@ class Run:
         passes, whole = self.measured.passes, self.first_pass
         self.copies.add(spots.copied(self.device, batch, passes, whole=whole, place=place))
 
+    def keep_last(self, batch: Batch, held_at: list[int]) -> None:
+        """The same of the batch that was handed out last, whose place is the first that was drawn."""
+        self.keep(batch, self.handed_out - 1)
+        held_at.pop(0)
+
     def measure(self, iterator: Iterator[Batch], batches: int) -> Iterator[Batch]:
         """One pass over so many batches; what is left of the epoch."""
         measured, clock, samples = self.measured, self.clock, self.measured.samples
@@ -314,18 +319,22 @@ class Run:
                     size += weight
                 if audited and held_at and batch is not None and len(samples) - before == goal - done:
                     self.audit([batch])  # before anything else: what is pending goes on meanwhile
-            measured.wall += last - start
-            clock.stop(last)
             taken = len(samples) - before
             done += taken
             self.handed_out += taken
+            if self.loader.chunk > 1 and held_at and goal <= done < batches and batch is not None:
+                # Copied while the clock runs, which is little of a pass. Whoever catches up with what is made many at a
+                # time comes to the end of the epoch, and the pass would have the work of another one.
+                self.keep_last(batch, held_at)
+                continue
+            measured.wall += last - start
+            clock.stop(last)
             if done < goal:
                 # The end of the data is no batch: the clock has stopped at the last stamp.
                 iterator, rewound = self.warm_up(self.rewind(rewound and not taken), self.warmup), True
             elif held_at and batch is not None:
                 # Copied between two stamps, with the clock stopped.
-                self.keep(batch, self.handed_out - 1)
-                held_at.pop(0)
+                self.keep_last(batch, held_at)
                 if done < batches:
                     if not self.catch_up(iterator):
                         iterator = self.warm_up(self.rewind(False), self.warmup)

@@ -15,7 +15,7 @@ pub(super) struct Scenario {
 /// The variant of each.
 pub(super) const VARIANT: &str = "small";
 /// How many workers there are, one after the other.
-pub(super) const WORKERS: [usize; 2] = [0, 2];
+const WORKERS: [usize; 2] = [0, 2];
 
 pub(super) const SCENARIOS: [Scenario; 3] = [
     Scenario { id: "CV-1", spec: || PipelineSpec::images(&Images::new(10_000, 32, 64)) },
@@ -38,6 +38,11 @@ pub(super) struct WorkerCell {
 }
 
 impl WorkerCell {
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        let of = |scenario| WORKERS.map(|workers| Self { scenario, workers });
+        (0..SCENARIOS.len()).flat_map(of)
+    }
+
     pub(super) fn scenario(self) -> &'static Scenario {
         &SCENARIOS[self.scenario]
     }

@@ -9,7 +9,7 @@ use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, CaseStatus, Exit, Layout, Reading, Runs};
 use weighbridge_scenarios::adapters::python::Peer;
 
-use super::cases::{SCENARIOS, VARIANT, WORKERS, WorkerCell};
+use super::cases::{VARIANT, WorkerCell};
 use super::cost::BatchCost;
 use crate::programs::BuiltProgram;
 use crate::stop;
@@ -28,19 +28,22 @@ pub(super) enum HarnessReport {
     Failed(String),
 }
 
-/// Runs all cells of a peer once. The files of the run lie in `data`.
+/// Runs these cells of a peer once. The files of the run lie in `data`.
 pub(super) fn run(
     program: &BuiltProgram,
     peer: &Peer,
     home: &Path,
     data: &Path,
+    cells: &[WorkerCell],
 ) -> Result<BTreeMap<WorkerCell, HarnessReport>> {
     let mut command = Command::new(&program.path);
     command.current_dir(&program.directory).args(["--bench", "--repeats", "1", "--adapter", peer.name]);
-    let workers = WORKERS.map(|workers| workers.to_string()).join(",");
-    for scenario in SCENARIOS {
-        let id = scenario.id;
-        command.args(["--scenario", id, "--param", &format!("{id}.workers={workers}")]);
+    let mut workers: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for cell in cells {
+        workers.entry(cell.scenario().id).or_default().push(cell.workers.to_string());
+    }
+    for (id, workers) in workers {
+        command.args(["--scenario", id, "--param", &format!("{id}.workers={}", workers.join(","))]);
         command.args(["--param", &format!("{id}.variant={VARIANT}")]);
     }
     command.arg("--data").arg(data).env("WEIGHBRIDGE_PEERS", home);

@@ -20,6 +20,45 @@ pub(super) struct ComparedCase {
     pub(super) waited: bool,
 }
 
+/// What the rounds of a cell say.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct JudgedCase {
+    verdict: BoundVerdict,
+    /// The medians of both sides.
+    harness: BatchCost,
+    hand: BatchCost,
+    /// The mechanism behind a difference, where one is known.
+    mechanism: Option<&'static str>,
+}
+
+impl JudgedCase {
+    /// Whether it has a difference that nothing explains and on which the rounds agree.
+    pub(super) fn is_over(&self) -> bool {
+        self.verdict.standing == BoundStanding::Over && self.mechanism.is_none()
+    }
+}
+
+impl ComparedCase {
+    /// `None` where there was no round.
+    pub(super) fn judged(&self, others: Others, fault_cost: f64) -> Option<JudgedCase> {
+        let clock = if others.are_many() || self.waited { ComparedClock::Cpu } else { ComparedClock::Wall };
+        let (harness, hand): (Vec<BatchCost>, Vec<BatchCost>) = self.rounds.iter().copied().unzip();
+        let (harness, hand) = (BatchCost::median(&harness)?, BatchCost::median(&hand)?);
+        let verdict = BoundVerdict::of(&self.rounds, clock)?;
+        let of = CellDifference {
+            cell: self.cell,
+            hand: hand.by(clock),
+            difference: verdict.difference,
+            bound: verdict.bound,
+            faults: harness.faults - hand.faults,
+            fault_cost,
+        };
+        let is_one = verdict.standing != BoundStanding::Within;
+        let mechanism = is_one.then(|| explained::find(self.short, &of)).flatten();
+        Some(JudgedCase { verdict, harness, hand, mechanism })
+    }
+}
+
 /// The page, and how it ends: a difference that is neither within its bound nor explained, or one that is not sure. A page fault
 /// costs so many seconds.
 pub(super) fn page(
@@ -44,21 +83,8 @@ pub(super) fn page(
     ]);
     let (mut notes, mut exit) = (Vec::new(), Exit::Fine);
     for one in compared {
-        let clock = if others.are_many() || one.waited { ComparedClock::Cpu } else { ComparedClock::Wall };
-        let (harness, hand): (Vec<BatchCost>, Vec<BatchCost>) = one.rounds.iter().copied().unzip();
-        let medians = BatchCost::median(&harness).zip(BatchCost::median(&hand));
-        let Some((verdict, (harness, hand))) = BoundVerdict::of(&one.rounds, clock).zip(medians) else {
-            continue;
-        };
-        let of = CellDifference {
-            cell: one.cell,
-            hand: hand.by(clock),
-            difference: verdict.difference,
-            bound: verdict.bound,
-            faults: harness.faults - hand.faults,
-            fault_cost,
-        };
-        let mechanism = explained::find(one.short, &of);
+        let Some(judged) = one.judged(others, fault_cost) else { continue };
+        let JudgedCase { verdict, harness, hand, mechanism } = judged;
         let word = match (verdict.standing, mechanism) {
             (BoundStanding::Within, _) => "within".to_owned(),
             (_, Some(mechanism)) => format!("explained: {}", number(&mut notes, mechanism)),
@@ -71,7 +97,7 @@ pub(super) fn page(
                 "unsure: rounds do not agree".to_owned()
             }
         };
-        let by = if clock == ComparedClock::Cpu { "CPU" } else { "wall" };
+        let by = if verdict.clock == ComparedClock::Cpu { "CPU" } else { "wall" };
         table.row([
             one.name.to_owned(),
             one.cell.scenario().id.to_owned(),
@@ -95,9 +121,11 @@ pub(super) fn page(
         return (String::new(), Exit::Fine);
     }
     let mut text = format!(
-        "Microseconds for a whole batch, medians of {rounds} rounds in turns, without beginning an epoch. Other programs used \
+        "Microseconds for a whole batch, medians of {rounds} rounds in turns, without beginning an epoch; of up to {} \
+         where a row was over. Other programs used \
          up to {:.0} % of the processors. A difference is judged by the wall clock, and by CPU time where that share is over \
          10 % or threads waited for a processor in over 10 % of the time. A page fault costs {:.2} here.\n\n{}",
+        rounds as usize * (1 + super::AGAIN),
         others.share() * 100.0,
         fault_cost * 1e6,
         table.markdown()
