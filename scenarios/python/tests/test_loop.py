@@ -122,6 +122,16 @@ def test_of_what_is_made_many_at_a_time_a_pass_is_copied_while_the_clock_runs_an
     assert [image(held).tobytes() for held in ran.held] == [whole_batches(loader)[at].tobytes() for at in (1, 3)]
 
 
+def test_an_epoch_that_ends_with_a_batch_that_is_copied_while_the_clock_runs_is_not_empty(slow, monkeypatch):
+    loader = slow(0, SECOND)
+    loader.chunk = 4
+    epoch = len(whole_batches(loader))
+    loader.began.clear()
+    there(monkeypatch, 2 * epoch - 2)  # the last one of the second epoch: one of the first is left out
+    ran = loop.run(loader, 0, 2 * epoch + 1, SECOND, all_batches=epoch)
+    assert (len(ran.samples), len(ran.held), loader.began) == (2 * epoch + 1, 1, [0, 0, 0])
+
+
 def test_where_the_epoch_ends_within_a_pass_its_warm_up_is_left_out_again(slow):
     loader = slow(0, SECOND)
     batches = loader.pipeline.batches

@@ -321,7 +321,7 @@ class Run:
                     self.audit([batch])  # before anything else: what is pending goes on meanwhile
             taken = len(samples) - before
             done += taken
-            self.handed_out += taken
+            self.handed_out, rewound = self.handed_out + taken, rewound and not taken
             if self.loader.chunk > 1 and held_at and goal <= done < batches and batch is not None:
                 # Copied while the clock runs, which is little of a pass. Whoever catches up with what is made many at a
                 # time comes to the end of the epoch, and the pass would have the work of another one.
@@ -331,14 +331,14 @@ class Run:
             clock.stop(last)
             if done < goal:
                 # The end of the data is no batch: the clock has stopped at the last stamp.
-                iterator, rewound = self.warm_up(self.rewind(rewound and not taken), self.warmup), True
+                iterator, rewound = self.warm_up(self.rewind(rewound), self.warmup), True
             elif held_at and batch is not None:
                 # Copied between two stamps, with the clock stopped.
                 self.keep_last(batch, held_at)
                 if done < batches:
                     if not self.catch_up(iterator):
                         iterator = self.warm_up(self.rewind(False), self.warmup)
-                    rewound, batch, self.last = False, self.last or batch, None
+                    batch, self.last = self.last or batch, None
             if done < batches:
                 start = last = clock.start()
         self.last = batch
