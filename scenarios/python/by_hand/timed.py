@@ -25,14 +25,19 @@ first gets some for nothing: of 40 batches on TAB-1 a tenth.
 """
 
 
-def measure(case: Case, epoch: Callable[[], Iterable[Any]], *, whole: bool = False) -> None:
-    """One epoch to warm up, whose numbers are held against the case's; then whole epochs for the seconds of the case.
+def measure(case: Case, epoch: Callable[[], Iterable[Any]], *, whole: bool = False, warm_up: float = 0) -> None:
+    """One epoch to warm up, whose numbers are held against the case's, and more of them for so many seconds; then whole
+    epochs for the seconds of the case.
 
     Beginning an epoch, its first batches and its last ones are not timed: see `AHEAD`. `whole` times all of them, of a
     framework that has made many when it hands out one. Prints the elements and batches that were timed, and the wall
     seconds, CPU seconds and page faults of this process and all below it.
     """
     check(case, epoch())
+    warm = time.perf_counter() + warm_up
+    while time.perf_counter() < warm:
+        for _ in epoch():
+            pass
     elements, batches, wall, used = 0, 0, 0.0, Used()
     until = time.perf_counter() + case.seconds
     while not batches or time.perf_counter() < until:

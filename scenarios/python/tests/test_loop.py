@@ -116,10 +116,34 @@ def test_of_what_is_made_many_at_a_time_a_pass_is_copied_while_the_clock_runs_an
     monkeypatch.setattr(loop.Run, "keep", slowly)
     there(monkeypatch, 0, 2)
     ran = loop.run(loader, 0, epoch - 2, SECOND, all_batches=epoch)
-    assert (ran.passes, loader.began, ran.caught_up) == (1, [0], 0)
+    assert (ran.passes, loader.began, ran.caught_up) == (1, [0, 0], 0)
     assert len(ran.samples) == epoch - 2 and ran.wall == sum(ran.samples) == ran.ledger["measured"]
     assert (ran.wall - (epoch - 2) * SECOND) // 7 == 2, "both copies are in it"
-    assert [image(held).tobytes() for held in ran.held] == [whole_batches(loader)[at].tobytes() for at in (1, 3)]
+    assert [image(held).tobytes() for held in ran.held] == [whole_batches(loader)[at].tobytes() for at in (0, 2)]
+
+
+def test_what_was_made_together_with_the_first_batch_of_all_is_left_out_with_it(slow):
+    loader = slow(0, 0)
+    epoch = loader.pipeline.batches
+    loader.chunk = epoch
+
+    def at_once(batches):
+        loader.time += SECOND
+        yield from batches
+
+    loader.taking_time = at_once
+    ran = loop.run(loader, 0, epoch - 1, 3 * SECOND, all_batches=epoch)
+    # Three passes have the work of three epochs. The fourth beginning is that of the epoch which is left out.
+    assert (ran.passes, ran.warmup, len(loader.began)) == (3, epoch, 4)
+    assert ran.first == SECOND + 1 and min(ran.samples[:: epoch - 1]) > SECOND > max(ran.samples[1 : epoch - 1])
+
+
+def test_where_a_pass_is_left_after_what_was_made_together_with_the_first_batch_the_epoch_goes_on(slow):
+    loader = slow(0, SECOND)
+    epoch = loader.pipeline.batches
+    loader.chunk = 2
+    ran = loop.run(loader, 0, epoch - 3, SECOND, all_batches=epoch)
+    assert (ran.passes, ran.warmup, loader.began) == (1, 2, [0])
 
 
 def test_an_epoch_that_ends_with_a_batch_that_is_copied_while_the_clock_runs_is_not_empty(slow, monkeypatch):
@@ -127,9 +151,9 @@ def test_an_epoch_that_ends_with_a_batch_that_is_copied_while_the_clock_runs_is_
     loader.chunk = 4
     epoch = len(whole_batches(loader))
     loader.began.clear()
-    there(monkeypatch, 2 * epoch - 2)  # the last one of the second epoch: one of the first is left out
+    there(monkeypatch, 2 * epoch - 1)  # the last one of the second epoch
     ran = loop.run(loader, 0, 2 * epoch + 1, SECOND, all_batches=epoch)
-    assert (len(ran.samples), len(ran.held), loader.began) == (2 * epoch + 1, 1, [0, 0, 0])
+    assert (len(ran.samples), len(ran.held), loader.began) == (2 * epoch + 1, 1, [0, 0, 0, 0])
 
 
 def test_where_the_epoch_ends_within_a_pass_its_warm_up_is_left_out_again(slow):

@@ -235,6 +235,17 @@ class Run:
         self.ledger.turn("stopped", now())
         return iterator
 
+    def warm_up_first(self, iterator: Iterator[Batch], count: int, batches: int) -> Iterator[Batch]:
+        """The same with the first batches of all, before a pass over so many. What was made together with the first one
+        is left out with it, and an epoch that has no such pass left is begun anew: the pass would have batches that are
+        there.
+        """
+        chunk = min(self.loader.chunk, self.of)
+        iterator = self.warm_up(iterator, max(count, chunk))
+        if chunk > 1 and self.handed_out + batches > self.of:
+            iterator = self.begin()
+        return iterator
+
     def catch_up(self, iterator: Iterator[Batch]) -> bool:
         """Leaves out batches for as long as the clock has stood, where some may have been made meanwhile: they come
         first, and each measured one is waited for. Whether the epoch has not ended.
@@ -449,8 +460,10 @@ def run(
                 # The pipeline's first batch is a figure of its own: at least one is left out before it is measured.
                 if whole:
                     of.scan(max(warmup, of.first_pass), timed=False)
+                elif measured.first is not None:
+                    iterator = of.warm_up(iterator, warmup)
                 else:
-                    iterator = of.warm_up(iterator, max(warmup, measured.first is None))
+                    iterator = of.warm_up_first(iterator, max(warmup, 1), batches)
             if whole:
                 of.scan(batches)
             else:
