@@ -237,12 +237,12 @@ class Run:
 
     def warm_up_first(self, iterator: Iterator[Batch], count: int, batches: int) -> Iterator[Batch]:
         """The same with the first batches of all, before a pass over so many. What was made together with the first one
-        is left out with it, and an epoch that has no such pass left is begun anew: the pass would have batches that are
-        there.
+        is left out with it, and an epoch that has no such pass left before its last batch is begun anew: the pass would
+        have batches that are there.
         """
         chunk = min(self.loader.chunk, self.of)
         iterator = self.warm_up(iterator, max(count, chunk))
-        if chunk > 1 and self.handed_out + batches > self.of:
+        if chunk > 1 and self.handed_out + batches >= self.of:
             iterator = self.begin()
         return iterator
 

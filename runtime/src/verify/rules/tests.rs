@@ -146,6 +146,17 @@ fn elements_are_as_many_as_the_specification_says() {
     };
     passes(honest_worker(), |case| follow(case, 1_000));
     fails(honest_worker(), |case| follow(case, 980), "count", "which hold 1000");
+    // An epoch was left out with the first batch, since it is made at once: each pass has its own, all but the last batch.
+    let at_once = |case: &mut super::fixture::Case, claimed| {
+        case.evidence.expected = Some(Expected { elements: 480, ..EPOCH });
+        (case.seen.warmup, case.seen.passes, case.evidence.begun) = (10, 4, 5);
+        case.seen.samples = vec![1_000_000; 36];
+        case.seen.wall = 36_000_000;
+        (case.evidence.claimed, case.seen.elements) = (Some(claimed), claimed);
+        case.evidence.account = None;
+    };
+    passes(honest_worker(), |case| at_once(case, 1_800));
+    fails(honest_worker(), |case| at_once(case, 1_920), "count", "which hold 1800");
     passes(honest_worker(), |case| {
         case.seen.notes.push("the data set is too small for a pass of 20 batches".into());
         case.evidence.claimed = Some(980);
