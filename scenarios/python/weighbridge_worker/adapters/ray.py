@@ -43,6 +43,7 @@ from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data
 from ..first_example import FirstExample
 from ..pipeline import Batch, Pipeline, Program
+from ..usage import Tree
 
 INDEX = "element index"
 BLOCK = 32 << 20
@@ -51,6 +52,8 @@ CPUS = 2
 """What the cluster has: a pipeline's tasks are bounded by its own number of workers."""
 STORE = 2 << 30
 """Bytes of the object store, at most."""
+QUIET, QUIET_FOR, LONG = 0.1, 0.5, 30.0
+"""It is quiet when it uses such a share of a processor for so many seconds; that is waited for so long at most."""
 LONGEST = 40
 """Bytes of a folder's name that leave room for Ray's sockets in it: a socket's path has at most 107."""
 
@@ -62,6 +65,17 @@ def there_is() -> int:
     importlib.import_module("pyarrow")
     time.sleep(0.3)  # so that no worker takes two of these tasks
     return os.getpid()
+
+
+def wait_until_quiet(end: float) -> None:
+    """Waits until this process and all below it hardly use a processor, or for as long as that takes at most."""
+    tree = Tree()
+    busy = True
+    while busy and time.monotonic() < end:
+        before = tree.look().cpu
+        time.sleep(QUIET_FOR)
+        busy = tree.look().cpu - before > QUIET_FOR * 1e9 * QUIET
+    tree.close()
 
 
 class Cluster:
@@ -82,9 +96,14 @@ class Cluster:
             object_store_memory=min(STORE, shutil.disk_usage("/dev/shm").free // 2),
             _temp_dir=str(self.folder),
         )
-        # Its workers are started when tasks wait for them, which takes seconds and would fall into any run.
+        # Its workers are started when tasks wait for them, which takes seconds and would fall into any run. So are the
+        # actors of Ray Data, by the first data set: they import on all processors while it is gone through.
         while len(set(ray.get([there_is.remote() for _ in range(CPUS)]))) < CPUS:
             pass
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        ray.data.range(CPUS).map_batches(lambda batch: batch).materialize()
+        wait_until_quiet(time.monotonic() + LONG)
 
     def stop(self) -> None:
         if self.folder:
