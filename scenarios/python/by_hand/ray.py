@@ -27,5 +27,5 @@ if __name__ == "__main__":
     def epoch() -> Iterator[Array]:
         return (batch["rows"] for batch in iter(mapped.iter_batches(batch_size=case.batch_size)))
 
-    measure(case, epoch, whole=True, warm_up=3)  # its first epochs are twice as slow, for seconds
+    measure(case, epoch, whole=True, warm_up=8)  # actors that the first epoch starts import for seconds
     ray.shutdown()
