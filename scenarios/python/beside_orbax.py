@@ -44,6 +44,7 @@ def main() -> None:
     end = typed.index("--") if "--" in typed else len(typed)
     given = arguments.parse_args(typed[:end])
     given.data = given.data.resolve()  # Orbax takes no other path
+    given.file = given.file.resolve()
     if given.runner:
         json.dump(runner(given), sys.stdout)
         return

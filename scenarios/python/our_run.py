@@ -7,17 +7,20 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+REPOSITORY = Path(__file__).resolve().parents[2]
+
 
 def measured(
     command: list[str], data: Path, failed: set[str] | None = None
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Runs a command that makes one run under `data`: the case and the observation of each measured repeat.
+    """Runs a command that makes one run under `data`: the case and the observation of each measured repeat. It runs in
+    this repository, where `cargo xtask` is known, wherever the script was started: what it names is absolute.
 
     A repeat that failed ends the script with its reason; with `failed`, its reason is put there.
     """
     runs = data / "runs"
     before = set(runs.iterdir()) if runs.exists() else set()
-    subprocess.run(command, check=failed is None, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=failed is None, stdout=subprocess.DEVNULL, cwd=REPOSITORY)
     there = set(runs.iterdir()) if runs.exists() else set()
     made = [run for run in there - before if (run / "repeats").is_dir()]
     if len(made) != 1:
