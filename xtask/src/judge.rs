@@ -97,7 +97,7 @@ fn reference<'a>(case: &'a CaseRecord, journal: &'a [(CaseId, Repeat)]) -> Optio
         match &repeat.outcome {
             // A reference is held against itself: none of its elements is a stranger, and it is whole.
             Outcome::Measured { work: Some(work), evidence, .. } if same && repeat.number == 0 => {
-                (evidence.compared?.same == Some(true)).then_some(work)
+                (evidence.compared.as_ref()?.same == Some(true)).then_some(work)
             }
             _ => None,
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::region::{LiveArrays, Regions};
 use super::{
-    Budget, Content, Dtype, Error, Evidence, FileUse, HashKey, Kept, KeptField, Pace, PartialBudget,
+    Budget, Content, Dtype, Error, Evidence, FileUse, HashKey, Hashes, Kept, KeptField, Pace, PartialBudget,
     PerIteration, Phase, Purpose, Result, Spot, Work, WorkReport, visible_in_line,
 };
 use crate::device::{Clock, Device, Platform, peak_memory};
@@ -106,9 +106,17 @@ impl Settings {
         }
     }
 
-    /// Adds to what was delivered, as far as it is looked at.
-    pub(super) fn take(&self, content: &mut Content, item: &Kept) -> Result<()> {
-        if self.traits { content.add_with_traits(item) } else { content.add(item) }
+    /// Adds to what was delivered, as far as it is looked at; what is compared of it. The place of its batch in the epoch and
+    /// its first element there are the caller's.
+    pub(super) fn look_at(
+        &self,
+        content: &mut Content,
+        at: Option<u64>,
+        first: u64,
+        item: &Kept,
+    ) -> Result<Spot> {
+        let moments = if self.traits { content.take_with_traits(item)? } else { content.take(item)? };
+        Ok(Spot { at, first, hashes: Hashes(self.key.hash(item)?), moments })
     }
 }
 
@@ -484,9 +492,7 @@ impl Bencher {
     /// Hashing takes time: call it outside the timed body. Bytes that are not those of so many elements fail the repeat.
     pub fn delivered(&self, item: &Kept) {
         let BencherState { content, spots, refused, .. } = &mut *self.state.borrow_mut();
-        let hashed =
-            self.settings.take(content, item).and_then(|()| Spot::of(&self.settings.key, None, 0, item));
-        match hashed {
+        match self.settings.look_at(content, None, 0, item) {
             Ok(spot) => spots.push(spot),
             Err(error) => drop(refused.get_or_insert(error)),
         }

@@ -131,11 +131,14 @@ pub struct Moments {
     pub max: f64,
 }
 
+/// Moments of each field, by its name.
+pub type MomentsByField = BTreeMap<String, Moments>;
+
 impl Moments {
-    pub(super) const NONE: Self =
+    pub(crate) const NONE: Self =
         Self { count: 0, not_finite: 0, sum: 0.0, squares: 0.0, min: f64::MAX, max: f64::MIN };
 
-    pub(super) fn add(&mut self, value: f64) {
+    pub(crate) fn add(&mut self, value: f64) {
         if !value.is_finite() {
             self.not_finite += 1;
             return;
@@ -145,6 +148,24 @@ impl Moments {
         self.squares += value * value;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
+    }
+
+    /// Adds a share of other numbers: 0.5 of four of them counts as two that are as large.
+    pub(crate) fn add_share(&mut self, other: &Self, share: f64) {
+        let part = |count: u64| (count as f64 * share).round() as u64;
+        self.count += part(other.count);
+        self.not_finite += part(other.not_finite);
+        self.sum += other.sum * share;
+        self.squares += other.squares * share;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.bound();
+    }
+
+    /// Keeps sums that no number can hold at the largest one: what is stored as JSON must be a number.
+    fn bound(&mut self) {
+        self.sum = self.sum.clamp(f64::MIN, f64::MAX);
+        self.squares = self.squares.min(f64::MAX);
     }
 
     /// The mean.
@@ -171,7 +192,7 @@ pub struct Content {
     #[serde(with = "hex")]
     pub digest: u128,
     /// Moments of each field, by name.
-    pub moments: BTreeMap<String, Moments>,
+    pub moments: MomentsByField,
     /// Moments of each trait over elements, by field and trait; empty where elements need not be alike.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub traits: Traits,
@@ -183,15 +204,22 @@ impl Content {
     /// # Errors
     /// As [`Kept::check`]; nothing is added then.
     pub fn add(&mut self, item: &Kept) -> Result<()> {
+        self.take(item).map(drop)
+    }
+
+    /// As [`Content::add`]; the moments of the item alone, by field.
+    pub(super) fn take(&mut self, item: &Kept) -> Result<MomentsByField> {
         item.check()?;
+        let mut taken = MomentsByField::new();
         let fields = item.by_name();
         for field in &fields {
             let kind = FieldKind { name: field.name.clone(), dtype: field.dtype, shape: field.shape.clone() };
             if let Err(place) = self.fields.binary_search(&kind) {
                 self.fields.insert(place, kind);
             }
-            let moments = self.moments.entry(field.name.clone()).or_insert(Moments::NONE);
+            let moments = taken.entry(field.name.clone()).or_insert(Moments::NONE);
             for_each_number(field, |number| moments.add(number));
+            moments.bound();
             self.bytes += field.bytes.len() as u64;
         }
         let seeds: Vec<u64> = fields.iter().map(|field| header_hash(field)).collect();
@@ -204,8 +232,11 @@ impl Content {
             }
             self.digest = self.digest.wrapping_add(xxh3_128(&hashes));
         }
+        for (name, moments) in &taken {
+            self.moments.entry(name.clone()).or_insert(Moments::NONE).add_share(moments, 1.0);
+        }
         self.elements += item.elements as u64;
-        Ok(())
+        Ok(taken)
     }
 
     /// As [`Content::add`], with the traits of every element.
@@ -213,9 +244,14 @@ impl Content {
     /// # Errors
     /// As [`Content::add`].
     pub fn add_with_traits(&mut self, item: &Kept) -> Result<()> {
-        self.add(item)?;
+        self.take_with_traits(item).map(drop)
+    }
+
+    /// Both of them.
+    pub(super) fn take_with_traits(&mut self, item: &Kept) -> Result<MomentsByField> {
+        let taken = self.take(item)?;
         traits::add(&mut self.traits, item);
-        Ok(())
+        Ok(taken)
     }
 }
 
@@ -412,6 +448,16 @@ mod tests {
         for_each_number(&field, |number| read.push(number));
         assert_eq!(read[..2], [1.0, -2.5]);
         assert!((read[2] / 1e30 - 1.0).abs() < 0.01, "{read:?}");
+    }
+
+    #[test]
+    fn sums_that_no_number_holds_are_numbers_all_the_same() {
+        let bytes = [1e300_f64, 1e308, 1e308].iter().flat_map(|x| x.to_le_bytes()).collect();
+        let field = KeptField { name: "x".into(), dtype: Dtype::F64, shape: vec![], bytes };
+        let item = Kept { elements: 3, fields: vec![field] };
+        let content = content(&[item.clone(), item]);
+        let stored = serde_json::to_string(&content).unwrap();
+        assert_eq!(serde_json::from_str::<Content>(&stored).unwrap(), content);
     }
 
     #[test]

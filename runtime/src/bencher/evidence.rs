@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Audit, FileUse, HashKey, Kept, Result, Stopped};
+use super::{Audit, FileUse, MomentsByField, Stopped};
 
 /// The evidence of one repeat. It is journalled with the repeat, so that a stored run can be judged again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -115,8 +115,8 @@ pub struct Spots {
     pub elements: u64,
 }
 
-/// Elements that were copied out of one batch, hashed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What is compared of the elements that were copied out of one batch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spot {
     /// The batch's place in its epoch, from 0; `None` where it is not known.
     pub at: Option<u64>,
@@ -124,21 +124,15 @@ pub struct Spot {
     pub first: u64,
     /// Their hashes by the run's key.
     pub hashes: Hashes,
+    /// Moments of their numbers, by field.
+    pub moments: MomentsByField,
 }
 
 impl Spot {
     /// For tests of what is compared.
     #[cfg(test)]
     pub(crate) fn of_hashes(hashes: &[u128]) -> Self {
-        Self { at: None, first: 0, hashes: Hashes(hashes.to_vec()) }
-    }
-
-    /// Hashes what was copied.
-    ///
-    /// # Errors
-    /// As [`Kept::check`].
-    pub(super) fn of(key: &HashKey, at: Option<u64>, first: u64, copied: &Kept) -> Result<Self> {
-        Ok(Self { at, first, hashes: Hashes(key.hash(copied)?) })
+        Self { at: None, first: 0, hashes: Hashes(hashes.to_vec()), moments: MomentsByField::new() }
     }
 }
 
@@ -171,7 +165,7 @@ impl TryFrom<String> for Hashes {
 }
 
 /// What became of a repeat's elements beside the reference's: told by the parent, which alone has the reference's hashes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
     /// Elements that were looked at in measured passes.
     pub elements: u64,
@@ -187,6 +181,10 @@ pub struct Compared {
     pub independent: f64,
     /// Which share of the reference's elements are different ones.
     pub unique: f64,
+    /// Moments of what the reference has where a measured repeat was looked at, by field: of its batches there, each as often as
+    /// elements of it were looked at. Empty where the order of elements is free, so that any element may stand anywhere.
+    #[serde(default, skip_serializing_if = "MomentsByField::is_empty")]
+    pub there: MomentsByField,
     /// Whether a whole epoch has the reference's elements; `None` in a measured repeat.
     pub same: Option<bool>,
 }

@@ -9,7 +9,7 @@ use super::watch::SampleWatch;
 use super::yardstick::Yard;
 use super::{
     Account, Bencher, Budget, Error, ErrorKind, Evidence, Expected, FileUse, Kept, Phase, Purpose, Result,
-    Spot, Unstopped,
+    Unstopped,
 };
 use crate::device::Usage;
 use crate::metric::{Block, Direction, Entry, Ledger, Taken, Unit};
@@ -354,8 +354,7 @@ impl Bencher {
                 );
                 return Err(Error::of(ErrorKind::Work, what));
             }
-            self.settings.take(&mut state.content, kept)?;
-            state.spots.push(Spot::of(&self.settings.key, *at, *first, kept)?);
+            state.spots.push(self.settings.look_at(&mut state.content, *at, *first, kept)?);
         }
         Ok(())
     }
@@ -366,8 +365,7 @@ impl Bencher {
         let mut batches = 0;
         remote.verify(epoch, &mut |item| {
             let state = &mut *self.state.borrow_mut();
-            self.settings.take(&mut state.content, &item)?;
-            state.spots.push(Spot::of(&self.settings.key, Some(batches), 0, &item)?);
+            state.spots.push(self.settings.look_at(&mut state.content, Some(batches), 0, &item)?);
             batches += 1;
             Ok(())
         })?;

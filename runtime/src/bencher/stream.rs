@@ -10,7 +10,7 @@ use super::watch::SampleWatch;
 use super::window::Windows;
 use super::yardstick::Yard;
 use super::{
-    Bencher, Budget, Content, Count, Error, Expected, Item, Kept, Phase, Purpose, Result, Source, Spot, Used,
+    Bencher, Budget, Content, Count, Error, Expected, Item, Kept, Phase, Purpose, Result, Source, Used,
 };
 use crate::device::{Platform, Usage};
 use crate::metric::{ELSEWHERE, Entry, Hardware, Observation, Reading, Taken};
@@ -86,8 +86,7 @@ impl Bencher {
             if copy.elements as u64 != item.elements {
                 return Err(miscounted(item.elements, copy.elements as u64));
             }
-            self.settings.take(&mut content, &copy)?;
-            spots.push(Spot::of(&self.settings.key, Some(at), 0, &copy)?);
+            spots.push(self.settings.look_at(&mut content, Some(at), 0, &copy)?);
             Ok(())
         };
         let mut seen = Ok(());
@@ -325,8 +324,7 @@ impl StreamRun {
         let state = &mut *bencher.state.borrow_mut();
         state.evidence.spots.passes += 1;
         for CopiedItem { at, first, kept } in self.copied.drain(..) {
-            bencher.settings.take(&mut state.content, &kept)?;
-            state.spots.push(Spot::of(&bencher.settings.key, Some(at), first, &kept)?);
+            state.spots.push(bencher.settings.look_at(&mut state.content, Some(at), first, &kept)?);
         }
         bencher.charge(Entry::Verify);
         Ok(())
@@ -695,7 +693,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::bencher::{Budget, Dtype, Field, FieldKind, ItemBytes, RepeatResult, See, Settings};
+    use crate::bencher::{Budget, Dtype, Field, FieldKind, ItemBytes, RepeatResult, See, Settings, Spot};
     use crate::device::{Clock, ManualClock};
 
     const BUDGET: Budget =

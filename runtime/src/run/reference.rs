@@ -1,8 +1,9 @@
 //! The hashes of references' elements: in the memory of the parent alone, where no subject can read or change them.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
-use crate::bencher::{Compared, Evidence, HashKey, Purpose, Spot};
+use crate::bencher::{Compared, Evidence, HashKey, Moments, MomentsByField, Purpose, Spot};
 use crate::plan::{Plan, PlannedCase};
 
 /// The references of a run, by case.
@@ -22,6 +23,15 @@ pub(super) struct Known {
     sum: u128,
     /// Which share of them are different ones.
     unique: f64,
+    /// Its batches in the order of delivery.
+    batches: Vec<KnownBatch>,
+}
+
+/// A batch of a reference.
+struct KnownBatch {
+    /// Its elements, by their places in the epoch.
+    elements: Range<u64>,
+    moments: MomentsByField,
 }
 
 impl References {
@@ -82,6 +92,7 @@ impl Known {
             unique: distinct as f64 / hashes.len().max(1) as f64,
             ordered: if in_order { hashes } else { Vec::new() },
             sorted,
+            batches: KnownBatch::all(spots),
         }
     }
 
@@ -118,6 +129,7 @@ impl Known {
             distinct: counts.len() as u64,
             independent: total.powi(2) / counts.values().map(|count| count.powi(2)).sum::<f64>().max(1.0),
             unique: self.unique,
+            there: if whole { MomentsByField::new() } else { self.there(evidence, spots) },
             same: whole.then(|| {
                 let found: Vec<u128> = hashes().copied().collect();
                 found.len() == self.sorted.len() && sum(&found) == self.sum
@@ -125,8 +137,49 @@ impl Known {
         }
     }
 
+    /// Moments of the batches in which elements lie that were looked at, each as often as such elements; none where any
+    /// element may come at any place.
+    fn there(&self, evidence: &Evidence, spots: &[Spot]) -> MomentsByField {
+        let mut there = MomentsByField::new();
+        let Some(expected) = evidence.expected.filter(|expected| expected.in_order) else {
+            return there;
+        };
+        for spot in spots {
+            let Some(at) = spot.at else { return MomentsByField::new() };
+            let from = at.saturating_mul(expected.batch).saturating_add(spot.first);
+            let looked_at = from..from.saturating_add(spot.hashes.0.len() as u64);
+            for (batch, share) in
+                self.batches.iter().filter_map(|batch| Some((batch, batch.share(&looked_at)?)))
+            {
+                for (name, moments) in &batch.moments {
+                    there.entry(name.clone()).or_insert(Moments::NONE).add_share(moments, share);
+                }
+            }
+        }
+        there
+    }
+
     fn place(&self, at: u64, first: u64) -> usize {
         at.saturating_mul(self.batch).saturating_add(first) as usize
+    }
+}
+
+impl KnownBatch {
+    fn all(spots: &[Spot]) -> Vec<Self> {
+        let mut end = 0;
+        let batch = |spot: &Spot| {
+            let first = end;
+            end += spot.hashes.0.len() as u64;
+            Self { elements: first..end, moments: spot.moments.clone() }
+        };
+        spots.iter().map(batch).collect()
+    }
+
+    /// So many elements of a range lie in the batch, as a share of its elements; `None` where there are none.
+    fn share(&self, range: &Range<u64>) -> Option<f64> {
+        let first = self.elements.start.max(range.start);
+        let common = self.elements.end.min(range.end).checked_sub(first).filter(|common| *common > 0)?;
+        Some(common as f64 / (self.elements.end - self.elements.start) as f64)
     }
 }
 
@@ -174,6 +227,31 @@ mod tests {
             1,
             "in any order it is only no stranger"
         );
+    }
+
+    #[test]
+    fn what_is_looked_at_is_held_beside_the_references_batches_of_the_same_places() {
+        let with = |at, first, numbers: &[f64]| {
+            let mut moments = Moments::NONE;
+            numbers.iter().for_each(|number| moments.add(*number));
+            let moments = MomentsByField::from([("x".to_owned(), moments)]);
+            Spot { at: Some(at), first, moments, ..Spot::of_hashes(&vec![1; numbers.len()]) }
+        };
+        let known = |batches: &[Spot]| Known::of(batches, &Evidence::default());
+        let there = |known: Known, in_order, spots: &[Spot]| {
+            known.compare(Purpose::Measure, &evidence(in_order), spots).there.remove("x")
+        };
+        let two = || [with(0, 0, &[1.0, 3.0]), with(1, 0, &[10.0, 30.0])];
+        let found = there(known(&two()), true, &[with(1, 1, &[30.0])]).unwrap();
+        assert_eq!((found.count, found.mean(), found.max), (1, 20.0, 30.0), "of its batch, as often");
+        let found = there(known(&two()), true, &[with(0, 0, &[1.0, 3.0]), with(1, 0, &[10.0])]).unwrap();
+        assert_eq!((found.count, found.sum), (3, 4.0 + 20.0));
+        let one = [with(0, 0, &[1.0, 3.0, 10.0, 30.0])];
+        let found = there(known(&one), true, &[with(1, 0, &[10.0, 30.0])]).unwrap();
+        assert_eq!((found.count, found.mean()), (2, 11.0), "a reference may have other batches");
+        assert_eq!(there(known(&two()), false, &[with(1, 1, &[30.0])]), None, "any element may be there");
+        let somewhere = Spot { at: None, ..with(1, 1, &[30.0]) };
+        assert_eq!(there(known(&two()), true, &[somewhere]), None);
     }
 
     #[test]

@@ -232,7 +232,7 @@ fn a_run_that_is_taken_up_again_hashes_its_references_once_more_and_journals_not
     );
     let [(adapter, repeat)] = &told[..] else { panic!("{told:?}") };
     let Outcome::Measured { evidence, .. } = &repeat.outcome else { panic!("{repeat:?}") };
-    assert_eq!((&**adapter, evidence.compared.unwrap().strangers), ("other", 0));
+    assert_eq!((&**adapter, evidence.compared.as_ref().unwrap().strangers), ("other", 0));
     let nothing_left = [whole(0, 0, Purpose::Verify), whole(0, 1, Purpose::Measure)];
     let mut mock = Mock::new(&|_, _| Some(measured()));
     plan.cases.truncate(1);

@@ -22,7 +22,7 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
         return fail(what.join("; "));
     }
     let differs = |one: &crate::verify::examined::EndedRepeat<'_>| {
-        one.evidence.compared.and_then(|compared| compared.same) == Some(false)
+        one.evidence.compared.as_ref().and_then(|compared| compared.same) == Some(false)
     };
     if examined.equivalence == Equivalence::Exact
         && !examined.is_declared()

@@ -14,7 +14,8 @@ pub(super) const RULE: Rule = Rule {
           second pass on or now and then",
     looks: "elements of every measured pass and of the epoch without a stop, at places drawn from the system's \
             randomness as they come. With `exact` each is the reference's, and where batches come in order the one \
-            of its place. With `approx` moments, ranges and shapes agree; with `alike` traits of elements, ranges \
+            of its place. With `approx` moments, ranges and shapes agree, and where batches come in order \
+            the moments are held beside those of the reference's same batches; with `alike` traits of elements, ranges \
             and shapes; with `shape` shapes. Different places must hold different elements",
     blind: "a subject that cheats in so few batches that no drawn one is among them, which gains as little; one that reads the \
             harness's memory in its own process: a worker cannot",
@@ -40,14 +41,14 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
 }
 
 fn fault(examined: &Examined<'_>, one: &EndedRepeat<'_>) -> Option<String> {
-    let compared = one.evidence.compared?;
+    let compared = one.evidence.compared.as_ref()?;
     if examined.equivalence == Equivalence::Exact && compared.strangers > 0 {
-        let Compared { strangers, elements, .. } = compared;
+        let Compared { strangers, elements, .. } = *compared;
         return Some(format!(
             "{strangers} of {elements} elements that were looked at are not what the reference has"
         ));
     }
-    if let Some(again) = repeated(one, &compared) {
+    if let Some(again) = repeated(one, compared) {
         return Some(again);
     }
     let (here, there) = (&one.work?.content, &examined.reference?.content);
@@ -59,7 +60,7 @@ fn fault(examined: &Examined<'_>, one: &EndedRepeat<'_>) -> Option<String> {
         return Some(format!("it delivered {}, the reference has [{}]", kind(stranger), known.join(", ")));
     }
     match examined.equivalence {
-        Equivalence::Approx(tolerance) => moments(here, there, tolerance, &compared),
+        Equivalence::Approx(tolerance) => moments(here, there, tolerance, compared),
         Equivalence::Alike(tolerance) => {
             let first = unlike(here, there, tolerance, Some(compared.sample())).into_iter().next()?;
             Some(format!("in the batches that were looked at: {first}"))
@@ -78,13 +79,16 @@ fn repeated(one: &EndedRepeat<'_>, compared: &Compared) -> Option<String> {
     })
 }
 
-/// Moments of a sample of elements: as far off as the tolerance and their number allow.
+/// Moments of a sample of elements: as far off as the tolerance and their number allow. They are held beside what the
+/// reference has in the same batches where that is known, since an epoch may change as it goes on: gradients at the
+/// beginning of a training are larger than its later ones.
 fn moments(here: &Content, there: &Content, tolerance: f64, compared: &Compared) -> Option<String> {
     let sample = compared.sample();
     there.moments.iter().find_map(|(name, reference)| {
         let found = here.moments.get(name)?;
         let scale = reference.min.abs().max(reference.max.abs());
-        let chance = ERRORS * reference.deviation() / sample.sqrt();
+        let beside = compared.there.get(name).unwrap_or(reference);
+        let chance = ERRORS * beside.deviation() / sample.sqrt();
         let wide = tolerance + if scale > 0.0 { chance / scale } else { 0.0 };
         let off = |part: &str, here: f64, there: f64| {
             (!near(here, there, wide, scale)).then(|| {
@@ -101,8 +105,8 @@ fn moments(here: &Content, there: &Content, tolerance: f64, compared: &Compared)
             })
         };
         let slack = tolerance * scale;
-        off("mean", found.mean(), reference.mean())
-            .or_else(|| off("deviation", found.deviation(), reference.deviation()))
+        off("mean", found.mean(), beside.mean())
+            .or_else(|| off("deviation", found.deviation(), beside.deviation()))
             .or_else(|| outside("least", found.min, found.min < reference.min - slack))
             .or_else(|| outside("greatest", found.max, found.max > reference.max + slack))
     })

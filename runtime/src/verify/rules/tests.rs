@@ -46,27 +46,27 @@ fn other_work_is_told_with_what_differs() {
 fn elements_of_measured_passes_are_the_references() {
     let compared = Compared { elements: 200, places: 200, distinct: 200, unique: 1.0, ..Compared::default() };
     let with = |change: &dyn Fn(&mut Compared)| {
-        let mut compared = compared;
+        let mut compared = compared.clone();
         change(&mut compared);
         Some(compared)
     };
     let strangers = with(&|compared| compared.strangers = 3);
-    fails(honest(), |case| case.evidence.compared = strangers, "spot-check", "3 of 200 elements");
+    fails(honest(), |case| case.evidence.compared = strangers.clone(), "spot-check", "3 of 200 elements");
     passes(honest(), |case| {
-        case.evidence.compared = strangers;
+        case.evidence.compared = strangers.clone();
         case.equivalence = Equivalence::Approx(0.01); // other elements are what is asked for
     });
     // The same batch again, whatever must agree.
     let again = with(&|compared| compared.distinct = 64);
     for equivalence in [Equivalence::Exact, Equivalence::Approx(0.01), Equivalence::Shape] {
         let change = |case: &mut super::fixture::Case| {
-            case.evidence.compared = again;
+            case.evidence.compared = again.clone();
             case.equivalence = equivalence;
         };
         fails(honest(), change, "spot-check", "200 places that were looked at hold 64 different elements");
     }
     passes(honest(), |case| {
-        case.evidence.compared = again;
+        case.evidence.compared = again.clone();
         case.equivalence = Equivalence::None;
     });
     // A data set in which one element in four is a different one.
@@ -75,7 +75,7 @@ fn elements_of_measured_passes_are_the_references() {
     // In any order chance finds some elements twice.
     let lost = with(&|compared| compared.distinct = 150);
     passes(honest(), |case| {
-        case.evidence.compared = lost;
+        case.evidence.compared = lost.clone();
         case.evidence.expected = Some(Expected { in_order: false, ..EPOCH });
     });
     fails(honest(), |case| case.evidence.compared = lost, "spot-check", "150 different elements");
@@ -101,6 +101,20 @@ fn elements_of_measured_passes_are_the_references() {
     };
     passes(honest(), losses(4.0));
     fails(honest(), losses(400.0), "spot-check", "of `x` in the batches that were looked at: 2.7");
+    // The beginning of a training, whose gradients are the larger ones: beside the reference's there, and not its epoch.
+    let beginning = |there: &[f32]| {
+        let there = work(there).content.moments;
+        move |case: &mut super::fixture::Case| {
+            case.equivalence = Equivalence::Approx(0.01);
+            case.work = work(&[2.9; 400]);
+            case.evidence.compared = with(&|compared| {
+                (compared.elements, compared.distinct, compared.there) = (400, 400, there.clone());
+            });
+        }
+    };
+    passes(honest(), beginning(&[2.9; 32]));
+    fails(honest(), beginning(&[]), "spot-check", "looked at: 2.9");
+    fails(honest(), beginning(&[1.0; 32]), "spot-check", "the reference has 1");
     let half = |case: &mut super::fixture::Case| {
         case.equivalence = Equivalence::Shape;
         case.work.content.fields[0].shape = vec![2];
@@ -321,6 +335,16 @@ fn what_is_made_before_a_pass_is_told() {
     fails(honest_worker(), prepares(EPOCH.bytes / 2 + EPOCH.source, 160.0), "outside", "in set-up");
     passes(honest_worker(), prepares(EPOCH.bytes + EPOCH.source, 200.0)); // nothing is spared
     passes(honest_worker(), prepares(2 * EPOCH.source, 9_000.0)); // copies of the data set
+    let compiles = |grown: u64| {
+        move |case: &mut super::fixture::Case| {
+            prepares(EPOCH.source + (grown << 20), 4_000.0)(case);
+            case.evidence.expected = Some(Expected { bytes: 73 << 20, source: 10 << 20, ..EPOCH });
+            let (name, unit) = ("compile".to_owned(), Unit::SECONDS);
+            case.seen.custom.push(Custom { name, value: 3.0, unit, direction: Direction::Lower });
+        }
+    };
+    passes(honest_worker(), compiles(105)); // the compiler of FFCV
+    fails(honest_worker(), compiles(128 + 73), "outside", "in set-up");
     let _ = outside::RULE;
 }
 
