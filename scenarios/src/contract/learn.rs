@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weighbridge::{Bencher, Direction, Error, Result, See, Source, Unit};
+use weighbridge::{Bencher, Direction, Error, Expected, Result, See, Source, Unit};
 
 use super::load::show;
 use super::train::tell_phases;
@@ -43,8 +43,8 @@ impl Learn for Bencher {
         if let Some(remote) = steps.remote()? {
             self.stream_remote(remote, 0)?;
         } else {
-            let start = Parameters::start(task.channels());
-            self.stream(&mut LearningStream { steps: &mut *steps, start })?;
+            let (start, expected) = (Parameters::start(task.channels()), task.expected()?);
+            self.stream(&mut LearningStream { steps: &mut *steps, start, expected })?;
         }
         tell_recompilations(self, before, steps.compilations()?);
         Ok(())
@@ -279,6 +279,7 @@ fn loss_at(steps: &mut dyn LearningLoop, parameters: &Parameters) -> Result<f64>
 struct LearningStream<'a> {
     steps: &'a mut dyn LearningLoop,
     start: Parameters,
+    expected: Expected,
 }
 
 impl Source for LearningStream<'_> {
@@ -301,10 +302,16 @@ impl Source for LearningStream<'_> {
         show(self.steps.batch(), see);
         Ok(())
     }
+
+    fn expected(&self) -> Option<Expected> {
+        Some(self.expected)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use weighbridge::{Purpose, Settings};
+
     use super::*;
     use crate::adapters::native::ReferenceLearner;
     use crate::contract::changed::{bencher, metrics};
@@ -389,6 +396,20 @@ mod tests {
         let phases = ["data", "forward", "backward", "update", "all"];
         assert_eq!(phases.map(|name| of(&format!("phase: {name}"))), [0.0, 1.0, 2.0, 1.0, 4.0].map(Some));
         assert_eq!(of("step"), None);
+    }
+
+    #[test]
+    fn an_epoch_of_a_learner_in_this_process_is_held_against_its_task() {
+        let images = PipelineSpec::images(&Images::floats(64, 8, 16)).map(Transform::Normalize);
+        let bencher = Bencher::new(Settings::new(Purpose::Verify, bencher().budget()));
+        let (task, data) = open_learning_task(&bencher, &LearningTask::new(images)).unwrap();
+        bencher.learn(&mut ReferenceLearner, &task, &data).unwrap();
+        let found = bencher.finish().unwrap();
+        let expected = found.evidence.expected.expect("told");
+        let seen = found.work.unwrap().content;
+        assert_eq!((seen.elements, seen.bytes), (expected.elements, expected.bytes));
+        assert!(expected.in_order);
+        assert_eq!(found.evidence.miscounted, None);
     }
 
     #[test]
