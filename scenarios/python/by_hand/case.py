@@ -29,18 +29,21 @@ class Case:
     workers: int
     seconds: float
     """How long to go through epochs."""
+    files: Path
+    """The folder for files of the script. It lies as deep as the harness's own: the deeper a path, the longer it takes
+    to look up, which is a tenth of a batch where a framework opens a file for each sample."""
 
     @classmethod
     def from_arguments(cls) -> Case:
         """The case of the command line."""
-        _, name, folder, workers, seconds = sys.argv
+        _, name, folder, workers, seconds, files = sys.argv
         (field,) = json.loads(Path(folder, "data.json").read_text())["fields"]
         kind, constants = field["kind"], field.get("normalisation") or {"mean": None, "scale": None}
         # Mapped, as the harness has its data: numpy asks for huge pages for what it reads, which are some 4 % quicker.
         flat = np.asarray(np.memmap(Path(folder, kind["name"] + ".bin"), TYPES[kind["dtype"]], mode="r"))
         mean, scale = (None if constants[key] is None else np.float32(constants[key]) for key in ("mean", "scale"))
         rows = flat.reshape(-1, *kind["shape"])
-        return cls(name, rows, mean, scale, BATCH_SIZES[name], int(workers), float(seconds))
+        return cls(name, rows, mean, scale, BATCH_SIZES[name], int(workers), float(seconds), Path(files))
 
     @property
     def batches(self) -> int:

@@ -28,7 +28,7 @@ def epoch(client: object) -> Iterator[Array]:
 if __name__ == "__main__":
     import datago
 
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory(dir=case.files) as folder:
         for index, image in enumerate(case.rows):
             Image.fromarray(image).save(f"{folder}/{index:09}.png", compress_level=1)
         source = {"root_path": folder, "random_sampling": False, "rank": 0, "world_size": 1}

@@ -21,7 +21,7 @@ def write(path: str) -> None:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=case.files) as folder:
         write(f"{folder}/dataset")
         dataset = deeplake.open_read_only(f"{folder}/dataset")
         column = dataset["rows"]

@@ -27,7 +27,7 @@ class Encoder(energon.TaskEncoder):  # type: ignore[misc, type-arg]
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=case.files) as folder:
         with wds.ShardWriter(f"{folder}/%d.tar", maxcount=-(-len(case.rows) // 4), verbose=0, mtime=0) as shards:
             for index, row in enumerate(case.rows):
                 shards.write({"__key__": f"{index:09}", "row": row.tobytes()})

@@ -22,7 +22,7 @@ def epoch() -> Iterator[Array]:
 
 
 if __name__ == "__main__":
-    with tempfile.NamedTemporaryFile(suffix=".beton") as file:
+    with tempfile.NamedTemporaryFile(suffix=".beton", dir=case.files) as file:
         field = ffcv.fields.NDArrayField(case.rows.dtype, case.rows.shape[1:])
         ffcv.writer.DatasetWriter(file.name, {"rows": field}, num_workers=1).from_indexed_dataset(case.rows[:, None])
         operations = [ffcv.fields.ndarray.NDArrayDecoder()]

@@ -27,7 +27,7 @@ class Batches:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=case.files) as folder:
         writer = ArrayRecordWriter(f"{folder}/rows.array_record", "group_size:1,uncompressed")
         for row in case.rows:
             writer.write(row.tobytes())

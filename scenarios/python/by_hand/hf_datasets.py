@@ -27,7 +27,7 @@ def done(batch: Any) -> Array:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     datasets.disable_progress_bars()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=case.files) as folder:
         lists = pa.FixedSizeListArray.from_arrays(pa.array(case.rows.reshape(-1)), WIDTH)
         datasets.Dataset(pa.table({"rows": lists})).save_to_disk(folder)
         dataset = datasets.load_from_disk(folder).with_format("arrow")

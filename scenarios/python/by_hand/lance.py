@@ -20,7 +20,7 @@ def done(batch: Any) -> Array:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=case.files) as folder:
         lists = pa.FixedSizeListArray.from_arrays(pa.array(case.rows.reshape(-1)), case.rows[0].size)
         dataset = lance.write_dataset(pa.table({"rows": lists}), f"{folder}/table.lance")
 

@@ -23,7 +23,7 @@ def together(samples: list[dict[str, bytes]]) -> torch.Tensor:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=case.files) as folder:
         once = {"num_workers": 1, "start_method": "fork", "verbose": False}
         litdata.optimize(sample, list(range(len(case.rows))), folder, chunk_bytes="64MB", **once)
         loader = litdata.StreamingDataLoader(

@@ -19,7 +19,7 @@ def together(samples: list[dict[str, bytes]]) -> torch.Tensor:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=case.files) as folder:
         with streaming.MDSWriter(out=folder, columns={"row": "bytes"}, size_limit="64mb") as writer:
             for row in case.rows:
                 writer.write({"row": row.tobytes()})

@@ -29,6 +29,6 @@ def epochs(folder: str) -> Iterable[Array]:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=case.files) as folder:
         batches = epochs(folder)
         measure(case, lambda: batches)

@@ -32,7 +32,7 @@ def data(place: Path) -> Path:
 
 def run(place: Path, module: str, code: str | None = None) -> subprocess.CompletedProcess[str]:
     what = ["-m", module] if code is None else ["-c", code]
-    line = [sys.executable, *what, "CV-1", str(data(place)), "0", "0"]
+    line = [sys.executable, *what, "CV-1", str(data(place)), "0", "0", str(place)]
     return subprocess.run(line, check=False, cwd=HOME, capture_output=True, text=True, timeout=60)
 
 

@@ -34,15 +34,17 @@ struct Printed {
     faults: f64,
 }
 
-/// Runs the script of a peer for one cell, whose data lie in this folder. The inner error says what is wrong with it.
+/// Runs the script of a peer for one cell, whose data lie in this folder; it has another one for its own files. The inner error
+/// says what is wrong with it.
 pub(super) fn run(
     peer: &Peer,
     cell: WorkerCell,
     home: &Path,
     data: &Path,
+    files: &Path,
 ) -> Result<Result<BatchCost, String>> {
     let mut command = python::by_hand(peer, home);
-    command.arg(cell.scenario().id).arg(data).arg(cell.workers.to_string()).arg(SECONDS);
+    command.arg(cell.scenario().id).arg(data).arg(cell.workers.to_string()).arg(SECONDS).arg(files);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child =
         command.spawn().with_context(|| format!("failed to start the script of {}", peer.name))?;

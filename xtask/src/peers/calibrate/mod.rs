@@ -81,6 +81,8 @@ struct CalibrationBench {
     home: PathBuf,
     /// Where the harness's runs lie.
     runs: PathBuf,
+    /// Where the scripts' files lie.
+    files: PathBuf,
     /// The folder of each scenario's data.
     data: Vec<PathBuf>,
     others: Others,
@@ -106,12 +108,15 @@ impl CalibrationBench {
             }
             _ => {}
         }
+        // As deep as the converted files of the harness's side: `runs/<run>/scratch/.kept/<framework>/<digest>` below its folder.
+        let files = runs.join("by_hand/all/scratch/kept/any/converted");
+        fs::create_dir_all(&files).with_context(|| format!("failed to make `{}`", files.display()))?;
         let mut data = Vec::new();
         for scenario in SCENARIOS {
             let set = Cache::from_env().open(&scenario.spec().source).map_err(anyhow::Error::msg)?;
             data.push(set.path(0).parent().context("a file lies in a folder")?.to_owned());
         }
-        Ok(Self { program, home: home.to_owned(), runs, data, others: Others::default() })
+        Ok(Self { program, home: home.to_owned(), runs, files, data, others: Others::default() })
     }
 
     /// The rounds that were asked for, and as many again, up to [`AGAIN`] times, of the cells that seem to be over: of a hundred cells
@@ -156,7 +161,7 @@ impl CalibrationBench {
     /// The script once for each of these cells.
     fn hand(&self, peer: &Peer, of: &mut TurnRounds, wanted: &[WorkerCell]) -> Result<()> {
         for cell in of.costs.keys().copied().filter(|cell| wanted.contains(cell)).collect::<Vec<_>>() {
-            match by_hand::run(peer, cell, &self.home, &self.data[cell.scenario])? {
+            match by_hand::run(peer, cell, &self.home, &self.data[cell.scenario], &self.files)? {
                 Ok(cost) => of.costs.entry(cell).or_default().hand.push(cost),
                 Err(why) => of.give_up(cell, format!("{cell}: its script: {why}")),
             }
