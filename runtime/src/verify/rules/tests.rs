@@ -193,6 +193,24 @@ fn an_epoch_that_nobody_stops_takes_no_longer() {
         "unstopped",
         "takes 4.0 times as long as in the measured passes",
     );
+    // A machine that stopped for 300 ms, in which no processor was busy: one repeat alone is a caveat.
+    let idle = |case: &mut super::fixture::Case| {
+        epoch(case, 400);
+        case.evidence.unstopped.as_mut().unwrap().cpu = Some(110_000_000);
+        case.seen.usage.cpu = std::time::Duration::from_millis(20);
+    };
+    let (_, fails_it, said) = found(honest(), idle).expect("a caveat");
+    assert!(!fails_it, "{said}");
+    fails(super::fixture::Case { repeats: 2, ..honest() }, idle, "unstopped", "takes 4.0 times as long");
+    fails(
+        honest(),
+        |case| {
+            idle(case);
+            case.evidence.unstopped.as_mut().unwrap().cpu = Some(400_000_000);
+        },
+        "unstopped",
+        "takes 4.0 times as long",
+    );
     // What the machine took, what copies took, memory that is touched for the first time.
     passes(honest(), |case| {
         epoch(case, 300);

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
             nothing stops. After its first batch an element may take three times what it takes in the ranked passes, \
             in the middle one of the repeats. The wall clock decides; where threads waited for a processor, \
             processor time must say the same",
-    blind: "a gain below the bound; in a run of one repeat, where it is a caveat, less than 5 ms; work in `open`, which `outside` looks for; what an earlier process has left in a file, which `files` looks for",
+    blind: "a gain below the bound; in a run of one repeat, where it is a caveat, less than 5 ms, or what no processor is busy with; work in `open`, which `outside` looks for; what an earlier process has left in a file, which `files` looks for",
     remedy: "make batches when they are asked for; a cache is what IO-4 measures",
     test: "verify::rules::tests::an_epoch_that_nobody_stops_takes_no_longer",
     check,
@@ -43,9 +43,11 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     // A machine that is busy for the length of an epoch makes one repeat's ratio anything: the middle one counts.
     ratios.sort_by(|a, b| a.0.ratio.total_cmp(&b.0.ratio));
     let middle = ratios.len().saturating_sub(1) / 2;
-    let Some((GainRatio { ratio, hidden }, _)) = ratios.get(middle) else { return Vec::new() };
-    // Nor is one epoch of milliseconds, beside which no other stands, enough to take a rank away.
-    let alone = ratios.len() == 1 && *hidden < SHORT;
+    let Some((GainRatio { ratio, hidden, by_processor }, _)) = ratios.get(middle) else { return Vec::new() };
+    // Nor is one epoch, beside which no other stands, enough to take a rank away where it is one of milliseconds, or where no
+    // processor was busy for so long: a machine may stop for a quarter of a second.
+    let idle = by_processor.is_some_and(|ratio| ratio <= BOUND);
+    let alone = ratios.len() == 1 && (*hidden < SHORT || idle);
     let severity = match ratio {
         _ if *hidden < LEAST => return Vec::new(),
         ratio if *ratio > BOUND && !alone => Severity::Fail,
@@ -66,6 +68,8 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
 pub(super) struct GainRatio {
     pub(super) ratio: f64,
     pub(super) hidden: f64,
+    /// The same ratio of processor times, where they are known.
+    pub(super) by_processor: Option<f64>,
 }
 
 pub(super) fn ratio(one: &EndedRepeat<'_>) -> Option<GainRatio> {
@@ -83,7 +87,6 @@ pub(super) fn ratio(one: &EndedRepeat<'_>) -> Option<GainRatio> {
     let wait = epoch.wait.unwrap_or(0).min(off).min(tail / 4 * 3);
     let faults = epoch.faults.saturating_mul(FAULT).min((tail - wait) / 2);
     let tail = tail.saturating_sub(wait).saturating_sub(faults) as f64;
-    let found = GainRatio { ratio: tail / elements / each, hidden: tail - elements * each };
     let waited = epoch.wait.unwrap_or(0) as f64 > epoch.wall as f64 * WAITED;
     let by_processor = || {
         let ran = one.seen.around.ran.filter(|_| one.evidence.account.is_some());
@@ -91,10 +94,8 @@ pub(super) fn ratio(one: &EndedRepeat<'_>) -> Option<GainRatio> {
         let epoch = epoch.cpu? as f64 * tail / epoch.wall.max(1) as f64 / elements;
         (measured > 0.0).then_some(epoch / measured)
     };
-    match by_processor() {
-        Some(ratio) if found.hidden < SHORT || waited => {
-            Some(GainRatio { ratio: ratio.min(found.ratio), ..found })
-        }
-        _ => Some(found),
-    }
+    let (by_processor, hidden) = (by_processor(), tail - elements * each);
+    let ratio = tail / elements / each;
+    let ratio = by_processor.filter(|_| hidden < SHORT || waited).map_or(ratio, |other| other.min(ratio));
+    Some(GainRatio { ratio, hidden, by_processor })
 }
