@@ -219,6 +219,7 @@ pub mod data {
         RatioClass, Refusal, Row, RowMark, STRONGER, Tendency, Tolerance, Verdict, VerdictCounts, WEAKER,
         decide, judge, rank,
     };
+    pub use crate::device::page_fault_cost;
     pub use crate::harness::Exit;
     pub use crate::metric::{
         Cause, Direction, Ledger, Observation, RankMetric, Reading, Stationarity, Surroundings, Tagged, Unit,

@@ -32,6 +32,8 @@ pub struct Evidence {
     pub files: Option<FileUse>,
     /// Nanoseconds of the fastest copy of as many bytes as a batch has, from cache to cache on this machine.
     pub copy: Option<f64>,
+    /// Nanoseconds of a page fault on this machine.
+    pub page_fault: Option<u64>,
     /// Whether batches lie in the memory of the data set; `None` where it was not looked at.
     pub view: Option<bool>,
 }

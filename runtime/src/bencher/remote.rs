@@ -303,7 +303,7 @@ impl Bencher {
             ));
         }
         self.hand_in_remote(ran, budget, watch, yard);
-        self.note_copy();
+        self.note_machine();
         Ok(())
     }
 

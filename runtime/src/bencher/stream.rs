@@ -55,7 +55,7 @@ impl Bencher {
             self.enter(Phase::TearDown);
             measured?;
             run.hand_in(self);
-            self.note_copy();
+            self.note_machine();
         }
         self.note_files(&source.input());
         Ok(())

@@ -148,15 +148,21 @@ impl Known {
             let Some(at) = spot.at else { return MomentsByField::new() };
             let from = at.saturating_mul(expected.batch).saturating_add(spot.first);
             let looked_at = from..from.saturating_add(spot.hashes.0.len() as u64);
-            for (batch, share) in
-                self.batches.iter().filter_map(|batch| Some((batch, batch.share(&looked_at)?)))
-            {
+            for batch in self.batches_of(&looked_at) {
+                let share = batch.share(&looked_at);
                 for (name, moments) in &batch.moments {
                     there.entry(name.clone()).or_insert(Moments::NONE).add_share(moments, share);
                 }
             }
         }
         there
+    }
+
+    /// The reference's batches that have elements of a range.
+    fn batches_of(&self, range: &Range<u64>) -> &[KnownBatch] {
+        let first = self.batches.partition_point(|batch| batch.elements.end <= range.start);
+        let count = self.batches[first..].partition_point(|batch| batch.elements.start < range.end);
+        &self.batches[first..][..count]
     }
 
     fn place(&self, at: u64, first: u64) -> usize {
@@ -175,11 +181,11 @@ impl KnownBatch {
         spots.iter().map(batch).collect()
     }
 
-    /// So many elements of a range lie in the batch, as a share of its elements; `None` where there are none.
-    fn share(&self, range: &Range<u64>) -> Option<f64> {
+    /// Which share of the batch's elements lies in a range.
+    fn share(&self, range: &Range<u64>) -> f64 {
         let first = self.elements.start.max(range.start);
-        let common = self.elements.end.min(range.end).checked_sub(first).filter(|common| *common > 0)?;
-        Some(common as f64 / (self.elements.end - self.elements.start) as f64)
+        let common = self.elements.end.min(range.end).saturating_sub(first);
+        common as f64 / (self.elements.end - self.elements.start).max(1) as f64
     }
 }
 

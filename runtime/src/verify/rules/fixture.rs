@@ -41,6 +41,8 @@ pub(super) struct Case {
     pub(super) slot: u64,
     /// How many repeats there are, all alike.
     pub(super) repeats: u32,
+    /// Of them, those of which a worker does not tell a second.
+    pub(super) untold: u32,
 }
 
 pub(super) fn honest() -> Case {
@@ -83,6 +85,7 @@ pub(super) fn honest() -> Case {
         work: work(&[1.0, 2.0, 3.0]),
         slot: 1,
         repeats: 1,
+        untold: 0,
     }
 }
 
@@ -108,10 +111,16 @@ pub(super) fn honest_worker() -> Case {
 
 impl Case {
     pub(super) fn judged(&self) -> Vec<Finding> {
-        let outcome = Outcome::Measured {
-            seen: Box::new(self.seen.clone()),
-            work: Some(self.work.clone()),
-            evidence: Box::new(self.evidence.clone()),
+        let outcome = |number| {
+            let mut evidence = self.evidence.clone();
+            if let Some(account) = evidence.account.as_mut().filter(|_| number <= self.untold) {
+                account.passed += 1_000_000_000;
+            }
+            Outcome::Measured {
+                seen: Box::new(self.seen.clone()),
+                work: Some(self.work.clone()),
+                evidence: Box::new(evidence),
+            }
         };
         let repeat = |number| Repeat {
             number,
@@ -119,7 +128,7 @@ impl Case {
             slot: self.slot,
             start: None,
             tree: None,
-            outcome: outcome.clone(),
+            outcome: outcome(number),
         };
         let repeats: Vec<Repeat> = (1..=self.repeats).map(repeat).collect();
         judge(&Examined {

@@ -224,6 +224,14 @@ fn an_epoch_that_nobody_stops_takes_no_longer() {
         epoch(case, 300);
         case.evidence.unstopped.as_mut().unwrap().faults = 140_000;
     });
+    let dear = |case: &mut super::fixture::Case, cost| {
+        epoch(case, 340);
+        case.evidence.page_fault = Some(cost);
+        case.evidence.unstopped.as_mut().unwrap().faults = 80_000;
+    };
+    passes(honest(), |case| dear(case, 1_900)); // on a virtual machine
+    let (_, _, said) = found(honest(), |case| dear(case, 300)).expect("a caveat");
+    assert!(said.contains("2.6 times"), "{said}");
     // Of an epoch whose thread was on its processor all the time nothing was waited for, whatever other threads waited.
     let beside = |case: &mut super::fixture::Case| {
         epoch(case, 300);
@@ -377,6 +385,9 @@ fn a_workers_account_adds_up_to_what_passed() {
     };
     fails(honest_worker(), account(2_000_000_000, 1_880_000_000), "account", "120ms are missing");
     passes(honest_worker(), account(2_000_000_000, 1_900_000_000));
+    // Of an answer that lay there nobody is guilty; who does not tell in most repeats is, since the middle one is ranked.
+    passes(honest_worker(), |case| (case.repeats, case.untold) = (3, 1));
+    fails(honest_worker(), |case| (case.repeats, case.untold) = (3, 2), "account", "1.0001s are missing");
     fails(
         honest_worker(),
         account(30_000_000, 19_000_000),
@@ -391,6 +402,16 @@ fn a_workers_account_adds_up_to_what_passed() {
     };
     fails(honest_worker(), cpu(1_000_000_000, 700_000_000, 10), "account", "used 700ms of processor time");
     passes(honest_worker(), cpu(1_000_000_000, 850_000_000, 10));
+    // Other processes of its own go on while a request and an answer are on their way.
+    let before_it_read = |told| {
+        move |case: &mut super::fixture::Case| {
+            cpu(930_000_000, told, 10)(case);
+            let account = case.evidence.account.as_mut().unwrap();
+            (account.passed, account.claimed) = (609_000_000, 560_000_000);
+        }
+    };
+    passes(honest_worker(), before_it_read(687_000_000));
+    fails(honest_worker(), before_it_read(600_000_000), "account", "used 600ms of processor time");
     fails(honest_worker(), cpu(1_000_000_000, 1_000_000_000, 1_200_000_000), "account", "used 1.2s");
     passes(honest_worker(), |case| {
         cpu(1_000_000_000, 1_000_000_000, 1_200_000_000)(case);

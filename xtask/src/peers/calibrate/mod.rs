@@ -7,7 +7,6 @@ mod by_hand;
 mod cases;
 mod cost;
 mod explained;
-mod fault_cost;
 mod harness;
 mod others;
 mod page;
@@ -66,7 +65,8 @@ pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Pla
             said.exit = Exit::Failed;
         }
     }
-    let (text, exit) = page::page(&compared, rounds, bench.others, fault_cost::seconds());
+    let (text, exit) =
+        page::page(&compared, rounds, bench.others, weighbridge::data::page_fault_cost().as_secs_f64());
     said.text = text;
     said.exit = said.exit.or(exit);
     Ok(said)
@@ -125,7 +125,7 @@ impl CalibrationBench {
         let mut of = TurnRounds::default();
         self.rounds(peer, &mut of, rounds, |_| true)?;
         for _ in 0..AGAIN {
-            let over = of.over(peer, self.others, fault_cost::seconds());
+            let over = of.over(peer, self.others, weighbridge::data::page_fault_cost().as_secs_f64());
             if over.is_empty() {
                 break;
             }
