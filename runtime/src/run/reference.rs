@@ -239,7 +239,9 @@ mod tests {
     fn what_is_looked_at_is_held_beside_the_references_batches_of_the_same_places() {
         let with = |at, first, numbers: &[f64]| {
             let mut moments = Moments::NONE;
-            numbers.iter().for_each(|number| moments.add(*number));
+            for number in numbers {
+                moments.add(*number);
+            }
             let moments = MomentsByField::from([("x".to_owned(), moments)]);
             Spot { at: Some(at), first, moments, ..Spot::of_hashes(&vec![1; numbers.len()]) }
         };
