@@ -115,7 +115,7 @@ impl Settings {
         first: u64,
         item: &Kept,
     ) -> Result<Spot> {
-        let moments = if self.traits { content.take_with_traits(item)? } else { content.take(item)? };
+        let moments = content.take(item, self.traits)?;
         Ok(Spot { at, first, hashes: Hashes(self.key.hash(item)?), moments })
     }
 }

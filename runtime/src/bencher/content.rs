@@ -204,11 +204,11 @@ impl Content {
     /// # Errors
     /// As [`Kept::check`]; nothing is added then.
     pub fn add(&mut self, item: &Kept) -> Result<()> {
-        self.take(item).map(drop)
+        self.take(item, false).map(drop)
     }
 
-    /// As [`Content::add`]; the moments of the item alone, by field.
-    pub(super) fn take(&mut self, item: &Kept) -> Result<MomentsByField> {
+    /// As [`Content::add`], with traits of its elements where they are asked for; the moments of the item alone.
+    pub(super) fn take(&mut self, item: &Kept, with_traits: bool) -> Result<MomentsByField> {
         item.check()?;
         let mut taken = MomentsByField::new();
         let fields = item.by_name();
@@ -235,6 +235,9 @@ impl Content {
         for (name, moments) in &taken {
             self.moments.entry(name.clone()).or_insert(Moments::NONE).add_share(moments, 1.0);
         }
+        if with_traits {
+            traits::add(&mut self.traits, item);
+        }
         self.elements += item.elements as u64;
         Ok(taken)
     }
@@ -244,14 +247,7 @@ impl Content {
     /// # Errors
     /// As [`Content::add`].
     pub fn add_with_traits(&mut self, item: &Kept) -> Result<()> {
-        self.take_with_traits(item).map(drop)
-    }
-
-    /// Both of them.
-    pub(super) fn take_with_traits(&mut self, item: &Kept) -> Result<MomentsByField> {
-        let taken = self.take(item)?;
-        traits::add(&mut self.traits, item);
-        Ok(taken)
+        self.take(item, true).map(drop)
     }
 }
 

@@ -230,6 +230,12 @@ fn an_epoch_that_nobody_stops_takes_no_longer() {
         case.evidence.unstopped.as_mut().unwrap().faults = 80_000;
     };
     passes(honest(), |case| dear(case, 1_900)); // on a virtual machine
+    let (_, _, said) = found(honest(), |case| {
+        dear(case, 1_000_000);
+        case.evidence.unstopped.as_mut().unwrap().faults = 30_000; // no machine has faults of a millisecond
+    })
+    .expect("a caveat");
+    assert!(said.contains("2.5 times"), "{said}");
     let (_, _, said) = found(honest(), |case| dear(case, 300)).expect("a caveat");
     assert!(said.contains("2.6 times"), "{said}");
     // Of an epoch whose thread was on its processor all the time nothing was waited for, whatever other threads waited.
@@ -371,6 +377,11 @@ fn what_is_made_before_a_pass_is_told() {
     };
     passes(honest_worker(), compiles(105)); // the compiler of FFCV
     fails(honest_worker(), compiles(128 + 73), "outside", "in set-up");
+    let compiles_nothing = |case: &mut super::fixture::Case| {
+        compiles(105)(case);
+        case.seen.custom.pop();
+    };
+    fails(honest_worker(), compiles_nothing, "outside", "in set-up");
     let _ = outside::RULE;
 }
 

@@ -24,8 +24,9 @@ pub(super) const BESIDE: f64 = 2.0;
 pub(super) const BOUND: f64 = 3.0;
 
 /// What a page fault may cost an epoch in which memory is touched for the first time, in nanoseconds; or what one costs on the
-/// machine, where that is more: 1,900 on a virtual one.
+/// machine, where that is more: 1,900 on a virtual one. What a native subject's own process says is bounded.
 const FAULT: u64 = 1_000;
+const DEAR_FAULT: u64 = 3_000;
 
 /// Differences below this say nothing, in nanoseconds: the epoch is too short. Up to the second the processor's time must say
 /// the same: an interrupt is as long.
@@ -66,14 +67,14 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
 }
 
 /// How many times as long an element takes, and what that makes in the epoch, in nanoseconds.
-pub(super) struct GainRatio {
-    pub(super) ratio: f64,
-    pub(super) hidden: f64,
+struct GainRatio {
+    ratio: f64,
+    hidden: f64,
     /// The same ratio of processor times, where they are known.
-    pub(super) by_processor: Option<f64>,
+    by_processor: Option<f64>,
 }
 
-pub(super) fn ratio(one: &EndedRepeat<'_>) -> Option<GainRatio> {
+fn ratio(one: &EndedRepeat<'_>) -> Option<GainRatio> {
     let epoch = one.evidence.unstopped?;
     let each = one.each()?;
     if epoch.batches < 2 {
@@ -86,7 +87,7 @@ pub(super) fn ratio(one: &EndedRepeat<'_>) -> Option<GainRatio> {
     // Threads that have nothing to do with batches wait as well: whoever was on a processor all the time waited for none.
     let off = epoch.cpu.map_or(epoch.wall, |cpu| epoch.wall.saturating_sub(cpu));
     let wait = epoch.wait.unwrap_or(0).min(off).min(tail / 4 * 3);
-    let fault = one.evidence.page_fault.unwrap_or_default().max(FAULT);
+    let fault = one.evidence.page_fault.unwrap_or_default().clamp(FAULT, DEAR_FAULT);
     let faults = epoch.faults.saturating_mul(fault).min((tail - wait) / 2);
     let tail = tail.saturating_sub(wait).saturating_sub(faults) as f64;
     let waited = epoch.wait.unwrap_or(0) as f64 > epoch.wall as f64 * WAITED;

@@ -75,6 +75,10 @@ pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Pla
 /// How often the rounds are taken again for cells that seem to be over.
 const AGAIN: usize = 2;
 
+/// Where scripts keep their files, below the folder of the harness's runs. It is as deep as what frameworks keep there:
+/// `runs/<run>/scratch/.kept/<framework>/<digest>`.
+const SCRIPTS: &str = "by_hand/all/scratch/kept/any/converted";
+
 /// What both sides need.
 struct CalibrationBench {
     program: BuiltProgram,
@@ -108,8 +112,7 @@ impl CalibrationBench {
             }
             _ => {}
         }
-        // As deep as the converted files of the harness's side: `runs/<run>/scratch/.kept/<framework>/<digest>` below its folder.
-        let files = runs.join("by_hand/all/scratch/kept/any/converted");
+        let files = runs.join(SCRIPTS);
         fs::create_dir_all(&files).with_context(|| format!("failed to make `{}`", files.display()))?;
         let mut data = Vec::new();
         for scenario in SCENARIOS {
