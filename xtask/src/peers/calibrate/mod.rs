@@ -232,6 +232,8 @@ impl TurnRounds {
 
 #[cfg(test)]
 mod tests {
+    use weighbridge::data::{Layout, RunId};
+
     use super::*;
     use crate::fixtures::home;
 
@@ -242,6 +244,13 @@ mod tests {
             CELL,
             HarnessReport::Measured { cost: BatchCost { wall: cpu, cpu, faults: 0.0 }, waited: false },
         )])
+    }
+
+    #[test]
+    fn files_of_scripts_lie_as_deep_as_those_of_the_harness() {
+        let run: RunId = "20261127-041232-eacd86".parse().expect("a run's id");
+        let kept = Layout::new(Path::new("data")).kept(&run).join("mosaic").join("5c1064c1541c77b3");
+        assert_eq!(Path::new("data").join(SCRIPTS).components().count(), kept.components().count());
     }
 
     #[test]
