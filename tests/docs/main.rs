@@ -8,5 +8,4 @@ mod external;
 mod fields;
 mod names;
 mod page;
-mod sizes;
 mod workflows;

@@ -7,6 +7,12 @@ use std::process::Command;
 
 use syn::visit::Visit;
 
+mod circles;
+mod sizes;
+mod source;
+
+use source::{Crate, crate_roots, sources};
+
 /// The stages in the order of flow.
 const FLOW: &[&str] = &[
     "json", "tool", "device", "process", "stats", "metric", "bencher", "registry", "worker", "plan", "run",
@@ -183,24 +189,12 @@ fn the_import_rule_sees_groups_paths_and_globs() {
     assert_eq!(seen("//! [`crate::harness`]\nuse super::crate_like; use std::fmt;"), "");
 }
 
-/// Lines of code, without comments and without what follows `#[cfg(test)]`.
-fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-    code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"))
-}
-
 #[test]
 fn only_report_prints_only_device_and_supervision_read_clocks_and_only_layout_names_paths() {
-    let runtime = root().join("runtime/src");
-    for file in files(&runtime, "rs") {
-        let place = file.strip_prefix(&runtime).unwrap().to_string_lossy().into_owned();
-        // Files that are modules of tests alone.
-        if ["tests.rs", "fixtures.rs", "faults.rs"].iter().any(|name| place.ends_with(name)) {
-            continue;
-        }
-        let text = fs::read_to_string(&file).unwrap();
-        for (number, line) in code(&text) {
-            let at = format!("{place}:{}: {line}", number + 1);
+    for (file, source) in sources("runtime/src") {
+        let place = file.strip_prefix("runtime/src/").unwrap();
+        for (number, line) in source.statements() {
+            let at = format!("{place}:{number}: {line}");
             for print in ["println!", "eprintln!", "print!(", "eprint!("] {
                 assert!(!line.contains(print), "only report/terminal.rs writes to the terminal: {at}");
             }
@@ -226,18 +220,19 @@ fn a_metric_of_the_harness_is_named_by_its_constant() {
     // A name of one word is a word of other things as well.
     let names: Vec<&str> = quoted.filter(|name| name.contains('_')).collect();
     assert!(names.contains(&"\"wall_time\"") && names.len() > 30, "{names:?}");
-    for folder in ["runtime/src", "xtask/src"] {
-        for file in files(&root().join(folder), "rs") {
-            let place = file.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
-            let is_test =
-                ["tests", "golden", "fixture", "readers", "hostile", "judge/stored", "metric/names"];
-            if is_test.iter().any(|part| place.contains(part)) {
+    for folder in ["runtime/src", "xtask"] {
+        for (place, source) in sources(folder) {
+            let is_list_or_test_data = ["golden", "hostile", "metric/names"];
+            if is_list_or_test_data.iter().any(|part| place.contains(part)) {
                 continue;
             }
-            for (number, line) in code(&fs::read_to_string(&file).unwrap()) {
+            for (number, line) in source.statements() {
                 let found = names.iter().find(|name| line.contains(*name));
-                let at = format!("{place}:{}", number + 1);
-                assert!(found.is_none(), "{at}: {} has a constant in metric/names.rs", found.unwrap());
+                assert!(
+                    found.is_none(),
+                    "{place}:{number}: {} has a constant in metric/names.rs",
+                    found.unwrap()
+                );
             }
         }
     }
@@ -287,20 +282,15 @@ fn the_top_level_is_what_it_should_be() {
 #[test]
 fn a_scenarios_file_is_named_for_its_id() {
     let mut seen = 0;
-    for file in files(&root().join("scenarios/src"), "rs") {
-        let text = fs::read_to_string(&file).unwrap();
-        for (_, line) in code(&text) {
+    for (place, source) in sources("scenarios") {
+        for (_, line) in source.statements() {
             let Some(rest) = line.split("id = \"").nth(1).filter(|_| line.contains("#[scenario(")) else {
                 continue;
             };
             let id = rest.split('"').next().unwrap();
             let name = format!("{}_", id.to_lowercase().replace('-', ""));
-            let stem = file.file_stem().unwrap().to_string_lossy();
-            assert!(
-                stem.starts_with(&name),
-                "{}: the scenario {id} belongs into {name}<what>.rs",
-                file.display()
-            );
+            let stem = place.rsplit('/').next().unwrap();
+            assert!(stem.starts_with(&name), "{place}: the scenario {id} belongs into {name}<what>.rs");
             seen += 1;
         }
     }
@@ -309,13 +299,15 @@ fn a_scenarios_file_is_named_for_its_id() {
 
 #[test]
 fn no_adapter_names_a_scenario() {
-    for file in files(&root().join("scenarios/src/adapters"), "rs") {
-        let text = fs::read_to_string(&file).unwrap();
-        for (number, line) in code(&text) {
+    let adapters: Vec<_> =
+        sources("scenarios").into_iter().filter(|(place, _)| place.contains("/adapters/")).collect();
+    assert!(adapters.len() > 50, "only {} files of adapters were found", adapters.len());
+    for (place, source) in adapters {
+        for (number, line) in source.statements() {
             for id in
                 ["CV-", "NLP-", "TAB-", "PC-", "IO-", "PR-", "AUG-", "DIST-", "MM-", "NNX-", "XFMR-", "CKPT-"]
             {
-                assert!(!line.contains(&format!("\"{id}")), "{}:{}: {line}", file.display(), number + 1);
+                assert!(!line.contains(&format!("\"{id}")), "{place}:{number}: {line}");
             }
         }
     }
@@ -349,7 +341,7 @@ const OLDER_NAMES: &[&str] = &[
     "runtime/src/store/faults.rs",
     "docs/record-format.md",
     "docs/changelog.md",
-    "tests/tidy.rs",
+    "tests/tidy/main.rs",
 ];
 
 /// The first private word in a text, with its line.
@@ -392,26 +384,14 @@ fn no_private_synonym_of_a_word_of_the_field_is_written() {
 }
 
 /// Names of types that stand in several places, and why that is one meaning.
-const SAME_TYPE: &[(&str, &str)] = &[
-    ("Bencher", "the compatibility modules have the names of criterion and of divan"),
-    ("Result", "an alias of the standard library's"),
-];
+const SAME_TYPE: &[(&str, &str)] =
+    &[("Bencher", "the compatibility modules have the names of criterion and of divan")];
 
-/// The types that a file defines, its tests left out.
+/// The types that a file defines.
 #[derive(Default)]
 struct Types(Vec<String>);
 
 impl<'ast> Visit<'ast> for Types {
-    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        let for_tests = |attribute: &syn::Attribute| {
-            attribute.path().is_ident("cfg")
-                && attribute.parse_args::<syn::Path>().is_ok_and(|of| of.is_ident("test"))
-        };
-        if !item.attrs.iter().any(for_tests) {
-            syn::visit::visit_item_mod(self, item);
-        }
-    }
-
     fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
         self.0.push(item.ident.to_string());
     }
@@ -434,29 +414,26 @@ impl<'ast> Visit<'ast> for Types {
 }
 
 #[test]
-fn a_type_name_means_one_thing_in_the_workspace() {
-    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for folder in ["macros/src", "runtime/src", "scenarios/src", "xtask/src", "benches"] {
-        for file in files(&root().join(folder), "rs") {
-            let at = file.strip_prefix(root()).unwrap().display().to_string();
-            if at.ends_with("/tests.rs") || at.contains("/tests/") {
-                continue;
-            }
+fn a_type_name_means_one_thing_in_its_crate() {
+    let mut types_of: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for file in crate_roots().iter().filter(|file| !file.starts_with(root().join("tests"))) {
+        let of = Crate::read(file);
+        for (file, (_, source)) in of.files.iter().enumerate() {
             let mut types = Types::default();
-            types.visit_file(&syn::parse_file(&fs::read_to_string(&file).unwrap()).unwrap());
+            types.visit_file(&source.code);
             for name in types.0 {
-                places.entry(name).or_default().push(at.clone());
+                types_of.entry((of.name(0), name)).or_default().push(of.name(file));
             }
         }
     }
-    assert!(places.len() > 1000, "only {} types were found", places.len());
-    let mean_several = places.iter().filter(|(_, places)| places.len() > 1);
-    let unexpected: Vec<_> =
-        mean_several.clone().filter(|(name, _)| SAME_TYPE.iter().all(|(same, _)| same != name)).collect();
+    assert!(types_of.len() > 1000, "only {} types were found", types_of.len());
+    let mean_several = types_of.iter().filter(|(_, places)| places.len() > 1);
+    let of_list = |name: &str| SAME_TYPE.iter().any(|(same, _)| *same == name);
+    let unexpected: Vec<_> = mean_several.clone().filter(|((_, name), _)| !of_list(name)).collect();
     assert!(unexpected.is_empty(), "give each of these a name of its own: {unexpected:#?}");
     for (name, _) in SAME_TYPE {
         assert!(
-            mean_several.clone().any(|(several, _)| several == name),
+            mean_several.clone().any(|((_, several), _)| several == name),
             "`{name}` stands in one place by now"
         );
     }
