@@ -1,4 +1,4 @@
-//! Bodies of known kinds, for `cargo xtask calibrate --evidence`: what a comparison finds, and what it imagines.
+//! Bodies of known kinds, for `cargo lab evidence`: what a comparison finds, and what it imagines.
 //!
 //! Six were there while the rule was chosen. `DEMO-7` and `DEMO-8` were not looked at before it was frozen.
 //! `benches/rivals` has other harnesses compare the same.

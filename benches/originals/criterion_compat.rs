@@ -1,4 +1,4 @@
-//! Bodies in criterion's style, measured by what stands for criterion here: `cargo xtask originals`.
+//! Bodies in criterion's style, measured by what stands for criterion here: `cargo lab originals`.
 
 use weighbridge::criterion_compat as criterion;
 

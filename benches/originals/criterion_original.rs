@@ -1,3 +1,3 @@
-//! Bodies in criterion's style, measured by criterion: `cargo xtask originals`.
+//! Bodies in criterion's style, measured by criterion: `cargo lab originals`.
 
 include!("criterion_style.rs");

@@ -1,4 +1,4 @@
-//! Bodies in divan's style, measured by what stands for divan here: `cargo xtask originals`.
+//! Bodies in divan's style, measured by what stands for divan here: `cargo lab originals`.
 
 use weighbridge::divan_compat as divan;
 

@@ -1,4 +1,4 @@
-//! Bodies in divan's style, measured by divan: `cargo xtask originals`.
+//! Bodies in divan's style, measured by divan: `cargo lab originals`.
 
 use ::divan; // so that modules find it where they find what stands for it
 

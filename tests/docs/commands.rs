@@ -91,13 +91,6 @@ fn run(line: &Line, suite: bool, bench: &Bench) -> Ran {
         ["cargo", "nextest", "run", "--benches", ..] => {
             Ran::of(&mut bench.bare(&["--list", "--format", "terse"]))
         }
-        // Ourselves: what must hold is that CI runs it, where nothing but the registry is there.
-        ["cargo", "test", "--workspace"] => {
-            let ci = xtask(bench, &["ci", "--dry-run"]);
-            assert!(ci.stdout.contains("$ cargo test --workspace  # in a fresh clone, "), "{}", ci.all());
-            ci
-        }
-        ["cargo", "xtask", "ci"] => xtask(bench, &["ci", "--dry-run"]),
         // These build revisions and measure for minutes; `tests/cargo/rebuild.rs` does that for real.
         // `accept` needs a change, which those tests plant.
         ["cargo", "xtask", "compare-baseline", "--rebuild" | "--program", ..]
@@ -163,10 +156,17 @@ fn loosely(command: &mut Command) -> Ran {
     Ran::of(command.env("WEIGHBRIDGE_THRESHOLD", LOOSE).env("WEIGHBRIDGE_INCONCLUSIVE", "pass"))
 }
 
+/// Whether something else holds a line: the laboratory reads its own, in a test of its command line; and this test is part of what
+/// `cargo test --workspace` runs.
+fn is_elsewhere(line: &Line) -> bool {
+    line.words.starts_with(&["cargo", "lab"].map(str::to_owned))
+        || line.words == ["cargo", "test", "--workspace"]
+}
+
 fn check(page: &Page) {
     let bench = Bench::new("sorting");
     for block in page.blocks() {
-        for line in lines(&block) {
+        for line in lines(&block).into_iter().filter(|line| !is_elsewhere(line)) {
             let suite = block.info == "sh suite";
             let ran = run(&line, suite, &bench);
             let expected = if suite { 0 } else { line.exit };

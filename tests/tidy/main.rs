@@ -53,32 +53,6 @@ fn a_bench_compiles_nothing_of_cuda_without_its_feature_and_nothing_of_the_comma
     assert!(!has(&plain, &["weighbridge-xtask", "clap", "resvg"]) && has(&plain, &["weighbridge-scenarios"]));
 }
 
-/// What is built once for the suite and for the lies takes minutes: both have the same crates with the same features.
-#[test]
-fn the_crate_of_lies_is_built_of_what_the_suite_is_built_of() {
-    let crates = |folder: &Path| -> BTreeSet<String> {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["tree", "--prefix", "none", "--edges", "normal,build,dev", "--format", "{p} {f}"]);
-        let listed = cargo.current_dir(folder).output().unwrap();
-        assert!(listed.status.success(), "{listed:?}");
-        let text = String::from_utf8(listed.stdout).unwrap();
-        let line = |line: &str| line.replace(" (*)", "").replace(" (proc-macro)", "");
-        text.lines().map(line).filter(|line| !line.starts_with("lies ")).collect()
-    };
-    // With the versions of the workspace, as `cargo xtask lies` builds it.
-    let copy = tempfile::tempdir().unwrap();
-    let manifest = fs::read_to_string(root().join("tests/lies/Cargo.toml")).unwrap();
-    let manifest = manifest.replace("../..", root().to_str().unwrap());
-    fs::write(copy.path().join("Cargo.toml"), manifest).unwrap();
-    fs::copy(root().join("Cargo.lock"), copy.path().join("Cargo.lock")).unwrap();
-    fs::create_dir(copy.path().join("benches")).unwrap();
-    fs::write(copy.path().join("benches/lies.rs"), "").unwrap();
-    let (lies, suite) = (crates(copy.path()), crates(root()));
-    assert!(lies.len() > 50, "{lies:?}");
-    let other: Vec<_> = lies.difference(&suite).collect();
-    assert!(other.is_empty(), "the suite does not have these so: {other:#?}");
-}
-
 #[test]
 fn no_test_forbids_cargo_to_fetch_what_nobody_may_have_fetched_before() {
     let offline = ["\"--off", "line\""].concat();

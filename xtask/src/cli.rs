@@ -69,16 +69,8 @@ pub(crate) enum XtaskCommand {
     Coverage(CoverageArgs),
     /// List, install, check and remove the Python frameworks that are compared.
     Peers(PeersArgs),
-    /// Run loaders, workers and loops that lie about what they do, and see that each is found out.
-    Lies(Lies),
-    /// Kill runs, fill disks, damage records, and see that nothing is lost or left behind and that nothing panics.
-    Storm(Storm),
-    /// Hold the figures of bench files in criterion's and divan's style against those of criterion and divan themselves.
-    Originals(crate::originals::Originals),
     /// Read suite files, of our own form and of Orbax's benchmarks, and run what they say.
     Suite(crate::suite::SuiteArgs),
-    /// Do what continuous integration does.
-    Ci(Ci),
     /// Measure commands of the shell, each as a whole process, and judge them against the first.
     #[command(name = "command")]
     Shell(crate::command::CommandArgs),
@@ -155,12 +147,6 @@ pub(crate) struct Calibrate {
     /// How often each comparison is tried.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) tries: u32,
-    /// Use the demonstration bodies, with and without two busy neighbours, and keep every round.
-    #[arg(long, conflicts_with_all = ["suite", "bench_args"])]
-    pub(crate) evidence: bool,
-    /// Where the evidence is kept [default: `evidence.json` in the data directory].
-    #[arg(long, value_name = "FILE", requires = "evidence")]
-    pub(crate) out: Option<PathBuf>,
     /// Arguments for the bench targets: filters, `--quick`.
     #[arg(last = true, value_name = "BENCH ARGS")]
     pub(crate) bench_args: Vec<String>,
@@ -454,6 +440,9 @@ pub(crate) enum PeersAction {
         /// These scenarios alone.
         #[arg(long, value_name = "ID")]
         scenario: Vec<String>,
+        /// Scenarios of this set.
+        #[arg(long, value_name = "SET", default_value = "all")]
+        set: String,
     },
     /// Hold what the harness says a batch of each costs against a loop by hand. Exit 3: a difference that nothing explains;
     /// 4: not installed; 5: one on which the rounds do not agree; 6: a case or a script failed.
@@ -488,66 +477,6 @@ pub(crate) struct PeerChoice {
     /// All of them.
     #[arg(long)]
     pub(crate) all: bool,
-}
-
-/// Arguments of `lies`.
-#[derive(Debug, Args)]
-pub(crate) struct Lies {
-    /// This class alone: `later-passes`, `elsewhere` [default: all].
-    pub(crate) class: Option<String>,
-    /// Try one lie and one honest twin of each class.
-    #[arg(long)]
-    pub(crate) variant_per_class: bool,
-}
-
-/// Arguments of `storm`.
-#[derive(Debug, Args)]
-pub(crate) struct Storm {
-    /// Faults of this kind alone [default: all].
-    pub(crate) kind: Option<FaultKind>,
-    /// Try one fault of thirteen: under a minute.
-    #[arg(long)]
-    pub(crate) small: bool,
-    /// The seed that faults are drawn from.
-    #[arg(long, default_value_t = Self::SMALL.seed)]
-    pub(crate) seed: u64,
-}
-
-impl Storm {
-    /// What continuous integration tries.
-    pub(crate) const SMALL: Self = Self { kind: None, small: true, seed: 20 };
-}
-
-/// A kind of faults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FaultKind {
-    /// Processes are killed at drawn moments.
-    Kills,
-    /// Disks are full, files too large.
-    Disks,
-    /// Stored files are damaged.
-    Records,
-    /// What a program finds around it is odd or missing.
-    Surroundings,
-}
-
-impl FaultKind {
-    pub(crate) const ALL: [Self; 4] = [Self::Kills, Self::Disks, Self::Records, Self::Surroundings];
-}
-
-/// Arguments of `ci`.
-#[derive(Debug, Args)]
-pub(crate) struct Ci {
-    /// Print the steps and run none.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Leave out the steps whose name starts so: `test`, `fmt`, `clippy`, `doc`, `lock`, `bench`, `slowdown`, `lies`, `storm`,
-    /// `peers`.
-    #[arg(long, value_name = "STEP")]
-    pub(crate) skip: Vec<String>,
-    /// Fail if a test was skipped because this is not there.
-    #[arg(long, value_name = "NEED", value_parser = crate::skipped::NEEDS)]
-    pub(crate) must_run: Vec<String>,
 }
 
 /// A share: `5%`, `5 %` or `0.05`.
@@ -591,19 +520,9 @@ mod tests {
     #[test]
     fn help_names_every_command_and_the_exit_codes() {
         let help = Cli::command().render_help().to_string();
-        for word in [
-            "compare-baseline",
-            "summary",
-            "explain",
-            "baseline",
-            "runs",
-            "lock",
-            "lies",
-            "storm",
-            "ci",
-            "--data",
-            "3 regressed",
-        ] {
+        for word in
+            ["compare-baseline", "summary", "explain", "baseline", "runs", "lock", "--data", "3 regressed"]
+        {
             assert!(help.contains(word), "{word} is missing in:\n{help}");
         }
     }

@@ -26,7 +26,7 @@ pub(crate) fn home() -> Home {
     let root = directory.path().join("workspace");
     std::fs::create_dir_all(root.join("benches")).expect("writable");
     let layout = Layout::new(directory.path().join("data")).with_workspace(&root);
-    let place = Place { target: root.join("target"), root, layout, kept: None, suites: Vec::new() };
+    let place = Place { root, layout, kept: None, suites: Vec::new() };
     Home { place, directory }
 }
 

@@ -21,24 +21,20 @@ const HOSTILE: &str = "</script></details><img src=x onerror=alert(1)>::error::=
                        \u{202e}\u{2066}\u{0}../../x";
 
 /// Commands that show nothing of what a run holds.
-const OTHERS: [&str; 19] = [
+const OTHERS: [&str; 15] = [
     "accept",
     "backfill",
     "bisect",
     "calibrate",
     "catalogue",
-    "ci",
     "command",
     "coverage",
     "data",
     "digest",
     "flops",
     "import",
-    "lies",
     "lock",
-    "originals",
     "peers",
-    "storm",
     "suite",
     "truth",
 ];

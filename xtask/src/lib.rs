@@ -19,7 +19,6 @@ mod baseline_path;
 mod bottleneck;
 mod calibrate;
 mod catalogue;
-mod ci;
 mod cli;
 mod command;
 mod compare_baseline;
@@ -32,14 +31,11 @@ mod explain;
 mod export;
 mod fight;
 mod flops;
-mod fresh;
 mod history;
 mod import;
 mod inert;
 mod judge;
-mod lies;
 mod lock;
-mod originals;
 mod peers;
 mod pick;
 mod place;
@@ -51,9 +47,7 @@ mod repository;
 mod runs;
 mod said;
 mod show;
-mod skipped;
 mod stop;
-mod storm;
 mod suite;
 mod summary;
 mod svg;
@@ -65,6 +59,9 @@ mod whole;
 mod fixtures;
 #[cfg(test)]
 mod hostile;
+
+// What the laboratory plants stalls for.
+pub use bottleneck::{Diagnosis, Experiments, Resource, diagnose};
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -146,10 +143,6 @@ fn answer(command: XtaskCommand, place: &Place) -> anyhow::Result<Said> {
         XtaskCommand::Bottleneck(args) => bottleneck::run(&args, place),
         XtaskCommand::Coverage(args) => coverage::run(&args, place),
         XtaskCommand::Peers(args) => peers::run(&args, place),
-        XtaskCommand::Lies(args) => lies::run(&args, place),
-        XtaskCommand::Storm(args) => storm::run(&args, place),
-        XtaskCommand::Originals(args) => originals::run(&args, place),
-        XtaskCommand::Ci(args) => ci::run(&args, place),
         XtaskCommand::Suite(args) => suite::run(&args, place),
         XtaskCommand::Shell(args) => command::run(&args, None),
     }

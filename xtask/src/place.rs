@@ -14,8 +14,6 @@ use crate::baseline_path::KeptBaselines;
 pub(crate) struct Place {
     /// The root of the workspace.
     pub(crate) root: PathBuf,
-    /// Where cargo builds.
-    pub(crate) target: PathBuf,
     /// The data directory.
     pub(crate) layout: Layout,
     /// Where baselines lie, if not in the data directory and in the workspace.
@@ -63,13 +61,7 @@ impl Place {
             None => Layout::in_target(Path::new(target)),
         };
         let root = PathBuf::from(root);
-        Ok(Self {
-            layout: layout.with_workspace(&root),
-            target: target.into(),
-            root,
-            kept: None,
-            suites: suites(&metadata),
-        })
+        Ok(Self { layout: layout.with_workspace(&root), root, kept: None, suites: suites(&metadata) })
     }
 
     /// The runs.

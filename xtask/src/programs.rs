@@ -21,24 +21,16 @@ pub(crate) struct BuiltProgram {
 ///
 /// # Errors
 /// When cargo cannot build them; what it says went to stderr.
-pub(crate) fn build(root: &Path, target: Option<&Path>, arguments: &[&str]) -> Result<Vec<BuiltProgram>> {
-    let found = build_all(root, target, arguments)?;
-    Ok(found.into_iter().filter(|program| is_ours(&program.path)).collect())
-}
-
-/// The same with those that are built on anything else.
-///
-/// # Errors
-/// As [`build`].
-pub(crate) fn build_all(root: &Path, target: Option<&Path>, arguments: &[&str]) -> Result<Vec<BuiltProgram>> {
+pub(crate) fn build(root: &Path, target: Option<&Path>) -> Result<Vec<BuiltProgram>> {
     let mut command = cargo(root, target);
     command.args(["bench", "--no-run", "--message-format", "json-render-diagnostics"]);
-    command.args(arguments).stdin(Stdio::null()).stderr(Stdio::inherit());
+    command.stdin(Stdio::null()).stderr(Stdio::inherit());
     let built = command.output().context("failed to start cargo")?;
     if !built.status.success() {
         bail!("the bench targets of `{}` do not build: {}", root.display(), built.status);
     }
-    Ok(executables(&String::from_utf8_lossy(&built.stdout)))
+    let found = executables(&String::from_utf8_lossy(&built.stdout));
+    Ok(found.into_iter().filter(|program| is_ours(&program.path)).collect())
 }
 
 /// Cargo in the directory of a workspace or of a package, with a target directory of its own if one is named.

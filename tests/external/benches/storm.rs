@@ -1,4 +1,4 @@
-//! Bodies that `cargo xtask storm` breaks off: each says that it ran, and holds something that must not be left behind.
+//! Bodies that `cargo lab storm` breaks off: each says that it ran, and holds something that must not be left behind.
 
 #![forbid(unsafe_code)]
 

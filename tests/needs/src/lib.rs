@@ -2,7 +2,7 @@
 //!
 //! A test that cannot run is green all the same. So it says `skipped: TEST: WHY` on the standard error of its process, where
 //! everybody sees it: libtest holds back only what the printing macros write. If [`FILE`] names a file, a line of it says the
-//! same. So `cargo xtask ci` knows which tests were skipped, whatever became of their output.
+//! same. So `cargo lab ci` knows which tests were skipped, whatever became of their output.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -84,7 +84,7 @@ impl Need {
         Self::Moto,
     ];
 
-    /// What it is called, as in `cargo xtask ci --must-run python3`.
+    /// What it is called, as in `cargo lab ci --must-run python3`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Python3 => "python3",

@@ -7,36 +7,36 @@ use weighbridge::data::{Unit, quantity};
 /// What one experiment takes, in seconds a step: the pipeline as it is, or with one thing replaced. An experiment that was not made
 /// shows nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Experiments {
+pub struct Experiments {
     /// What the seconds are of: a step, a sample.
-    pub(crate) of: &'static str,
+    pub of: &'static str,
     /// As it is.
-    pub(crate) whole: f64,
+    pub whole: f64,
     /// The loader is replaced by cached batches.
-    pub(crate) cached: f64,
+    pub cached: f64,
     /// The compute of a step is replaced by a stub.
-    pub(crate) stub: f64,
+    pub stub: f64,
     /// Twice the workers make batches.
-    pub(crate) more_workers: Option<f64>,
+    pub more_workers: Option<f64>,
     /// Rows are read from memory.
-    pub(crate) in_memory: Option<f64>,
+    pub in_memory: Option<f64>,
     /// Each worker has an interpreter of its own.
-    pub(crate) own_interpreters: Option<f64>,
+    pub own_interpreters: Option<f64>,
     /// A step runs on one rank, with nobody to hear from.
-    pub(crate) one_rank: Option<f64>,
+    pub one_rank: Option<f64>,
     /// A step is not waited for.
-    pub(crate) not_waited_for: Option<f64>,
+    pub not_waited_for: Option<f64>,
     /// A step does the same on data that a cache holds.
-    pub(crate) in_cache: Option<f64>,
+    pub in_cache: Option<f64>,
     /// Of the time in which workers made batches, the share that they ran on a processor: from 0 to 1.
-    pub(crate) workers_ran: Option<f64>,
+    pub workers_ran: Option<f64>,
     /// Of the time of the pipeline as it is, the share that a step waited for its batch: from 0 to 1.
-    pub(crate) waited: Option<f64>,
+    pub waited: Option<f64>,
 }
 
 /// What a pipeline waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Resource {
+pub enum Resource {
     /// Workers that wait for something of their own, and are too few.
     Loader,
     /// The processors that make batches.
@@ -84,9 +84,9 @@ impl fmt::Display for Resource {
 
 /// What limits a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Diagnosis {
+pub struct Diagnosis {
     /// The resource.
-    pub(crate) resource: Resource,
+    pub resource: Resource,
     /// The experiment that shows it.
     experiment: &'static str,
     /// What the seconds are of.
@@ -94,14 +94,14 @@ pub(crate) struct Diagnosis {
     /// Seconds of a step as it is.
     whole: f64,
     /// Seconds that a step should take without it: what the experiment took.
-    pub(crate) without: f64,
+    pub without: f64,
     /// Whether the remedy can bring as much as the experiment did, and not only a part of it.
     in_full: bool,
 }
 
 impl Diagnosis {
     /// How many times as fast a step should be.
-    pub(crate) fn gain(&self) -> f64 {
+    pub fn gain(&self) -> f64 {
         self.whole / self.without
     }
 }
@@ -137,7 +137,7 @@ const RAN: f64 = 0.5;
 
 /// What limits a pipeline; nothing where no experiment makes a step a tenth faster, but for a stub of the compute itself, which is
 /// what a training is for.
-pub(crate) fn diagnose(took: &Experiments) -> Option<Diagnosis> {
+pub fn diagnose(took: &Experiments) -> Option<Diagnosis> {
     let saved = |seconds: f64| 1.0 - seconds / took.whole;
     let due = |resource, seconds, experiment| Diagnosis {
         resource,

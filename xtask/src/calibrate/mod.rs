@@ -1,8 +1,6 @@
 //! `calibrate`: how often a duel is wrong on this machine, and what it finds. The same program is measured in turns with
 //! itself, as it is and with slowdowns planted into one side.
 
-mod evidence;
-mod neighbours;
 mod trial;
 
 pub(crate) mod stored;
@@ -25,10 +23,7 @@ use weighbridge::data::{Exit, quantity};
 const SHARES: [f64; 4] = [0.01, 0.02, 0.05, 0.10];
 
 pub(crate) fn run(args: &Calibrate, place: &Place) -> Result<Said> {
-    if args.evidence {
-        return evidence::run(args, place);
-    }
-    let programs = programs::build(&place.root, None, &[])?;
+    let programs = programs::build(&place.root, None)?;
     let meant = |program: &&BuiltProgram| args.suite.as_ref().is_none_or(|suite| *suite == program.suite);
     let mut said = Said::fine("");
     for program in programs.iter().filter(meant) {
@@ -104,6 +99,3 @@ fn found(case: &CaseCalibration, share: f64) -> String {
     let power = case.power.iter().find(|power| (power.share - share).abs() < 1e-9);
     power.map_or_else(|| "-".to_owned(), |power| format!("{}/{}", power.found, power.tries))
 }
-
-#[cfg(test)]
-mod tests;

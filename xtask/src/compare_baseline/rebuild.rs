@@ -32,9 +32,9 @@ pub(super) fn judge_all(
 
     let tree = repository.tree(&commit, place)?;
     let accepted = since(&repository, &commit, &tree.folder, policy)?;
-    let theirs = programs::build(&tree.root, Some(&tree.target), &[])
+    let theirs = programs::build(&tree.root, Some(&tree.target))
         .with_context(|| format!("the baseline {revision} ({}) does not build", short(&commit)))?;
-    let ours = programs::build(&place.root, None, &[])?;
+    let ours = programs::build(&place.root, None)?;
     if ours.is_empty() {
         return Err(stop::nothing("no bench target of this workspace is built on weighbridge"));
     }
@@ -69,7 +69,7 @@ pub(super) fn judge_program(
 ) -> Result<Vec<JudgedSuite>> {
     let path = fs::canonicalize(program)
         .map_err(|error| stop::usage(format!("--program {}: {error}", program.display())))?;
-    let ours = programs::build(&place.root, None, &[])?;
+    let ours = programs::build(&place.root, None)?;
     let mut meant = ours.iter().filter(|own| args.suite.as_ref().is_none_or(|suite| *suite == own.suite));
     let candidate = match (meant.next(), meant.next()) {
         (Some(candidate), None) => candidate,

@@ -4,8 +4,6 @@
 pub(crate) mod accept;
 pub(crate) mod backfill;
 pub(crate) mod bisect;
-#[cfg(test)]
-mod planted;
 mod revisions;
 
 use std::fmt::Write;

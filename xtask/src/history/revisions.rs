@@ -37,7 +37,7 @@ impl Revisions<'_> {
     /// When it cannot be checked out, or does not build.
     fn programs(&self, commit: &Revision) -> Result<Vec<BuiltProgram>> {
         let tree = self.repository.tree(&commit.id, self.place)?;
-        let built = programs::build(&tree.root, Some(&tree.target), &[])?;
+        let built = programs::build(&tree.root, Some(&tree.target))?;
         let meant = |program: &BuiltProgram| self.suite.is_none_or(|suite| program.suite == suite);
         Ok(built.into_iter().filter(|program| meant(program) && self.lists(program)).collect())
     }

@@ -3,7 +3,6 @@
 mod calibrate;
 mod check;
 mod install;
-mod light;
 mod list;
 mod lock;
 mod remove;
@@ -11,8 +10,6 @@ mod system;
 mod uv;
 
 use std::path::PathBuf;
-
-pub(crate) use self::light::light;
 
 use anyhow::Result;
 use weighbridge_scenarios::adapters::python::{self, LOADER, PEERS, Peer};
@@ -23,6 +20,9 @@ use crate::place::Place;
 use crate::said::Said;
 use crate::stop;
 
+/// The requirement file of what checks the worker itself.
+const TOOLS: &str = "tools";
+
 pub(crate) fn run(args: &PeersArgs, place: &Place) -> Result<Said> {
     let home = || home(args.home.clone());
     match &args.action {
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &PeersArgs, place: &Place) -> Result<Said> {
         PeersAction::Install { which, python, again } => {
             install::run(&Uv::find()?, &environments(&chosen(which)?), python.as_deref(), *again, &home()?)
         }
-        PeersAction::Check { names, all, scenario } => {
+        PeersAction::Check { names, all, scenario, set } => {
             let which = PeerChoice { names: names.clone(), all: *all || names.is_empty() };
             let (mut peers, home) = (chosen(&which)?, home()?);
             if names.is_empty() && !all {
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &PeersArgs, place: &Place) -> Result<Said> {
                     )));
                 }
             }
-            check::run(&peers, scenario, "all", &home, place)
+            check::run(&peers, scenario, set, &home, place)
         }
         PeersAction::Calibrate { which, rounds } => {
             let mut peers = chosen(which)?;
@@ -52,10 +52,10 @@ pub(crate) fn run(args: &PeersArgs, place: &Place) -> Result<Said> {
         }
         PeersAction::Remove { which } => remove::run(&environments(&chosen(which)?), &home()?),
         PeersAction::Lock { names, upgrade } => {
-            let named: Vec<String> = names.iter().filter(|name| *name != light::TOOLS).cloned().collect();
+            let named: Vec<String> = names.iter().filter(|name| *name != TOOLS).cloned().collect();
             let which = PeerChoice { all: names.is_empty(), names: named };
             let peers = environments(&chosen(&which)?);
-            let tools = (which.all || which.names.len() < names.len()).then_some(light::TOOLS);
+            let tools = (which.all || which.names.len() < names.len()).then_some(TOOLS);
             lock::run(peers.iter().map(|peer| peer.short).chain(tools), *upgrade)
         }
     }

@@ -1,10 +1,8 @@
 //! `uv`, which makes the environments.
 
 use std::ffi::OsStr;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
@@ -17,12 +15,7 @@ const TAIL: usize = 15;
 #[derive(Clone, Debug)]
 pub(super) struct Uv {
     program: PathBuf,
-    /// When it is ended.
-    until: Option<Instant>,
 }
-
-/// How often an end is looked for: far more often than people would notice.
-const LOOK: Duration = Duration::from_millis(20);
 
 impl Uv {
     /// The one on the search path.
@@ -43,12 +36,7 @@ impl Uv {
 
     /// The one that lies there.
     pub(super) fn at(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), until: None }
-    }
-
-    /// The same, ended when this time is up.
-    pub(super) fn until(self, end: Instant) -> Self {
-        Self { until: Some(end), ..self }
+        Self { program: program.into() }
     }
 
     /// Runs it and waits. The inner error is the end of what it wrote.
@@ -61,30 +49,12 @@ impl Uv {
         command.current_dir(folder).args(arguments).stdin(Stdio::null());
         // Nothing of an environment that happens to be active may be taken for ours.
         command.env_remove("VIRTUAL_ENV").env_remove("CONDA_PREFIX").env("UV_NO_PROGRESS", "1");
-        command.stdout(Stdio::null()).stderr(Stdio::piped());
-        let failed = || format!("failed to start `{}`", self.program.display());
-        let mut child = command.spawn().with_context(failed)?;
-        let mut stderr = child.stderr.take().context("its stderr is a pipe")?;
-        let said = std::thread::spawn(move || {
-            let mut said = Vec::new();
-            drop(stderr.read_to_end(&mut said)); // what was read is what there is to show
-            String::from_utf8_lossy(&said).into_owned()
-        });
-        let status = loop {
-            if let Some(status) = child.try_wait().with_context(failed)? {
-                break status;
-            }
-            if self.until.is_some_and(|end| Instant::now() >= end) {
-                child.kill().and_then(|()| child.wait()).context("failed to end uv")?;
-                return Ok(Err("uv was ended: its time was up".to_owned()));
-            }
-            std::thread::sleep(LOOK);
-        };
-        if status.success() {
+        let ended =
+            command.output().with_context(|| format!("failed to start `{}`", self.program.display()))?;
+        if ended.status.success() {
             return Ok(Ok(()));
         }
-        let said = said.join().unwrap_or_default();
-        Ok(Err(format!("uv ended with {status}\n{}", tail(&said))))
+        Ok(Err(format!("uv ended with {}\n{}", ended.status, tail(&String::from_utf8_lossy(&ended.stderr)))))
     }
 }
 
@@ -110,13 +80,11 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_says_the_end_of_its_output_and_what_takes_too_long_is_ended() {
+    fn what_fails_says_the_end_of_its_output() {
         let (shell, here) = (Uv::at("/bin/sh"), Path::new("/"));
         assert_eq!(shell.run(here, ["-c", "echo fine >&2"]).expect("started"), Ok(()));
         let why = shell.run(here, ["-c", "echo no such package >&2; exit 2"]).expect("started");
         assert!(why.is_err_and(|why| why.contains("exit status: 2") && why.contains("  no such package\n")));
-        let ended = shell.until(Instant::now()).run(here, ["-c", "exec sleep 600"]).expect("started");
-        assert!(ended.is_err_and(|why| why.contains("time was up")));
         assert!(Uv::at("/nowhere/uv").run(here, ["x"]).is_err());
     }
 

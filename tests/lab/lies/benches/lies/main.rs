@@ -1,0 +1,21 @@
+//! Loaders that lie about what they do, each in one way, and honest ones that do nearly the same. `cargo lab lies` runs
+//! them and judges what becomes of each: which one is a lie, and what must be said of it, is in its catalogue.
+//!
+//! A file is a class. A liar opens the reference, which is honest, and changes as little as its lie needs.
+
+#![forbid(unsafe_code)]
+
+mod approximate;
+mod copied;
+mod custom_loop;
+mod elsewhere;
+mod later_passes;
+mod lazy_bytes;
+mod lie;
+mod remembered;
+mod whole_pass;
+mod worker;
+
+use weighbridge_scenarios as _;
+
+weighbridge::main!();

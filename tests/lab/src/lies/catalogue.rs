@@ -1,0 +1,228 @@
+//! The list of lies: what each is called in the package `lies`, of which class it is, and what must become of it.
+
+/// A kind of lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LieClass {
+    /// Its name on the command line.
+    pub(super) name: &'static str,
+    /// Whose names the lies are.
+    pub(super) told_by: By,
+    /// For how long each repeat measures, in seconds: little where a lie does its work beside it, and much where it is a
+    /// share of the time.
+    pub(super) seconds: &'static str,
+    /// A program without which nothing of it can be tried.
+    pub(super) needs: Option<&'static str>,
+}
+
+/// Whose names the lies of a class are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// Adapters.
+    Adapters,
+    /// Values of the axis `tells` of their scenarios.
+    Values,
+    /// Adapters, which are measured in turns with the reference.
+    Duel,
+}
+
+/// An adapter, or a value of an axis, and what must become of its cases.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CataloguedLie {
+    /// The name of the class.
+    pub(super) class: &'static str,
+    /// Its name.
+    pub(super) name: &'static str,
+    /// The scenarios that it is tried in.
+    pub(super) scenarios: &'static [&'static str],
+    /// What it is.
+    pub(super) truth: HonestTwin,
+}
+
+/// What an adapter is, and what must become of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HonestTwin {
+    /// An honest one, which does nearly what a lie of its class does: it is ranked.
+    Honest,
+    /// A lie: it is not ranked, and is named by one of these, each a rule or words of a failure.
+    Lie(&'static [&'static str]),
+    /// A lie in the words of a refusal: it is skipped, and the words do nothing to the terminal that they are shown on.
+    Words,
+}
+
+const CV: &str = "CV-1";
+const TAB: &str = "TAB-1";
+const NLP: &str = "NLP-1";
+const ALL: &[&str] = &[CV, TAB, NLP];
+/// Those with a transform.
+const TRANSFORMED: &[&str] = &[CV, TAB];
+/// One without any, which is all that the worker in plain Python can do.
+const UNTRANSFORMED: &[&str] = &[NLP];
+/// Those whose batches are larger than what they are made from.
+const WIDER: &[&str] = &[CV, "AUG-1"];
+const APPROXIMATE: &[&str] = &["APPROX-1"];
+const LOOP: &[&str] = &["LOOP-1"];
+
+/// Points of scenarios that have several.
+pub(super) const POINTS: &[(&str, &str)] = &[
+    (CV, "variant=small"),
+    (CV, "workers=0"),
+    (TAB, "variant=small"),
+    (NLP, "variant=small"),
+    ("AUG-1", "variant=small"),
+];
+
+/// Every class.
+pub(super) const CLASSES: &[LieClass] = &[
+    class("later-passes", By::Adapters, "0.02"),
+    class("lazy-bytes", By::Adapters, "0.02"),
+    class("elsewhere", By::Adapters, "0.02"),
+    class("remembered", By::Adapters, "0.1"),
+    class("whole-pass", By::Adapters, "0.02"),
+    class("approximate", By::Adapters, "0.02"),
+    LieClass { needs: Some("python3"), ..class("worker", By::Adapters, "2") },
+    class("custom-loop", By::Values, "0.02"),
+    class("duel", By::Duel, "0.02"),
+];
+
+/// Every lie and every honest twin. The first lie of a class stands for it where one is enough.
+pub(super) const LIES: &[CataloguedLie] = &[
+    lie("later-passes", "zeros", ALL, &["spot-check"]),
+    lie("later-passes", "zeros-from-the-third", ALL, &["spot-check"]),
+    lie("later-passes", "same-batch", ALL, &["spot-check"]),
+    lie("later-passes", "raw-bytes", TRANSFORMED, &["spot-check"]),
+    lie("later-passes", "every-other-pass", ALL, &["spot-check"]),
+    lie("later-passes", "quarter-more", ALL, &["count", "which are not those of"]),
+    lie("later-passes", "thousandfold", ALL, &["count", "which are not those of"]),
+    twin("later-passes", "one-buffer", ALL),
+    lie("lazy-bytes", "second-look", ALL, &["same-work"]),
+    lie("lazy-bytes", "more-than-held", ALL, &["count", "which are not those of"]),
+    lie("lazy-bytes", "view-as-own", UNTRANSFORMED, &["view"]),
+    twin("lazy-bytes", "lazy-but-asked", ALL),
+    lie("elsewhere", "made-in-open", ALL, &["outside"]),
+    lie("elsewhere", "half-in-open", ALL, &["outside", "unstopped"]),
+    lie("elsewhere", "every-other-in-open", TRANSFORMED, &["outside", "unstopped"]),
+    lie("elsewhere", "made-in-begin", ALL, &["outside", "unstopped"]),
+    lie("elsewhere", "first-in-begin", ALL, &["outside", "unstopped"]),
+    lie("elsewhere", "made-by-a-thread", ALL, &["outside", "unstopped"]),
+    twin("elsewhere", "prefetches", ALL),
+    twin("elsewhere", "dear-open", ALL),
+    lie("remembered", "kept-in-memory", ALL, &["unstopped", "outside"]),
+    lie("remembered", "kept-on-disk", WIDER, &["files", "spot-check"]),
+    twin("remembered", "four-buffers", ALL),
+    lie("whole-pass", "not-made", ALL, &["spot-check"]),
+    lie("whole-pass", "shown-twice", ALL, &["count", "items and showed"]),
+    lie("whole-pass", "never-shown", ALL, &["count", "items and showed"]),
+    twin("whole-pass", "whole-pass", ALL),
+    lie("approximate", "zeros", APPROXIMATE, &["spot-check"]),
+    lie("approximate", "same-batch", APPROXIMATE, &["spot-check"]),
+    twin("approximate", "half-precision", APPROXIMATE),
+    lie("worker", "slow-clock-50", UNTRANSFORMED, &["account"]),
+    lie("worker", "slow-clock-10", UNTRANSFORMED, &["account"]),
+    lie("worker", "stood-21-seconds", UNTRANSFORMED, &["in which its clock stood"]),
+    lie("worker", "hands-over-nothing", UNTRANSFORMED, &["hands over 0 elements"]),
+    lie("worker", "endless-samples", UNTRANSFORMED, &["of samples, but"]),
+    lie("worker", "half-samples", UNTRANSFORMED, &["samples"]),
+    lie("worker", "endless-bytes", UNTRANSFORMED, &["claims 18446744073709551615 bytes"]),
+    lie("worker", "endless-usage", UNTRANSFORMED, &["of processor time while its clock ran"]),
+    lie("worker", "endless-set-up", UNTRANSFORMED, &["for opening a pipeline"]),
+    lie("worker", "no-fields", UNTRANSFORMED, &["has no field"]),
+    CataloguedLie {
+        class: "worker",
+        name: "forged-reason",
+        scenarios: UNTRANSFORMED,
+        truth: HonestTwin::Words,
+    },
+    twin("worker", "tiny-worker", UNTRANSFORMED),
+    lie("custom-loop", "ignores-iterations", LOOP, &["no-time"]),
+    lie("custom-loop", "no-time", LOOP, &["no-time"]),
+    lie("custom-loop", "all-time", LOOP, &["no-time"]),
+    twin("custom-loop", "timed-loop", LOOP),
+    lie("duel", "raw-bytes", &[CV], &["spot-check"]),
+    lie("duel", "zeros", &[TAB], &["spot-check"]),
+    twin("duel", "whole-pass", &[CV]),
+];
+
+const fn class(name: &'static str, told_by: By, seconds: &'static str) -> LieClass {
+    LieClass { name, told_by, seconds, needs: None }
+}
+
+const fn lie(
+    class: &'static str,
+    name: &'static str,
+    scenarios: &'static [&'static str],
+    told: &'static [&'static str],
+) -> CataloguedLie {
+    CataloguedLie { class, name, scenarios, truth: HonestTwin::Lie(told) }
+}
+
+const fn twin(class: &'static str, name: &'static str, scenarios: &'static [&'static str]) -> CataloguedLie {
+    CataloguedLie { class, name, scenarios, truth: HonestTwin::Honest }
+}
+
+impl CataloguedLie {
+    /// Whether it is an honest one.
+    pub(super) fn is_honest(&self) -> bool {
+        self.truth == HonestTwin::Honest
+    }
+}
+
+impl LieClass {
+    /// What is tried of it: all, or one lie and one honest twin.
+    pub(super) fn lies(&self, one_each: bool) -> Vec<&'static CataloguedLie> {
+        let of_class = || LIES.iter().filter(|lie| lie.class == self.name);
+        if !one_each {
+            return of_class().collect();
+        }
+        let first = |honest: bool| of_class().find(|lie| lie.is_honest() == honest);
+        [first(false), first(true)].into_iter().flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_class_has_two_lies_and_an_honest_twin() {
+        for class in CLASSES {
+            let honest = LIES.iter().filter(|lie| lie.class == class.name && lie.is_honest()).count();
+            let all = LIES.iter().filter(|lie| lie.class == class.name).count();
+            assert!(honest >= 1 && all - honest >= 2, "{}: {honest} of {all}", class.name);
+            let one = class.lies(true);
+            assert_eq!(
+                one.iter().map(|lie| lie.is_honest()).collect::<Vec<_>>(),
+                [false, true],
+                "{}",
+                class.name
+            );
+            assert!(matches!(one[0].truth, HonestTwin::Lie(_)), "what stands for {} is seen", class.name);
+        }
+        for lie in LIES {
+            assert!(CLASSES.iter().any(|class| class.name == lie.class), "{}", lie.class);
+        }
+    }
+
+    /// The names in quotes that follow `mark` in a text, each on the line of its mark.
+    fn named<'a>(text: &'a str, mark: &str) -> Vec<&'a str> {
+        let quoted = |after: &'a str| after.split('"').nth(1);
+        text.split(mark).skip(1).filter_map(|after| quoted(after.lines().next()?)).collect()
+    }
+
+    #[test]
+    fn the_catalogue_has_every_adapter_of_the_crate_of_lies_and_no_other() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("lies/benches/lies");
+        let mut there = BTreeSet::new();
+        for file in std::fs::read_dir(folder).expect("the crate is there").flatten() {
+            let text = std::fs::read_to_string(file.path()).expect("a source file");
+            let adapters = named(&text, "#[adapter(name = ").into_iter().chain(named(&text, "worker!("));
+            there.extend(adapters.map(str::to_owned));
+            let values = text.lines().filter(|line| line.contains("tells: &'static str"));
+            there.extend(values.flat_map(|line| line.split('"').skip(1).step_by(2)).map(str::to_owned));
+        }
+        let listed: BTreeSet<String> = LIES.iter().map(|lie| lie.name.to_owned()).collect();
+        assert_eq!(there, listed);
+    }
+}

@@ -1,0 +1,45 @@
+//! `cargo lab`: where the harness is tried. It lies to it, breaks it off, holds it against other harnesses, and does what
+//! continuous integration does.
+
+mod ci;
+mod cli;
+mod evidence;
+mod lies;
+mod originals;
+mod output;
+mod place;
+mod programs;
+mod storm;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use weighbridge::data::Exit;
+
+use cli::{Cli, LabCommand};
+use output::Output;
+use place::Place;
+
+fn main() -> ExitCode {
+    match answer(&Cli::parse()) {
+        Ok(output) => {
+            output.print();
+            output.exit.into()
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            Exit::Unexpected.into()
+        }
+    }
+}
+
+fn answer(cli: &Cli) -> anyhow::Result<Output> {
+    let place = &Place::find(cli.data.as_deref())?;
+    match &cli.command {
+        LabCommand::Lies(args) => lies::run(args, place),
+        LabCommand::Storm(args) => storm::run(args, place),
+        LabCommand::Originals(args) => originals::run(args, place),
+        LabCommand::Evidence(args) => evidence::run(args, place),
+        LabCommand::Ci(args) => ci::run(args, place),
+    }
+}
