@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::region::{LiveArrays, Regions};
+use super::regions::{LiveArrays, Regions};
 use super::{
     Budget, Content, Dtype, Error, Evidence, FileUse, HashKey, Hashes, Kept, KeptField, Pace, PartialBudget,
     PerIteration, Phase, Purpose, Result, Spot, Work, WorkReport, visible_in_line,

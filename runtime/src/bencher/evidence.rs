@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Audit, FileUse, MomentsByField, Stopped};
+use super::{FileUse, MomentsByField};
 
 /// The evidence of one repeat. It is journalled with the repeat, so that a stored run can be judged again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -259,4 +259,25 @@ pub struct Account {
     pub audits: Vec<Audit>,
     /// Nanoseconds of the median batch.
     pub batch: u64,
+}
+
+/// How long it took, once a batch was handed out and its time was taken, until its device was done with it, in
+/// nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Audit {
+    /// Waiting for the device.
+    pub waited: u64,
+    /// Waiting once more, when there was nothing to wait for: what it costs to ask.
+    pub again: u64,
+}
+
+/// What happened while the clock stood, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopped {
+    /// How long it stood.
+    pub wall: Option<u64>,
+    /// Time on a processor of all.
+    pub cpu: Option<u64>,
+    /// Time on a processor of all but the thread of the loop.
+    pub others: Option<u64>,
 }

@@ -1,40 +1,11 @@
 //! `measure` blocks: named regions that nest and repeat; every occurrence is kept.
 
-use std::fmt;
 use std::rc::Rc;
 
 use super::Bencher;
+use super::regions::LiveArrays;
 use crate::device::{DeviceError, DeviceMemory, Usage, resident_memory};
 use crate::metric::{Collector, Reading, Region};
-
-/// The open and the finished blocks of a repeat.
-#[derive(Debug, Default)]
-pub(super) struct Regions {
-    open: Vec<String>,
-    finished: Vec<Region>,
-    muted: bool,
-}
-
-impl Regions {
-    /// Forgets the blocks of a sample that does not count.
-    pub(super) fn forget(&mut self) {
-        self.finished.clear();
-    }
-
-    pub(super) fn into_finished(self) -> Vec<Region> {
-        self.finished
-    }
-}
-
-/// Counts the arrays that live: what one is, only whoever makes them knows.
-#[derive(Clone)]
-pub(super) struct LiveArrays(Rc<dyn Fn() -> u64>);
-
-impl fmt::Debug for LiveArrays {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Arrays")
-    }
-}
 
 impl Bencher {
     /// From now on blocks have the change of what this counts: the arrays that live, of the framework or of the pool that

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::content::{check_bytes, row_bytes};
+use super::kept::{check_bytes, row_bytes};
 use super::{Expected, FieldKind, Kept, KeptField, Result, Used};
 
 /// What one item held. Real elements only, never padding.

@@ -4,23 +4,19 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::content::draw_secret;
+use super::copied_item::{CopiedItem, draw, miscounted, unshown};
 use super::count::ItemCounter;
 use super::unstopped::unstopped;
 use super::watch::SampleWatch;
 use super::window::Windows;
 use super::yardstick::Yard;
-use super::{
-    Bencher, Budget, Content, Count, Error, Expected, Item, Kept, Phase, Purpose, Result, Source, Used,
-};
+use super::{Bencher, Budget, Content, Count, Error, Expected, Item, Phase, Purpose, Result, Source, Used};
 use crate::device::{Platform, Usage};
 use crate::metric::{ELSEWHERE, Entry, Hardware, Observation, Reading, Taken};
 use crate::stats::SplitMix64;
 
 /// How many batches of the first measured pass are copied, whole.
 const SPOTS: usize = 4;
-
-/// Of how many elements one batch of every later pass is copied: little enough to leave the caches as they are.
-const ROWS: u64 = 8;
 
 impl Bencher {
     /// Times a stream: first one epoch without a stop, then passes of the profile's batches, or of 10 ms, until enough has been
@@ -115,11 +111,6 @@ impl Bencher {
     }
 }
 
-pub(super) fn miscounted(counted: u64, holds: u64) -> Error {
-    let what = format!("the source counted {counted} elements in a batch that holds {holds}");
-    Error::of(super::ErrorKind::Work, what)
-}
-
 /// The note that an epoch ended within a pass.
 pub(super) fn too_small(budget: Budget) -> String {
     format!(
@@ -130,32 +121,6 @@ pub(super) fn too_small(budget: Budget) -> String {
 
 pub(super) fn empty() -> Error {
     Error::new("the source is empty: it gave no item after a rewind")
-}
-
-/// That a source does not show what it says that it has.
-pub(super) fn unshown(said: u64, shown: u64) -> Error {
-    let what = format!("the source says that it went through {said} items and showed {shown}");
-    Error::of(super::ErrorKind::Work, what)
-}
-
-/// What was copied out of an item.
-pub(super) struct CopiedItem {
-    /// The item's place in its epoch.
-    at: u64,
-    /// Its first element that was copied.
-    first: u64,
-    kept: Kept,
-}
-
-impl CopiedItem {
-    /// A whole item, or a few elements of it from a drawn one on.
-    pub(super) fn of(item: &Item<'_>, at: u64, random: &mut SplitMix64, whole: bool) -> Result<Self> {
-        if whole {
-            return Ok(Self { at, first: 0, kept: item.copy(None)? });
-        }
-        let first = random.below(item.elements.saturating_sub(ROWS - 1).max(1));
-        Ok(Self { at, first, kept: item.copy(Some((first as usize, ROWS as usize)))? })
-    }
 }
 
 /// A measured stream in progress.
@@ -674,18 +639,6 @@ fn add(seen: &mut Observation, elsewhere: Used) {
     };
     let unknown = || Some(Reading::absent(ELSEWHERE));
     seen.hardware = Hardware { instructions: unknown(), cycles: unknown(), cache_misses: unknown() };
-}
-
-/// Draws `count` different positions below `batches`, or all of them if there are fewer.
-pub(super) fn draw(random: &mut SplitMix64, count: usize, batches: u64) -> Vec<u64> {
-    let mut drawn = Vec::with_capacity(count);
-    while (drawn.len() as u64) < (count as u64).min(batches) {
-        let position = random.below(batches);
-        if !drawn.contains(&position) {
-            drawn.push(position);
-        }
-    }
-    drawn
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use super::content::{Moments, wide};
-use super::{Dtype, Kept, KeptField};
+use super::kept::wide;
+use super::{Dtype, Kept, KeptField, Moments};
 
 /// The traits, in the order in which they are told: name, and what it sees. With `x[i][j][k]` for the number in row `i`,
 /// column `j`, channel `k`.

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
+use super::copied_item::{CopiedItem, draw, unshown};
 use super::count::ItemCounter;
-use super::stream::{CopiedItem, draw, unshown};
 use super::window::Windows;
 use super::{Bencher, Budget, Result, Source, Unstopped};
 use crate::device::NoiseReader;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::time::Duration;
 
-use super::noise::process_ticks;
+use super::process_stat::process_ticks;
 use super::usage::Moved;
 
 /// The most memory this process has had resident so far, in bytes (`VmHWM`).

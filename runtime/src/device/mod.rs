@@ -15,9 +15,11 @@ mod load;
 mod mappings;
 mod memory;
 mod noise;
+mod open;
 mod page_fault;
 mod perf;
 mod platform;
+mod process_stat;
 mod processors;
 mod seam;
 mod terminal;
@@ -32,9 +34,10 @@ pub use load::load_average;
 pub use mappings::file_mappings;
 pub use memory::{ProcessTree, available_memory, peak_memory, resident_memory};
 pub use noise::{Delays, Lost, Noise, NoiseReader, Scheduled, frequency, own_schedule};
+pub use open::{add_libraries, find_device, open_device};
 pub use page_fault::page_fault_cost;
 pub use perf::HardwareCounters;
-pub use platform::{NoDevice, Platform, add_libraries, find_device, open_device};
+pub use platform::{NoDevice, Platform};
 pub use processors::on_all_processors;
 pub use seam::{
     Copies, CopyKind, CycleStamp, Device, DeviceError, Hold, Numbers, Product, Queue, QueueMark, Release,

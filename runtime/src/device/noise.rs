@@ -8,6 +8,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::unistd::{SysconfVar, sysconf};
 
 use super::ProcessTree;
+use super::process_stat::{after_name, process_ticks};
 
 /// Counters since the process, or the machine, started. `None` where the system does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -174,19 +175,6 @@ fn stolen_ticks(text: &str) -> Option<u64> {
 
 fn field(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
-}
-
-fn after_name(stat: &str) -> Option<&str> {
-    stat.rsplit_once(')').map(|(_, rest)| rest)
-}
-
-/// User and system time of a process and of the children that it waited for: fields 14 to 17.
-pub(super) fn process_ticks(stat: &str) -> Option<u64> {
-    let mut sum = 0;
-    for field in after_name(stat)?.split_ascii_whitespace().skip(11).take(4) {
-        sum += field.parse::<u64>().ok()?;
-    }
-    Some(sum)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod context;
 mod duel;
 mod error;
 mod exit_code;
@@ -16,6 +17,7 @@ mod resume;
 mod session;
 mod siblings;
 mod smoke;
+mod stated;
 mod suite;
 mod suite_file;
 mod targets;
@@ -31,6 +33,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use args::BenchArgs;
+use context::Context;
 use error::TargetError;
 use request::{HarnessMode, request};
 
@@ -66,18 +69,6 @@ pub fn code(suite: Suite) -> u8 {
         error.exit()
     });
     exit.code()
-}
-
-/// What every way of running needs.
-#[derive(Debug)]
-struct Context<'a> {
-    suite: &'a Suite,
-    args: BenchArgs,
-    terminal: Terminal,
-    /// The workspace's settings file: its name and its text.
-    settings: Option<(String, String)>,
-    /// Set by Ctrl-C.
-    interrupted: Arc<AtomicBool>,
 }
 
 fn start(suite: &Suite) -> Result<Exit, TargetError> {

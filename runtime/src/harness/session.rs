@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::args::UsageError;
+use super::stated::stated;
 use super::{Context, TargetError, resume};
-use crate::bencher::{INJECT, PartialBudget, draw_epoch};
+use crate::bencher::{INJECT, draw_epoch};
 use crate::device::{DeviceInfo, add_libraries, find_device};
 use crate::plan::Plan;
 use crate::record::{Build, Environment, Planned, RunId, RunManifest, RunStatus};
@@ -186,12 +187,6 @@ fn lock(context: &Context<'_>) -> Result<Option<Vec<MachineLock>>, TargetError> 
         }
     }
     Ok(Some(taken))
-}
-
-/// The budgets that scenarios state, by their ids.
-pub(super) fn stated(plan: &Plan) -> BTreeMap<String, PartialBudget> {
-    let stated = plan.cases.iter().map(|case| (case.scenario.id.to_owned(), case.scenario.budget));
-    stated.filter(|(_, budget)| *budget != PartialBudget::NONE).collect()
 }
 
 /// Time since the Unix epoch.

@@ -1,34 +1,8 @@
 //! What the processor counted, by one iteration.
 
-use serde::{Deserialize, Serialize};
-
 use super::names;
 use super::observation::NO_SAMPLES;
 use super::{Direction, Metric, Observation, Reading, Unit};
-
-/// Sums over the measured windows, of the measuring thread in user mode; or why they are not known.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Hardware {
-    /// Instructions that were completed.
-    pub instructions: Option<Reading>,
-    /// Cycles of the processor.
-    pub cycles: Option<Reading>,
-    /// Accesses that the last cache did not serve.
-    pub cache_misses: Option<Reading>,
-}
-
-impl Hardware {
-    /// From what the counters say.
-    pub fn of(counts: [Result<u64, String>; 3]) -> Self {
-        let [instructions, cycles, cache_misses] = counts.map(|count| {
-            Some(match count {
-                Ok(count) => Reading::Value(count as f64),
-                Err(why) => Reading::Absent(why),
-            })
-        });
-        Self { instructions, cycles, cache_misses }
-    }
-}
 
 const fn counted(name: &'static str, description: &'static str, read: fn(&Observation) -> Reading) -> Metric {
     Metric { name, unit: Unit::COUNT, direction: Direction::Information, description, read }
@@ -64,6 +38,7 @@ fn each(seen: &Observation, count: Option<&Reading>) -> Reading {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Hardware;
     use super::*;
 
     #[test]

@@ -5,9 +5,12 @@
 
 mod allocations;
 mod block;
+mod counted;
 mod cpu_time;
+mod definition;
 mod device;
 mod device_caveat;
+mod device_rules;
 mod first_item;
 mod hardware;
 mod io;
@@ -30,8 +33,10 @@ mod wall_time;
 mod yardstick;
 
 pub use block::{Block, TimedBy};
-pub use device_caveat::{DeviceCaveat, device_caveats, fatal};
-pub use hardware::Hardware;
+pub use counted::Hardware;
+pub use definition::Metric;
+pub use device_caveat::DeviceCaveat;
+pub use device_rules::{device_caveats, fatal};
 pub use ledger::{Entry, Ledger};
 pub(crate) use observation::ELSEWHERE;
 pub use observation::{Collector, Custom, Observation, RankMetric, Region, Taken};
@@ -42,21 +47,6 @@ pub use quantity::{Direction, Quantity, Reading, Unit};
 pub use stationarity::Stationarity;
 pub use surroundings::{Apart, Cause, Surroundings, Tagged};
 pub use yardstick::Yardsticks;
-
-/// One thing that is measured, and how it is read off a repeat.
-#[derive(Clone, Debug)]
-pub struct Metric {
-    /// The name in files, tables and policies: `throughput`.
-    pub name: &'static str,
-    /// The unit of its values.
-    pub unit: Unit,
-    /// Which way is better.
-    pub direction: Direction,
-    /// One sentence for `--list-metrics` and the documentation.
-    pub description: &'static str,
-    /// Reads it off what one repeat observed.
-    pub read: fn(&Observation) -> Reading,
-}
 
 /// Every metric of a repeat, in the order in which people see them.
 pub const METRICS: &[Metric] = &[

@@ -11,9 +11,8 @@ use std::time::Duration;
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getpgrp};
 
-use super::marked::{carries, has_variable};
-use super::place::MARK;
-use super::{ChildPlace, left_behind::ProcessState};
+use super::marked::{MARK, carries, has_variable};
+use super::state::ProcessState;
 use crate::device::ProcessTree;
 
 /// How often one that is just being replaced by another program is looked at again, and how long between two looks.
@@ -31,21 +30,21 @@ pub(super) fn are_listed() -> bool {
     fs::exists("/proc/thread-self/children").unwrap_or(false)
 }
 
-/// The children of this process that come from this place, but `root`; and since the moment that is named, if one is, those that
+/// The children of this process that carry this entry in their environment, but `root`; and since the moment that is named, if one is, those that
 /// were started with an environment of their own making.
-pub(super) fn from(place: &ChildPlace, root: Option<u32>, since: Option<u64>) -> Vec<u32> {
+pub(super) fn from(mark: &str, root: Option<u32>, since: Option<u64>) -> Vec<u32> {
     let mut children = ProcessTree::below(std::process::id()).children();
-    children.retain(|child| Some(*child) != root && is_from(place, *child, since));
+    children.retain(|child| Some(*child) != root && is_from(mark, *child, since));
     children
 }
 
 /// One that has written over its environment is taken for a stray where it has left this process's group: nobody else's
 /// children do both. So is one that has no mark of any place, has left that group as well, and was started since the
 /// measuring process was: this process starts none like it meanwhile.
-fn is_from(place: &ChildPlace, child: u32, since: Option<u64>) -> bool {
+fn is_from(mark: &str, child: u32, since: Option<u64>) -> bool {
     for _ in 0..LOOKS {
         let Some(state) = ProcessState::of(child).filter(|state| !state.has_ended()) else { return false };
-        match carries(child, &place.entry()) {
+        match carries(child, mark) {
             Some(true) => return true,
             Some(false) => {
                 let is_stray =

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use nix::unistd::geteuid;
 
 use super::end_tree;
+use super::state::ProcessState;
 use crate::device::ProcessTree;
 
 /// Where shared memory has its names.
@@ -58,38 +59,6 @@ pub(crate) fn end_children() -> usize {
 /// Whether a process has memory still: one that nobody has reaped yet has none.
 fn is_there(process: u32) -> bool {
     ProcessState::of(process).is_some_and(|state| !state.has_ended())
-}
-
-/// What the system says of a process.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ProcessState {
-    letter: u8,
-    /// The process group.
-    pub(super) group: i32,
-    /// When it was started, in ticks since the machine was.
-    pub(super) started: u64,
-}
-
-impl ProcessState {
-    /// `None` where there is no such process (any more), or the system does not say.
-    pub(super) fn of(process: u32) -> Option<Self> {
-        let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // The name stands in parentheses and may have any letter, these too.
-        let mut fields = text[text.rfind(')')? + 1..].split_whitespace();
-        let letter = *fields.next()?.as_bytes().first()?;
-        let (group, started) = (fields.nth(1)?.parse().ok()?, fields.nth(16)?.parse().ok()?);
-        Some(Self { letter, group, started })
-    }
-
-    /// Whether it has ended, and waits for its parent to take notice.
-    pub(super) fn has_ended(self) -> bool {
-        b"ZX".contains(&self.letter)
-    }
-
-    /// Whether it has been stopped, or has ended.
-    pub(super) fn stands(self) -> bool {
-        self.has_ended() || b"Tt".contains(&self.letter)
-    }
 }
 
 /// Removes shared memory that is ours, was made since then, and that no living process has mapped or open: what loaders

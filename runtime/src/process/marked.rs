@@ -4,7 +4,10 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use super::left_behind::ProcessState;
+use super::state::ProcessState;
+
+/// Holds the mark of a measuring process, and of all that it starts.
+pub(super) const MARK: &str = "WEIGHBRIDGE_MARK";
 
 /// Whether the environment that a process was started with has this entry, or one that goes on after it with a dot. `None`
 /// where it shows none: it has ended, is just being replaced by another program, or has written over it.

@@ -15,6 +15,7 @@ mod memory_watch;
 mod output;
 mod place;
 pub(crate) mod reaper;
+mod state;
 mod subprocess;
 mod trace;
 mod tree;

@@ -8,12 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::adopted;
-use super::marked::{carriers, of_group};
+use super::marked::{MARK, carriers, of_group};
 use super::trace::Trace;
 use crate::device::{Platform, ProcessTree};
 
-/// Holds the mark of a measuring process, and of all that it starts.
-pub(super) const MARK: &str = "WEIGHBRIDGE_MARK";
 /// Holds the folder that is kept for the run.
 const KEPT: &str = "WEIGHBRIDGE_KEPT";
 /// Holds the milliseconds after which a worker that is silent is given up.
@@ -115,7 +113,7 @@ impl ChildPlace {
     /// where it was started `since` a moment, in ticks since the machine was started. The caller is not among them.
     pub(crate) fn members(&self, root: Option<u32>, since: Option<u64>) -> Vec<u32> {
         let mut roots = Vec::from_iter(root);
-        roots.extend(adopted::from(self, root, since));
+        roots.extend(adopted::from(&self.entry(), root, since));
         if !adopted::are_listed() {
             roots.extend(carriers(&self.entry()));
         }

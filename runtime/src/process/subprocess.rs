@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::left_behind::ProcessState;
+use super::state::ProcessState;
 use super::{ChildPlace, Output, adopted, end_tree, left_behind};
 use crate::device::ProcessTree;
 use crate::json::{Frames, send};
@@ -250,7 +250,7 @@ mod tests {
     }
 
     fn has_ended(process: u32) -> bool {
-        left_behind::ProcessState::of(process).is_none_or(left_behind::ProcessState::has_ended)
+        ProcessState::of(process).is_none_or(ProcessState::has_ended)
     }
 
     #[test]

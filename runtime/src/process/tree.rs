@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::left_behind::ProcessState;
+use super::state::ProcessState;
 
 /// The most looks. A process that is stopped starts no other, so two or three are enough, unless one cannot be stopped.
 const LOOKS: u32 = 100;

@@ -4,7 +4,7 @@ use std::any::{Any, TypeId};
 use std::fmt::{self, Display};
 
 use super::Location;
-use super::scenario::told;
+use super::authors_error::told;
 use crate::bencher;
 
 /// One adapter for one contract: how it is called, made and asked for.

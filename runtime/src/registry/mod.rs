@@ -5,9 +5,11 @@
 
 mod adapter;
 mod added;
+mod authors_error;
 mod axis;
 mod collect;
 mod id;
+mod location;
 mod probe;
 mod scenario;
 mod sweep;
@@ -19,9 +21,9 @@ pub(crate) use axis::without_modules;
 pub use axis::{Axis, AxisValue, Point, TypedAxis, Unlabelled, Written, plain};
 pub use collect::{Registry, RegistryError, find_adapter, find_scenario};
 pub use id::slug;
+pub use location::Location;
 pub use probe::{AxisTraits, Probe, kind};
 pub use scenario::{
-    Axes, Equivalence, Keep, KeepOutput, Location, Requirements, ScenarioEntry, ScenarioFn, ScenarioOutput,
-    Workload,
+    Axes, Equivalence, Keep, KeepOutput, Requirements, ScenarioEntry, ScenarioFn, ScenarioOutput, Workload,
 };
 pub use sweep::Sweep;

@@ -5,7 +5,8 @@ use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Axis, Contract, Point};
+use super::authors_error::told;
+use super::{Axis, Contract, Location, Point};
 use crate::bencher::{self, Bencher, PartialBudget};
 
 /// One scenario, as its author wrote it: constants and functions, nothing that costs at start.
@@ -199,23 +200,6 @@ impl Display for Equivalence {
     }
 }
 
-/// Where something is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Location {
-    /// The file, as the compiler was given it.
-    pub file: &'static str,
-    /// The line of the attribute.
-    pub line: u32,
-    /// The module path.
-    pub module: &'static str,
-}
-
-impl Display for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)
-    }
-}
-
 /// Whether a point is run.
 ///
 /// ```
@@ -301,14 +285,6 @@ impl ScenarioOutput for () {
 impl<E: Display + 'static> ScenarioOutput for Result<(), E> {
     fn ending(self) -> Result<(), bencher::Error> {
         self.map_err(told)
-    }
-}
-
-/// The author's error as ours: the text of its longest form. Our own keeps whether it is a skip.
-pub(super) fn told<E: Display + 'static>(error: E) -> bencher::Error {
-    match (&error as &dyn Any).downcast_ref::<bencher::Error>() {
-        Some(own) => own.clone(),
-        None => bencher::Error::new(format!("{error:#}")),
     }
 }
 

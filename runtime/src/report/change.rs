@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use super::cells::Changes;
 use super::machine::fake_device;
-use super::table::Changes;
 use super::{Style, Terminal, quantity};
 use crate::bencher::visible_in_line;
 use crate::compare::{Comparison, Effect, Refusal, Row, Verdict};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use super::cells::{Changes, UNFINISHED, interval, median};
 use super::columns::Columns;
 use super::machine::fake_device;
 use super::plan::counted;
@@ -11,14 +12,10 @@ use super::tree::tree;
 use super::{Style, Terminal, quantity};
 use crate::bencher::{quoted, visible, visible_in_line};
 use crate::metric::Direction;
-use crate::metric::names;
 use crate::plan::CaseId;
-use crate::record::{CAVEATS, CaseRecord, CaseStatus, Estimate, MetricRecord, RunRecord};
+use crate::record::{CAVEATS, CaseRecord, CaseStatus, MetricRecord, RunRecord};
 use crate::run::{Outcome, Repeat};
 use crate::verify::{Agreement, Finding, Severity};
-
-/// How a case changed against the last run, in words; empty where there is nothing to say.
-pub type Changes = BTreeMap<String, String>;
 
 /// The table of a run. `changes` is by the name of the case for people; `log` gives the file with what a repeat of a case
 /// printed, where there is one.
@@ -110,9 +107,6 @@ fn is_shown(case: &CaseRecord) -> bool {
     case.status == CaseStatus::Measured || case.status == CaseStatus::Incomplete && has_some()
 }
 
-/// What stands beside a case that a run did not get to the end of.
-pub(super) const UNFINISHED: &str = "not finished";
-
 /// The cases that may be ranked, the best first.
 fn ranked<'a>(group: &[&'a CaseRecord]) -> Vec<&'a CaseRecord> {
     let mut ranked: Vec<&CaseRecord> = group.iter().copied().filter(|case| case.ranked()).collect();
@@ -156,32 +150,6 @@ fn row(case: &CaseRecord, group: &[&CaseRecord], changes: &Changes) -> Vec<Strin
     let change = changes.get(&case.id.to_string()).cloned().unwrap_or_default();
     let (median, interval) = (median(case, metric, &estimate), interval(case, metric, &estimate));
     vec![name, median, interval, standing(case, metric, estimate.median, group), change]
-}
-
-/// The median, and whether it is by another clock than the one on the wall.
-pub(super) fn median(case: &CaseRecord, metric: &MetricRecord, estimate: &Estimate) -> String {
-    let clock = match &*metric.name {
-        name if case.primary_metric == name => "",
-        names::CPU_TIME => " CPU",
-        names::UNDELAYED_TIME => " undelayed",
-        _ => "",
-    };
-    quantity::show(estimate.median, &metric.unit) + clock
-}
-
-/// The interval, or of how many repeats the median is, which are too few for one.
-pub(super) fn interval(case: &CaseRecord, metric: &MetricRecord, estimate: &Estimate) -> String {
-    let mut interval = match estimate.interval {
-        Some((low, high)) => format!("[{}]", quantity::range(low, high, &metric.unit)),
-        None if estimate.n == 1 => "none of 1 repeat".to_owned(),
-        None => format!("none of {} repeats", estimate.n),
-    };
-    // A figure of the processor's clock does not hide what the clock on the wall said.
-    let wall = case.primary_metric().and_then(|wall| Some((wall, wall.estimate?)));
-    if let Some((wall, of)) = wall.filter(|(wall, _)| wall.name != metric.name) {
-        write!(interval, ", wall {}", quantity::show(of.median, &wall.unit)).expect(FITS);
-    }
-    interval
 }
 
 /// How the case stands to the best of its group. Cases whose intervals overlap the best one's are its equals.

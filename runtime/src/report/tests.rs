@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::table::Changes;
+use super::cells::Changes;
 use super::*;
 use crate::compare::{Comparison, Policy, judge};
 use crate::process::TraceKind;

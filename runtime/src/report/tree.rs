@@ -1,7 +1,7 @@
 //! Cases that stand alone: a line each, in one tree of scenarios and points.
 
+use super::cells::{Changes, UNFINISHED, interval, median};
 use super::columns::Columns;
-use super::table::{Changes, UNFINISHED, interval, median};
 use super::{Style, Terminal, quantity};
 use crate::bencher::visible_in_line;
 use crate::metric::Taken;

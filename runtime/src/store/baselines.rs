@@ -1,66 +1,20 @@
 //! Baselines: runs that were promoted by name, per machine and suite.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 
 use super::files::{read_record, replace};
 use super::runs::names_or_none;
-use super::{Disk, Files, Layout, StoreError, Unreadable};
+use super::{BaselineName, Disk, Files, Layout, StoreError, Unreadable};
 use crate::bencher::INJECT;
 use crate::plan::nearest;
-use crate::record::{self, Baseline, CaseStatus, Environment, MachineId, RunRecord, RunStatus};
+use crate::record::{self, Baseline, CaseStatus, MachineId, RunRecord, RunStatus};
 
 /// The most bytes that a committed baseline may take.
 const COMMITTED: usize = 1_000_000;
-/// The longest name.
-const LONGEST: usize = 100;
 /// Set in the environment of a run that was slowed down on purpose.
 const SLOWDOWN: &str = "WEIGHBRIDGE_SLOWDOWN";
-
-/// The name of a baseline: letters, digits, `.`, `_` and `-`, no leading `.`. A path can never pass for one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BaselineName(String);
-
-impl FromStr for BaselineName {
-    type Err = StoreError;
-
-    fn from_str(text: &str) -> Result<Self, StoreError> {
-        let letters = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-        if letters && !text.is_empty() && !text.starts_with('.') && text.len() <= LONGEST {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(StoreError::BadName(text.to_owned()))
-        }
-    }
-}
-
-impl BaselineName {
-    /// What stands for the commit in the place of a name.
-    pub const OF_COMMIT: &str = "@commit";
-
-    /// A name as it was typed. [`BaselineName::OF_COMMIT`] is the id of the commit that the environment has, with `-dirty` where
-    /// files differ from it, and `unknown` where there is none.
-    ///
-    /// # Errors
-    /// A text that is no name.
-    pub fn typed(text: &str, environment: &Environment) -> Result<Self, StoreError> {
-        if text != Self::OF_COMMIT {
-            return text.parse();
-        }
-        let fact = |name: &str| environment.software.get(name).map(String::as_str);
-        let dirty = if fact("working tree") == Some("dirty") { "-dirty" } else { "" };
-        fact("commit").map_or_else(|| "unknown".to_owned(), |id| format!("{id}{dirty}")).parse()
-    }
-}
-
-impl fmt::Display for BaselineName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// The baselines of a data directory, and those that are committed with the workspace.
 #[derive(Clone, Debug)]
@@ -120,7 +74,7 @@ impl Baselines {
             name: name.to_string(),
             why,
         })?;
-        let baseline = Baseline::promote(&name.0, run);
+        let baseline = Baseline::promote(name.as_str(), run);
         let path = Layout::baseline(root, &baseline.environment.machine_id(), &baseline.suite, name);
         let content = record::write(&baseline);
         let content = content.map_err(|source| StoreError::Unwritable { path: path.clone(), source })?;
@@ -171,7 +125,7 @@ impl Baselines {
     /// # Errors
     /// As [`Baselines::list`].
     pub fn named(&self, name: &BaselineName) -> Result<(Vec<Stored>, Vec<Unreadable>), StoreError> {
-        self.those(|_, path| path.file_stem().is_some_and(|stem| stem == name.0.as_str()))
+        self.those(|_, path| path.file_stem().is_some_and(|stem| stem == name.as_str()))
     }
 
     /// All baselines of a suite on a machine, by name; and what cannot be read in their place. No other is read.
@@ -273,8 +227,8 @@ impl Baselines {
 
     fn no_baseline(&self, suite: &str, name: &BaselineName) -> StoreError {
         let known = self.names().unwrap_or_default();
-        let others = known.iter().map(String::as_str).filter(|other| *other != name.0);
-        let nearest = nearest(&name.0, others).map(str::to_owned);
+        let others = known.iter().map(String::as_str).filter(|other| *other != name.as_str());
+        let nearest = nearest(name.as_str(), others).map(str::to_owned);
         StoreError::NoBaseline { name: name.to_string(), suite: suite.to_owned(), nearest }
     }
 }
@@ -335,33 +289,6 @@ mod tests {
         let home = tempfile::tempdir().expect("a temporary directory");
         let layout = Layout::new(home.path().join("data")).with_workspace(home.path().join("workspace"));
         test(Baselines::new(layout));
-    }
-
-    #[test]
-    fn a_baseline_may_be_called_as_the_commit_is() {
-        let called = |facts: &[(&str, &str)], text: &str| {
-            let mut environment = Environment::default();
-            environment.software.extend(facts.iter().map(|(name, fact)| ((*name).into(), (*fact).into())));
-            BaselineName::typed(text, &environment).map(|name| name.to_string())
-        };
-        assert_eq!(called(&[("commit", "0a1b"), ("working tree", "clean")], "@commit").unwrap(), "0a1b");
-        assert_eq!(
-            called(&[("commit", "0a1b"), ("working tree", "dirty")], "@commit").unwrap(),
-            "0a1b-dirty"
-        );
-        assert_eq!(called(&[], "@commit").unwrap(), "unknown");
-        assert_eq!(called(&[("commit", "0a1b")], "main").unwrap(), "main");
-        assert!(called(&[("commit", "0a1b")], "@comit").is_err());
-    }
-
-    #[test]
-    fn names_of_baselines_are_no_paths() {
-        for good in ["main", "v1.2", "a-b_c", "2026"] {
-            assert_eq!(name(good).to_string(), good);
-        }
-        for bad in ["", ".", "..", ".main", "a/b", "../main", "a b", "ü", "a\\b", &"x".repeat(101)] {
-            assert!(bad.parse::<BaselineName>().is_err(), "{bad}");
-        }
     }
 
     #[test]

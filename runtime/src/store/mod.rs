@@ -3,6 +3,7 @@
 //! Every file is written whole or not at all, and read with suspicion: its schema, its kind, its place and
 //! what it says are checked. Nothing here decides anything about figures.
 
+mod baseline_name;
 mod baselines;
 mod duels;
 mod error;
@@ -13,7 +14,8 @@ mod lock;
 mod prune;
 mod runs;
 
-pub use baselines::{BaselineName, Baselines, Stored};
+pub use baseline_name::BaselineName;
+pub use baselines::{Baselines, Stored};
 pub use duels::Duels;
 pub use error::StoreError;
 pub use files::{Disk, FileMark, Files, MarkOf, redigest};

@@ -4,14 +4,14 @@
 //! and what the rounds decide in `sequence.rs`.
 
 mod decider;
+mod judged;
 mod pairs;
 mod sequence;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 pub use self::decider::Decider;
+pub use self::judged::JudgedRounds;
 use self::pairs::{Condensed, condense};
 use super::change::is_of_samples;
 use super::clock::hold_against_cycles;
@@ -34,36 +34,6 @@ pub struct CaseDuel {
     work: [PerIteration; 2],
     blocks: Vec<Condensed>,
     repeats: [Vec<Repeat>; 2],
-}
-
-/// What the rounds of a case were: enough to decide again.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct JudgedRounds {
-    /// One value per round, of the metric that decided: the logarithm of how much worse the candidate is.
-    pub shifts: Vec<f64>,
-    /// In how many of them the CPU clock decided.
-    pub by_cpu: usize,
-    /// Pairs of blocks that were not preempted, and all pairs. Without blocks both are 0.
-    pub clean_pairs: (usize, usize),
-    /// How far one round may be off because it has few pairs: the median over rounds of the standard error of its
-    /// median log-ratio. Without blocks 0.
-    pub within: f64,
-    /// Seconds from the first process to the decision, confirmation apart.
-    pub seconds: f64,
-    /// Whether most whole repeats of a side never got steady, and the metric is of their samples: nothing is decided then.
-    /// Blocks run in turns, so that a drift falls on both sides alike.
-    #[serde(default)]
-    pub unsteady: bool,
-    /// Whether a device's clock explains what changed: nothing is decided then either. Sides that run in turns share a
-    /// clock, unless one of them heats the device.
-    #[serde(default)]
-    pub clock: bool,
-    /// The rounds with a new seed that a regression was confirmed on, or was not.
-    pub confirmation: Vec<f64>,
-    /// The chance of such a confirmation without a regression, by the signed-rank test.
-    pub p: Option<f64>,
-    /// The same, adjusted for all cases of the comparison that were to be confirmed (Holm).
-    pub adjusted: Option<f64>,
 }
 
 /// A metric over the rounds.

@@ -2,8 +2,7 @@
 
 use super::args::{Arg, DivanBody};
 use super::bencher::{Bencher, DivanContext};
-use super::main::overall;
-use super::options::Options;
+use super::options::{Options, overall};
 use crate::bencher::{self, Error, PartialBudget};
 use crate::harness::Suite;
 use crate::registry::{

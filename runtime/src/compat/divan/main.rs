@@ -1,23 +1,14 @@
 //! The start of a bench binary in divan's style.
 
 use std::env;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::counter::{BytesCount, CharsCount, CyclesCount, IntoCounter, ItemsCount};
 use super::entry::benches;
-use super::options::{IntoThreads, Options};
+use super::options::{IntoThreads, OVERALL, Options};
 use crate::harness::{self, Suite};
 use crate::registry::{Added, add};
 use crate::run::CHILD_FLAG;
-
-/// Options for all benches, over what each says itself.
-static OVERALL: OnceLock<Options> = OnceLock::new();
-
-/// What was said for all benches.
-pub(super) fn overall() -> Options {
-    OVERALL.get().cloned().unwrap_or_default()
-}
 
 /// Runs all benches as the command line says, and ends the process where the exit code is not 0.
 pub fn main() {

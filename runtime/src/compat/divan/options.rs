@@ -1,11 +1,20 @@
 //! What `#[divan::bench]`, `#[divan::bench_group]` and [`Divan`](super::Divan) may say.
 
 use std::num::NonZero;
+use std::sync::OnceLock;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
 use super::counts::Counts;
 use crate::bencher::PartialBudget;
+
+/// Options for all benches, over what each says itself.
+pub(super) static OVERALL: OnceLock<Options> = OnceLock::new();
+
+/// What was said for all benches.
+pub(super) fn overall() -> Options {
+    OVERALL.get().cloned().unwrap_or_default()
+}
 
 /// What one of them says; the rest is left to the next.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Accusation, Rule, each_measured};
+use super::rule::{Accusation, Rule, each_measured};
 use crate::bencher::Account;
 use crate::verify::Examined;
 use crate::verify::examined::EndedRepeat;

@@ -1,6 +1,6 @@
 //! Measured batches have the elements that the specification gives them.
 
-use super::{Accusation, Rule, each_repeat};
+use super::rule::{Accusation, Rule, each_repeat};
 use crate::bencher::Expected;
 use crate::metric::Observation;
 use crate::verify::Examined;

@@ -1,6 +1,6 @@
 //! Caveats about a figure of a device, from the stage `metric`, judged over all repeats.
 
-use super::{Accusation, Rule};
+use super::rule::{Accusation, Rule};
 use crate::metric::{DeviceCaveat, device_caveats};
 use crate::verify::Examined;
 use crate::verify::examined::EndedRepeat;

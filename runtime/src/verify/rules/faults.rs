@@ -1,6 +1,6 @@
 //! Memory of batches is used again, and not given back to the system after each.
 
-use super::{Accusation, Rule, each_measured};
+use super::rule::{Accusation, Rule, each_measured};
 use crate::bencher::Delivery;
 use crate::metric::Taken;
 use crate::verify::Examined;

@@ -1,6 +1,6 @@
 //! An epoch that an earlier process has made is read from a file, or one is written for a later process.
 
-use super::{Accusation, Rule, each_repeat};
+use super::rule::{Accusation, Rule, each_repeat};
 use crate::bencher::{Expected, FileUse, Purpose};
 use crate::verify::Examined;
 use crate::verify::examined::EndedRepeat;

@@ -1,6 +1,6 @@
 //! A body takes some time.
 
-use super::{Accusation, Rule, each_measured};
+use super::rule::{Accusation, Rule, each_measured};
 use crate::metric::Taken;
 use crate::stats;
 use crate::verify::Examined;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Accusation, Rule, each_measured};
+use super::rule::{Accusation, Rule, each_measured};
 use crate::bencher::Delivery;
 use crate::metric::{Ledger, Taken};
 use crate::verify::Examined;

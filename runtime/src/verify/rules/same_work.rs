@@ -1,6 +1,6 @@
 //! The unmeasured repeat did the reference's work.
 
-use super::{Accusation, Rule};
+use super::rule::{Accusation, Rule};
 use crate::registry::Equivalence;
 use crate::verify::finding::Severity;
 use crate::verify::{Agreement, Examined};

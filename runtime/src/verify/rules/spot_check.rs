@@ -1,6 +1,6 @@
 //! What was copied out of measured passes is the reference's.
 
-use super::{Accusation, Rule, each_measured};
+use super::rule::{Accusation, Rule, each_measured};
 use crate::bencher::{Compared, Content};
 use crate::registry::Equivalence;
 use crate::verify::Examined;

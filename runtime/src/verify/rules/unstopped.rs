@@ -1,6 +1,6 @@
 //! An epoch without a stop takes about as long for an element as the passes that are ranked.
 
-use super::{Accusation, Rule};
+use super::rule::{Accusation, Rule};
 use crate::verify::Examined;
 use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;

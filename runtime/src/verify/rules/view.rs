@@ -1,6 +1,6 @@
 //! A batch is a view of the data set or a buffer of its own, as its addresses tell.
 
-use super::{Accusation, Rule, each_measured};
+use super::rule::{Accusation, Rule, each_measured};
 use crate::bencher::Delivery;
 use crate::verify::Examined;
 use crate::verify::finding::Severity;

@@ -1,0 +1,177 @@
+//! A copy of what was delivered: fields of numbers, and whether their bytes are as many as they say.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Error, ErrorKind, Result};
+
+/// Type of the numbers in a field.
+///
+/// ```
+/// use weighbridge::Dtype;
+///
+/// assert_eq!(Dtype::ALL.map(Dtype::size), [1, 4, 8, 2, 4, 8]);
+/// assert_eq!(Dtype::F32.name(), "f32");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names are the types")]
+pub enum Dtype {
+    U8,
+    I32,
+    I64,
+    /// The upper half of an `f32`.
+    BF16,
+    F32,
+    F64,
+}
+
+impl Dtype {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::U8, Self::I32, Self::I64, Self::BF16, Self::F32, Self::F64];
+
+    /// Bytes of one number.
+    pub const fn size(self) -> usize {
+        match self {
+            Self::U8 => 1,
+            Self::BF16 => 2,
+            Self::I32 | Self::F32 => 4,
+            Self::I64 | Self::F64 => 8,
+        }
+    }
+
+    /// The name in files: `f32`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::U8 => "u8",
+            Self::I32 => "i32",
+            Self::I64 => "i64",
+            Self::BF16 => "bf16",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        }
+    }
+}
+
+/// A copy of one item, field by field.
+///
+/// ```
+/// use weighbridge::{Content, Dtype, Kept, KeptField};
+///
+/// let batch = |order: [u8; 4]| {
+///     let bytes = order.to_vec();
+///     Kept { elements: 2, fields: vec![KeptField { name: "pair".to_owned(), dtype: Dtype::U8, shape: vec![2], bytes }] }
+/// };
+/// let (mut one, mut other) = (Content::default(), Content::default());
+/// one.add(&batch([1, 2, 3, 4]))?;
+/// other.add(&batch([3, 4, 1, 2]))?;
+/// assert_eq!(one, other, "the order of elements is free");
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kept {
+    /// Elements in the item.
+    pub elements: usize,
+    /// Its fields, in any order.
+    pub fields: Vec<KeptField>,
+}
+
+impl Kept {
+    /// A part of the item: `elements` of them from `first` on, fewer where it ends.
+    ///
+    /// # Errors
+    /// As [`Kept::check`].
+    pub fn rows(&self, first: usize, elements: usize) -> Result<Self> {
+        self.check()?;
+        let first = first.min(self.elements);
+        let elements = elements.min(self.elements - first);
+        let cut = |field: &KeptField| {
+            let row = field.bytes.len() / self.elements.max(1);
+            let bytes = field.bytes[first * row..][..elements * row].to_vec();
+            KeptField { name: field.name.clone(), shape: field.shape.clone(), bytes, ..*field }
+        };
+        Ok(Self { elements, fields: self.fields.iter().map(cut).collect() })
+    }
+
+    /// Whether the bytes of each field are those of so many elements of its shape and type.
+    ///
+    /// # Errors
+    /// The first field that has other bytes; that there are elements and no field: a count that nothing stands behind.
+    pub fn check(&self) -> Result<()> {
+        if self.fields.is_empty() && self.elements > 0 {
+            let what = format!("a batch counts {} elements and has no field", self.elements);
+            return Err(Error::of(ErrorKind::Work, what));
+        }
+        for KeptField { name, dtype, shape, bytes } in &self.fields {
+            check_bytes(name, *dtype, shape, bytes.len(), self.elements)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn by_name(&self) -> Vec<&KeptField> {
+        let mut fields: Vec<&KeptField> = self.fields.iter().collect();
+        fields.sort_by(|a, b| a.name.cmp(&b.name));
+        fields
+    }
+}
+
+/// A copy of one field of an item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptField {
+    /// The field's name.
+    pub name: String,
+    /// Type of its numbers.
+    pub dtype: Dtype,
+    /// Shape of one element, without the batch axis: `[32, 32, 3]`.
+    pub shape: Vec<usize>,
+    /// The numbers of all elements in order, little-endian.
+    pub bytes: Vec<u8>,
+}
+
+/// Name, type and element shape of a field.
+///
+/// ```
+/// use weighbridge::{Dtype, FieldKind};
+///
+/// let image = FieldKind { name: "image".to_owned(), dtype: Dtype::U8, shape: vec![32, 32, 3] };
+/// let bytes = image.shape.iter().product::<usize>() * image.dtype.size();
+/// assert_eq!(bytes, 3_072, "of one element");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FieldKind {
+    /// The field's name.
+    pub name: String,
+    /// Type of its numbers.
+    pub dtype: Dtype,
+    /// Shape of one element.
+    pub shape: Vec<usize>,
+}
+
+/// Whether so many bytes are those of so many elements of a field; how many one of them has.
+pub(super) fn check_bytes(
+    name: &str,
+    dtype: Dtype,
+    shape: &[usize],
+    bytes: usize,
+    elements: usize,
+) -> Result<usize> {
+    match row_bytes(dtype, shape) {
+        Some(row) if row.checked_mul(elements) == Some(bytes) => Ok(row),
+        _ => Err(Error::of(
+            ErrorKind::Work,
+            format!(
+                "field `{name}` has {bytes} bytes, which are not those of {elements} elements of shape {shape:?} and type {}",
+                dtype.name()
+            ),
+        )),
+    }
+}
+
+/// Bytes of one element of a field; `None` where no memory could hold them.
+pub(super) fn row_bytes(dtype: Dtype, shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(dtype.size(), |size, side| size.checked_mul(*side))
+}
+
+/// A `bf16` as `f32`.
+pub(super) fn wide(bytes: [u8; 2]) -> f32 {
+    f32::from_bits(u32::from(u16::from_le_bytes(bytes)) << 16)
+}

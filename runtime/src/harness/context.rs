@@ -1,0 +1,20 @@
+//! The nouns that every way of running needs.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::Suite;
+use super::args::BenchArgs;
+use crate::report::Terminal;
+
+/// The suite, what was typed, and where to answer.
+#[derive(Debug)]
+pub(super) struct Context<'a> {
+    pub(super) suite: &'a Suite,
+    pub(super) args: BenchArgs,
+    pub(super) terminal: Terminal,
+    /// The workspace's settings file: its name and its text.
+    pub(super) settings: Option<(String, String)>,
+    /// Set by Ctrl-C.
+    pub(super) interrupted: Arc<AtomicBool>,
+}

@@ -1,0 +1,35 @@
+//! A process as the kernel lists it.
+
+use std::fs;
+
+/// What the system says of a process.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ProcessState {
+    letter: u8,
+    /// The process group.
+    pub(super) group: i32,
+    /// When it was started, in ticks since the machine was.
+    pub(super) started: u64,
+}
+
+impl ProcessState {
+    /// `None` where there is no such process (any more), or the system does not say.
+    pub(super) fn of(process: u32) -> Option<Self> {
+        let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The name stands in parentheses and may have any letter, these too.
+        let mut fields = text[text.rfind(')')? + 1..].split_whitespace();
+        let letter = *fields.next()?.as_bytes().first()?;
+        let (group, started) = (fields.nth(1)?.parse().ok()?, fields.nth(16)?.parse().ok()?);
+        Some(Self { letter, group, started })
+    }
+
+    /// Whether it has ended, and waits for its parent to take notice.
+    pub(super) fn has_ended(self) -> bool {
+        b"ZX".contains(&self.letter)
+    }
+
+    /// Whether it has been stopped, or has ended.
+    pub(super) fn stands(self) -> bool {
+        self.has_ended() || b"Tt".contains(&self.letter)
+    }
+}

@@ -1,0 +1,55 @@
+//! A rule, what it says of a case, and how repeats are looked at one by one.
+
+use super::super::examined::{EndedRepeat, Examined};
+use super::super::finding::Severity;
+
+/// A rule: what it is against, where it looks, and what it cannot see.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Its name in files and tables.
+    pub name: &'static str,
+    /// The lie that it is against.
+    pub lie: &'static str,
+    /// Where it looks, and its bounds.
+    pub looks: &'static str,
+    /// What it cannot see.
+    pub blind: &'static str,
+    /// What an honest author does about it.
+    pub remedy: &'static str,
+    /// The test that shows it.
+    pub test: &'static str,
+    pub(super) check: fn(&Examined<'_>) -> Vec<Accusation>,
+}
+
+/// What a rule says of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Accusation {
+    pub(super) severity: Severity,
+    pub(super) repeats: Vec<u32>,
+    pub(super) detail: String,
+}
+
+/// What is found in repeats one by one: of each severity the first repeat's words, and the numbers of all.
+pub(super) fn each_repeat(
+    examined: &Examined<'_>,
+    look: impl Fn(&EndedRepeat<'_>) -> Option<(Severity, String)>,
+) -> Vec<Accusation> {
+    let mut found: Vec<Accusation> = Vec::new();
+    for one in examined.ended() {
+        let Some((severity, detail)) = look(&one) else { continue };
+        let number = one.repeat.number;
+        match found.iter_mut().find(|accusation| accusation.severity == severity) {
+            Some(accusation) => accusation.repeats.push(number),
+            None => found.push(Accusation { severity, repeats: vec![number], detail }),
+        }
+    }
+    found
+}
+
+/// As [`each_repeat`], of measured repeats alone.
+pub(super) fn each_measured(
+    examined: &Examined<'_>,
+    look: impl Fn(&EndedRepeat<'_>) -> Option<(Severity, String)>,
+) -> Vec<Accusation> {
+    each_repeat(examined, |one| if one.is_measured() { look(one) } else { None })
+}
