@@ -115,7 +115,6 @@ fn run(started: u64, cases: usize) -> RunRecord {
         },
         status: RunStatus::Complete,
         resumed: false,
-        undigested: false,
         imported: None,
         environment: Environment {
             machine: [("cpu".to_owned(), "Abacus 9".to_owned())].into(),

@@ -199,7 +199,6 @@ pub(crate) fn run(second: u64, cases: Vec<CaseRecord>) -> RunRecord {
         },
         status: RunStatus::Complete,
         resumed: false,
-        undigested: false,
         imported: None,
         environment: Environment { machine, ..Environment::default() },
         load_at_end: None,

@@ -139,12 +139,6 @@ fn whole(run: &RunRecord) -> String {
     if manifest.resumed {
         say("resumed", "it was broken off and taken up again");
     }
-    if manifest.undigested {
-        say(
-            "digest",
-            "none: a version wrote it that kept none, and nothing tells whether it was changed since",
-        );
-    }
     let environment = &manifest.environment;
     for (name, value) in environment.machine.iter().chain(&environment.software).chain(&environment.variables)
     {

@@ -36,19 +36,13 @@ pub(super) fn changes(baseline: &Baseline, run: &RunManifest) -> Vec<Environment
         ("profile", run.profile.clone(), baseline.profile.clone()),
         ("seed", run.seed.to_string(), baseline.seed.to_string()),
     ];
-    let digest = |without: bool| if without { "none, of a version that kept none" } else { "fits" };
     let asked = asked.into_iter().filter(|(_, here, there)| here != there).map(|(what, here, there)| {
         Difference { what: what.to_owned(), here: Some(here), there: Some(there) }
-    });
-    let undigested = (run.undigested || baseline.undigested).then(|| Difference {
-        what: "digest".to_owned(),
-        here: Some(digest(run.undigested).to_owned()),
-        there: Some(digest(baseline.undigested).to_owned()),
     });
     let kinds = [
         (FactKind::Machine, found.machine),
         (FactKind::Variable, found.variables),
-        (FactKind::Run, asked.chain(undigested).collect()),
+        (FactKind::Run, asked.collect()),
         (FactKind::Software, found.software),
     ];
     let tell = |(kind, differences): (FactKind, Vec<Difference>)| {

@@ -96,7 +96,6 @@ impl Session {
             },
             status: RunStatus::Running,
             resumed: false,
-            undigested: false,
             imported: None,
             environment: self.environment.clone(),
             load_at_end: None,

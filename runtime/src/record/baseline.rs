@@ -25,9 +25,6 @@ pub struct Baseline {
     pub profile: String,
     /// The run's seed.
     pub seed: u64,
-    /// Whether it was written by a version whose files had no digest: nothing tells whether it was changed since.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub undigested: bool,
     /// The tool that measured it, where it was imported: it is then never held against what was measured here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
@@ -80,7 +77,6 @@ impl Baseline {
             run: manifest.id.clone(),
             profile: manifest.profile.clone(),
             seed: manifest.seed,
-            undigested: manifest.undigested,
             imported: manifest.imported.clone(),
             environment,
             cases: run.cases.iter().map(BaselineCase::from).collect(),

@@ -40,5 +40,5 @@ pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
 #[cfg(test)]
 pub(crate) use schema::fitting;
 pub use schema::{DocumentKind, SCHEMA, SchemaError};
-pub(crate) use schema::{Filed, read_and_tell, redigest, write};
+pub(crate) use schema::{Filed, read, redigest, write};
 pub use whole::assemble_run;

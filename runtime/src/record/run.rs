@@ -123,9 +123,6 @@ pub struct RunManifest {
     pub status: RunStatus,
     /// Whether it was broken off and taken up again: it cannot become a baseline.
     pub resumed: bool,
-    /// Whether it was written by a version whose files had no digest: nothing tells whether it was changed since.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub undigested: bool,
     /// The tool that measured it, where it was imported: it is then never held against what was measured here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,

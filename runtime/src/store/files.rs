@@ -206,17 +206,17 @@ pub(super) fn write_record<R: Filed>(files: &dyn Files, path: &Path, record: &R)
     replace(files, path, &content)
 }
 
-/// Reads a record out of its envelope, and tells whether it is of a schema that had no digest.
-pub(super) fn read_record<R>(files: &dyn Files, path: &Path) -> Result<(R, bool), StoreError>
+/// Reads a record out of its envelope.
+pub(super) fn read_record<R>(files: &dyn Files, path: &Path) -> Result<R, StoreError>
 where
     R: Filed + serde::de::DeserializeOwned,
 {
     let content = files.read(path).map_err(StoreError::io("read", path))?;
-    record::read_and_tell(&content).map_err(|source| StoreError::Record { path: path.to_owned(), source })
+    record::read(&content).map_err(|source| StoreError::Record { path: path.to_owned(), source })
 }
 
-/// Gives a stored file that was edited on purpose the digest of what it holds now, and today's schema. A record of a schema
-/// without digests is no more marked as such. Whether anything was to be changed: a file that is right is not touched.
+/// Gives a stored file that was edited on purpose the digest of what it holds now. Whether anything was to be changed: a file
+/// that is right is not touched.
 ///
 /// # Errors
 /// What is the matter with the file, which then stays as it is, or those of the file system.

@@ -51,7 +51,6 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         },
         status: RunStatus::Running,
         resumed: false,
-        undigested: false,
         imported: None,
         environment: Environment {
             machine: [("cpu".to_owned(), "Abacus 9".to_owned())].into(),

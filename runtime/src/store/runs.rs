@@ -131,7 +131,7 @@ impl Runs {
                 continue;
             }
             let path = folder.join(&name);
-            let (RoundEntry { case, confirming, number, round }, _) = read_record(&*self.files, &path)?;
+            let RoundEntry { case, confirming, number, round } = read_record(&*self.files, &path)?;
             let place = self.layout.round(duel, &case, confirming, number);
             let Some(pair) = pair(&case).filter(|_| place == path) else {
                 let found = format!("round {number} of {case}");
@@ -201,7 +201,7 @@ impl Runs {
     /// [`StoreError::NoRun`], or what is the matter with the file.
     pub fn manifest(&self, run: &RunId) -> Result<RunManifest, StoreError> {
         let path = self.layout.manifest(run);
-        let (manifest, _): (RunManifest, bool) = read_record(&*self.files, &path).map_err(|error| {
+        let manifest: RunManifest = read_record(&*self.files, &path).map_err(|error| {
             if error.absent() {
                 StoreError::NoRun { run: run.clone(), data: self.layout.data().to_owned() }
             } else {
@@ -244,8 +244,7 @@ impl Runs {
             }
             whole.cases[at].repeats.push(repeat);
         }
-        // What an earlier version condensed it may have condensed in another way.
-        for case in whole.cases.iter().filter(|_| !whole.manifest.undigested) {
+        for case in &whole.cases {
             record::against_samples(case).map_err(|what| StoreError::Record {
                 path: self.layout.case(run, &case.id),
                 source: SchemaError::Impossible(what),
@@ -265,11 +264,8 @@ impl Runs {
     fn case_of(&self, run: &RunManifest, case: &CaseId) -> Result<Option<CaseRecord>, StoreError> {
         let path = self.layout.case(&run.id, case);
         match read_record::<CaseRecord>(&*self.files, &path) {
-            Ok((record, _)) if record.id != *case => Err(misplaced(path, &record.id, case)),
-            Ok((record, lifted)) => {
-                digested(run, lifted, &path)?;
-                Ok(Some(record))
-            }
+            Ok(record) if record.id != *case => Err(misplaced(path, &record.id, case)),
+            Ok(record) => Ok(Some(record)),
             Err(error) if error.absent() => Ok(None),
             Err(error) => Err(error),
         }
@@ -288,11 +284,10 @@ impl Runs {
     ) -> Result<Option<Repeat>, StoreError> {
         let path = self.layout.repeat(&run.id, case, number);
         match read_record::<JournalEntry<'_>>(&*self.files, &path) {
-            Ok((JournalEntry { case: of, repeat }, lifted)) if *of == *case && repeat.number == number => {
-                digested(run, lifted, &path)?;
+            Ok(JournalEntry { case: of, repeat }) if *of == *case && repeat.number == number => {
                 Ok(Some(repeat.into_owned()))
             }
-            Ok((JournalEntry { case: of, .. }, _)) => Err(misplaced(path, &of, case)),
+            Ok(JournalEntry { case: of, .. }) => Err(misplaced(path, &of, case)),
             Err(error) if error.absent() => Ok(None),
             Err(error) => Err(error),
         }
@@ -323,13 +318,12 @@ impl Runs {
         wanted: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<(CaseId, Repeat)>, StoreError> {
         let directory = self.layout.repeats(run);
-        let manifest = self.manifest(run)?;
+        self.manifest(run)?; // or there is no such run
         let names = self.files.names(&directory).map_err(StoreError::io("list", &directory))?;
         let mut repeats = Vec::new();
         for name in names.iter().filter(|name| on_its_way_to(name).is_none() && wanted(name)) {
             let path = directory.join(name);
-            let (JournalEntry { case, repeat }, lifted) = read_record(&*self.files, &path)?;
-            digested(&manifest, lifted, &path)?;
+            let JournalEntry { case, repeat } = read_record(&*self.files, &path)?;
             let (case, repeat): (CaseId, Repeat) = (case.into_owned(), repeat.into_owned());
             if self.layout.repeat(run, &case, repeat.number) != path {
                 let found = format!("repeat {} of {case}", repeat.number);
@@ -403,14 +397,6 @@ impl Runs {
         }
         Ok(history)
     }
-}
-
-/// A part of a run is no older than the run: a file without a digest in one that has them was put there.
-fn digested(run: &RunManifest, lifted: bool, path: &std::path::Path) -> Result<(), StoreError> {
-    if lifted && !run.undigested {
-        return Err(StoreError::Record { path: path.to_owned(), source: SchemaError::NoDigest });
-    }
-    Ok(())
 }
 
 /// The names in a directory; none when it is not there.

@@ -96,7 +96,6 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
         planned,
         status: RunStatus::Complete,
         resumed: false,
-        undigested: false,
         imported: None,
         environment,
         load_at_end: None,
