@@ -242,9 +242,8 @@ pub mod data {
         robust_spread,
     };
     pub use crate::store::{
-        Attempt, BaselineName, Baselines, Disk, Duels, FileMark, Files, Layout, MachineLock, MarkOf,
-        OutputStream, PrunePolicy, Pruned, RunLine, RunLines, RunListing, Runs, SharedText, StoreError,
-        Stored, Unreadable, redigest,
+        Attempt, BaselineName, Baselines, Disk, Duels, Files, Layout, MachineLock, OutputStream, PrunePolicy,
+        Pruned, RunListing, Runs, StoreError, Stored, Unreadable, redigest,
     };
     pub use crate::verify::{
         Agreement, Examined, Figure, Finding, RULES, Rule, Severity, agree, judge as judge_evidence,

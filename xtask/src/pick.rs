@@ -1,7 +1,7 @@
 //! The run or the case that was meant.
 
-use anyhow::{Result, anyhow};
-use weighbridge::data::{CaseId, CaseRecord, RunId, RunLine, RunManifest, RunRecord, RunStatus};
+use anyhow::{Context, Result, anyhow};
+use weighbridge::data::{CaseId, CaseRecord, RunId, RunManifest, RunRecord, RunStatus};
 
 use crate::place::Place;
 use crate::stop;
@@ -22,73 +22,79 @@ pub(crate) struct Picked {
 /// A run that is damaged, where it is named, or where it is newer than one that was picked: it may be of that suite, and the
 /// latest is meant.
 pub(crate) fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> Result<Picked> {
-    let store = place.runs();
-    let listing = store.lines()?;
+    match typed {
+        None | Some("latest") => latest(place, suite),
+        Some(start) => named(place, start, suite),
+    }
+}
+
+/// The latest complete run of every suite, or of the one that is named.
+fn latest(place: &Place, suite: Option<&str>) -> Result<Picked> {
+    let listing = place.runs().list()?;
     let mut picked = Picked::default();
     for broken in &listing.broken {
         picked.remarks.push(format!("warning: passed over `{}`: {}", broken.name, broken.why));
     }
     let mut runs = listing.runs;
-    if let Some(suite) = suite {
-        if !runs.iter().any(|run| run.suite == suite) {
+    match suite {
+        Some(suite) if runs.iter().all(|run| run.suite != suite) => {
             return Err(stop::unknown("run of a suite", suite, runs.iter().map(|run| &*run.suite)));
         }
-        runs.retain(|run| run.suite == suite);
+        Some(suite) => runs.retain(|run| run.suite == suite),
+        // What another tool has measured is meant where it is named.
+        None => runs.retain(|run| run.imported.is_none()),
     }
-    match typed {
-        None | Some("latest") => {
-            // What another tool has measured is meant where it is named.
-            runs.retain(|run| !run.imported || suite.is_some());
-            for run in runs {
-                if picked.runs.iter().any(|newer| run.suite == newer.suite) {
-                    continue;
-                }
-                if run.status == RunStatus::Complete {
-                    picked.runs.push(store.manifest(&run.id)?);
-                } else {
-                    picked.remarks.push(format!(
-                        "warning: passed over the newer run {} of {}: {}",
-                        run.id,
-                        run.suite,
-                        state(run.status)
-                    ));
-                }
-            }
-            picked.runs.sort_by(|a, b| a.suite.cmp(&b.suite));
-            // Ids begin with the time.
-            let newer = |name: &str| picked.runs.iter().find(|run| run.id.as_str() < name);
-            for broken in listing.broken.iter().filter(|broken| broken.name.parse::<RunId>().is_ok()) {
-                if let Some(run) = newer(&broken.name) {
-                    let (name, folder) = (&broken.name, store_folder(place, &broken.name));
-                    return Err(anyhow!(
-                        "run {name} is newer than {} of {}, and cannot be read: {}; name the run that is meant, or remove {folder}",
-                        run.id,
-                        run.suite,
-                        broken.why
-                    ));
-                }
-            }
+    for run in runs {
+        if picked.runs.iter().any(|newer| run.suite == newer.suite) {
+            continue;
         }
-        Some(start) => {
-            let alike: Vec<&RunLine> =
-                runs.iter().filter(|run| !start.is_empty() && run.id.as_str().starts_with(start)).collect();
-            match alike[..] {
-                [] if let Some(broken) = listing.broken.iter().find(|one| one.name.starts_with(start)) => {
-                    return Err(anyhow!("run {} cannot be read: {}", broken.name, broken.why));
-                }
-                [] => return Err(stop::unknown("run", start, runs.iter().map(|run| run.id.as_str()))),
-                [run] => picked.runs.push(store.manifest(&run.id)?),
-                [..] => {
-                    let ids: Vec<&str> = alike.iter().rev().map(|run| run.id.as_str()).collect();
-                    return Err(stop::usage(format!(
-                        "`{start}` may be {}: type more of it",
-                        ids.join(" or ")
-                    )));
-                }
-            }
+        if run.status == RunStatus::Complete {
+            picked.runs.push(run);
+        } else {
+            picked.remarks.push(format!(
+                "warning: passed over the newer run {} of {}: {}",
+                run.id,
+                run.suite,
+                state(run.status)
+            ));
+        }
+    }
+    picked.runs.sort_by(|a, b| a.suite.cmp(&b.suite));
+    // Ids begin with the time.
+    let newer = |name: &str| picked.runs.iter().find(|run| run.id.as_str() < name);
+    for broken in listing.broken.iter().filter(|broken| broken.name.parse::<RunId>().is_ok()) {
+        if let Some(run) = newer(&broken.name) {
+            let (name, folder) = (&broken.name, store_folder(place, &broken.name));
+            return Err(anyhow!(
+                "run {name} is newer than {} of {}, and cannot be read: {}; name the run that is meant, or remove {folder}",
+                run.id,
+                run.suite,
+                broken.why
+            ));
         }
     }
     Ok(picked)
+}
+
+/// The run whose id begins so.
+fn named(place: &Place, start: &str, suite: Option<&str>) -> Result<Picked> {
+    let store = place.runs();
+    let ids = store.ids()?;
+    let is_of_another =
+        |id: &RunId| suite.is_some_and(|suite| store.manifest(id).is_ok_and(|run| run.suite != suite));
+    let starts_so = |id: &&RunId| !start.is_empty() && id.as_str().starts_with(start) && !is_of_another(id);
+    let alike: Vec<&RunId> = ids.iter().filter(starts_so).collect();
+    match alike[..] {
+        [] => Err(stop::unknown("run", start, ids.iter().map(RunId::as_str))),
+        [id] => {
+            let run = store.manifest(id).with_context(|| format!("run {id} cannot be read"))?;
+            Ok(Picked { runs: vec![run], remarks: Vec::new() })
+        }
+        [..] => {
+            let ids: Vec<&str> = alike.iter().rev().map(|id| id.as_str()).collect();
+            Err(stop::usage(format!("`{start}` may be {}: type more of it", ids.join(" or "))))
+        }
+    }
 }
 
 fn store_folder(place: &Place, name: &str) -> String {

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use serde_json::json;
 use weighbridge::data::{
-    CaseRecord, Outcome, PrunePolicy, Purpose, RunLine, RunRecord, SCHEMA, Tagged, case_traces, fake_device,
-    quantity, traces, visible_in_line,
+    CaseRecord, Outcome, PrunePolicy, Purpose, RunManifest, RunRecord, SCHEMA, Tagged, case_traces,
+    fake_device, quantity, traces, visible_in_line,
 };
 
 use crate::cli::{RunsAction, RunsArgs};
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &RunsArgs, place: &Place) -> Result<Said> {
 
 fn list(place: &Place, all: bool) -> Result<Said> {
     let (most, most_broken) = if all { (usize::MAX, usize::MAX) } else { (NEWEST, MOST_BROKEN) };
-    let (listing, count) = place.runs().newest_lines(most)?;
+    let (listing, count) = place.runs().newest(most)?;
     let mut table = Table::new(["run", "suite", "status", "profile", "cases>", "machine", "commit"]);
     for run in &listing.runs {
         let status = if run.resumed {
@@ -76,8 +76,8 @@ fn list(place: &Place, all: bool) -> Result<Said> {
         } else {
             Cow::Borrowed(show::status(run.status))
         };
-        let commit = if run.commit.is_empty() { "-" } else { run.commit.get(..12).unwrap_or(&run.commit) };
-        let (cases, machine) = (run.cases.to_string(), machine(run));
+        let commit = run.environment.software.get("commit").map_or("-", |id| id.get(..12).unwrap_or(id));
+        let (cases, machine) = (run.planned.cases.len().to_string(), machine(run));
         table.row([run.id.as_str(), &run.suite, &status, &run.profile, &cases, &machine, commit]);
     }
     let text = if table.is_empty() {
@@ -90,8 +90,8 @@ fn list(place: &Place, all: bool) -> Result<Said> {
     if remarks.len() < listing.broken.len() {
         remarks.push(format!("warning: {} runs more cannot be read", listing.broken.len() - remarks.len()));
     }
-    if listing.runs.len() < count {
-        let older = count - listing.runs.len();
+    if count > most {
+        let older = count - most;
         remarks.push(format!(
             "note: {older} older runs: `{} runs list --all` lists them too",
             weighbridge::tool()
@@ -101,11 +101,12 @@ fn list(place: &Place, all: bool) -> Result<Said> {
 }
 
 /// Where a run was measured, in a word.
-fn machine(run: &RunLine) -> Cow<'_, str> {
-    if run.fake.is_empty() {
-        Cow::Borrowed(&run.machine)
+fn machine(run: &RunManifest) -> String {
+    let machine = run.environment.machine_id();
+    if run.environment.fake_device().is_some() {
+        format!("{machine}, FAKE DEVICE")
     } else {
-        Cow::Owned(format!("{}, FAKE DEVICE", run.machine))
+        machine.to_string()
     }
 }
 

@@ -178,15 +178,9 @@ fn named_baseline(
 
 /// The last whole run of this suite under this profile; `None` where there is none that can be read.
 fn last_run(runs: &Runs, suite: &str, plan: &Plan) -> Option<RunRecord> {
-    let lines = runs.lines().ok()?.runs;
-    let last = lines
-        .iter()
-        .find(|line| line.suite == suite && line.profile == plan.profile && line.is_measured())?;
-    let last = runs.load(&last.id).ok()?;
-    // The index says where to look, and the run what it is.
-    let RunManifest { profile, status, imported, .. } = &last.manifest;
-    let is_meant = *profile == plan.profile && *status == RunStatus::Complete && imported.is_none();
-    (is_meant && last.manifest.suite == suite).then_some(last)
+    let is_meant = |run: &RunManifest| run.suite == suite && run.profile == plan.profile && run.is_measured();
+    let last = runs.newest_first().ok()?.find(is_meant)?;
+    runs.load(&last.id).ok()
 }
 
 /// The same judging for the last run and for a named baseline.

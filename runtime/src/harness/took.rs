@@ -17,11 +17,15 @@ const READ: usize = 3;
 /// The plan with the times of its cases, each from the newest run under the same profile and budget that has the case. What cannot
 /// be read is not known: an estimate is no reason to fail.
 pub(super) fn with_times(mut plan: Plan, runs: &Runs, suite: &str) -> Plan {
-    let Ok((lines, _)) = runs.newest_lines(NEWEST) else { return plan };
-    let alike = lines.runs.iter().filter(|line| line.suite == suite && line.profile == plan.profile);
-    let manifests = alike.filter(|line| !line.imported).filter_map(|line| runs.manifest(&line.id).ok());
-    let alike: Vec<RunManifest> =
-        manifests.filter(|run| run.planned.budget == plan.budget).take(READ).collect();
+    let Ok(ids) = runs.ids() else { return plan };
+    let manifests = ids.iter().take(NEWEST).filter_map(|id| runs.manifest(id).ok());
+    let is_alike = |run: &RunManifest| {
+        run.suite == suite
+            && run.profile == plan.profile
+            && run.imported.is_none()
+            && run.planned.budget == plan.budget
+    };
+    let alike: Vec<RunManifest> = manifests.filter(is_alike).take(READ).collect();
     for run in &alike {
         let asked: Vec<usize> = (0..plan.cases.len()).filter(|case| needs(plan.cases[*case].took)).collect();
         let took = on_all_processors(&asked, |case| times(runs, run, &plan, *case));

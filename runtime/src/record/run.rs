@@ -132,6 +132,13 @@ pub struct RunManifest {
     pub load_at_end: Option<f64>,
 }
 
+impl RunManifest {
+    /// Whether it was measured here and came to its end.
+    pub fn is_measured(&self) -> bool {
+        self.status == RunStatus::Complete && self.imported.is_none()
+    }
+}
+
 /// What was planned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Planned {

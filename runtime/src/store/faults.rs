@@ -343,6 +343,21 @@ fn a_broken_run_is_listed_apart_and_hides_no_other() {
 }
 
 #[test]
+fn the_newest_runs_are_found_without_a_look_at_an_older_manifest() {
+    let home = home();
+    let runs = runs(&home);
+    let all = [1_000, 2_000, 3_000].map(|second| run(second, 1));
+    for run in &all {
+        write(&runs, run).expect("a good disk");
+    }
+    spoil(&runs.layout().manifest(&all[0].manifest.id), |text| text[..9].to_owned());
+    let (newest, count) = runs.newest(2).expect("readable");
+    assert_eq!(newest.runs, [all[2].manifest.clone(), all[1].manifest.clone()]);
+    assert_eq!((newest.broken, count), (Vec::new(), 3));
+    assert_eq!(runs.latest("toy/suite").expect("readable"), Some(all[2].manifest.clone()));
+}
+
+#[test]
 fn a_run_that_is_not_there_is_told_with_the_command_that_lists_them() {
     let said = runs(&home()).load(&RunId::new(5, 5)).expect_err("no such run").to_string();
     assert!(said.contains("no run `19700101-000005-000005`") && said.contains("runs list"), "{said}");

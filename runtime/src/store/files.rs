@@ -4,11 +4,10 @@ use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::{AtFlags, OFlag};
-use nix::sys::stat::{FileStat, SFlag, fstatat};
+use nix::fcntl::OFlag;
 
 use super::StoreError;
 use crate::record::{self, Filed};
@@ -58,62 +57,11 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// If nothing is there.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;
 
-    /// Looks a folder up once, and then gives the mark of each file below it that is asked for. `None` for what is no file of its
-    /// own: what a link leads to may change behind it.
-    fn marks<'a>(&'a self, folder: &'a Path) -> MarkOf<'a> {
-        Box::new(|file| {
-            let found = self.metadata(&folder.join(file)).ok().filter(Metadata::is_file)?;
-            Some(FileMark::of(&found))
-        })
-    }
-
     /// Removes a file, or a directory with all in it.
     ///
     /// # Errors
     /// If it cannot be removed.
     fn remove(&self, path: &Path) -> io::Result<()>;
-}
-
-/// Tells the mark of a file below one folder.
-pub type MarkOf<'a> = Box<dyn Fn(&Path) -> Option<FileMark> + 'a>;
-
-/// By what a file or a folder is known that was not touched. Whoever changes one changes its mark, unless it is changed twice
-/// within one tick of the file system's clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileMark {
-    /// Bytes.
-    pub(super) size: u64,
-    /// Its number in the file system.
-    pub(super) inode: u64,
-    /// When its content was written: nanoseconds since the Unix epoch. Anybody may set it.
-    pub(super) written: i64,
-    /// When the file was changed in any way, likewise. Nobody can set it.
-    pub(super) changed: i64,
-}
-
-impl FileMark {
-    /// The mark of what was found.
-    pub fn of(found: &Metadata) -> Self {
-        Self {
-            size: found.len(),
-            inode: found.ino(),
-            written: nanoseconds(found.mtime(), found.mtime_nsec()),
-            changed: nanoseconds(found.ctime(), found.ctime_nsec()),
-        }
-    }
-
-    fn of_stat(found: &FileStat) -> Self {
-        Self {
-            size: found.st_size as u64,
-            inode: found.st_ino,
-            written: nanoseconds(found.st_mtime, found.st_mtime_nsec),
-            changed: nanoseconds(found.st_ctime, found.st_ctime_nsec),
-        }
-    }
-}
-
-fn nanoseconds(seconds: i64, rest: i64) -> i64 {
-    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
 }
 
 /// How the names of files end that are on their way to their place.
@@ -162,16 +110,6 @@ impl Files for Disk {
 
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {
         fs::symlink_metadata(path)
-    }
-
-    fn marks<'a>(&'a self, folder: &'a Path) -> MarkOf<'a> {
-        // The way to the folder is gone once: a listing asks for a hundred thousand files.
-        let folder = OpenOptions::new().read(true).custom_flags(OFlag::O_DIRECTORY.bits()).open(folder).ok();
-        Box::new(move |file| {
-            let found = fstatat(folder.as_ref()?, file, AtFlags::AT_SYMLINK_NOFOLLOW).ok()?;
-            let is_file = found.st_mode & SFlag::S_IFMT.bits() == SFlag::S_IFREG.bits();
-            is_file.then(|| FileMark::of_stat(&found))
-        })
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -239,7 +177,7 @@ pub(super) fn on_its_way_to(name: &str) -> Option<&str> {
 }
 
 /// A name beside a file that no other process and no other thread uses.
-pub(super) fn temporary(path: &Path) -> PathBuf {
+fn temporary(path: &Path) -> PathBuf {
     // Drawn, not counted: process ids come round again, in containers at once, and a leftover would be in the
     // way.
     let salt = RandomState::new().build_hasher().finish();

@@ -73,11 +73,6 @@ impl Layout {
         self.data.join(self.folder)
     }
 
-    /// The index of all runs, which can be removed at any time.
-    pub fn index(&self) -> PathBuf {
-        self.data.join(INDEX)
-    }
-
     /// All that belongs to a run.
     pub fn run(&self, run: &RunId) -> PathBuf {
         self.runs().join(run.as_str())
@@ -242,19 +237,8 @@ fn locks_in(own: &Path, all: &Path) -> Vec<PathBuf> {
 
 /// The manifest in a run's directory, whatever that is called just now.
 pub(super) fn manifest_in(run: &Path) -> PathBuf {
-    run.join(MANIFEST)
+    run.join("run.json")
 }
-
-/// What the index is called in the data directory.
-const INDEX: &str = "runs.index";
-
-/// Whether a file of the data directory is the index.
-pub(super) fn is_index(name: &str) -> bool {
-    name == INDEX
-}
-
-/// What a manifest is called in its run's directory.
-pub(super) const MANIFEST: &str = "run.json";
 
 /// The run that a directory is or was, which is made or removed just now, by its name.
 pub(super) fn unborn_or_dying(name: &str) -> Option<RunId> {

@@ -11,9 +11,9 @@ use std::time::{Duration, SystemTime};
 use serde::Deserialize;
 
 use super::files::on_its_way_to;
-use super::layout::{directories_in, duel_of, is_index, is_of_run, scratch_of, unborn_or_dying};
+use super::layout::{directories_in, duel_of, is_of_run, scratch_of, unborn_or_dying};
 use super::runs::names_or_none;
-use super::{Duels, Files, RunLine, Runs, SharedText, StoreError};
+use super::{Duels, Files, Runs, StoreError};
 use crate::device::on_all_processors;
 use crate::record::{RunId, RunStatus};
 
@@ -59,8 +59,8 @@ impl Runs {
         if !is_folder(files, &folder)? {
             return Ok(pruned);
         }
-        let mut seen: HashMap<SharedText, usize> = HashMap::new();
-        for run in self.lines()?.runs {
+        let mut seen: HashMap<String, usize> = HashMap::new();
+        for run in self.list()?.runs {
             let path = self.layout.run(&run.id);
             if !files.metadata(&path).is_ok_and(|found| found.is_dir()) {
                 continue;
@@ -73,9 +73,7 @@ impl Runs {
             let may_run = run.status == RunStatus::Running && age < MAY_STILL_RUN;
             // One that was taken up again may have started long ago.
             let runs = || self.lock(&run.id).is_ok_and(|lock| lock.is_none());
-            // Nothing is removed by what the index says alone.
-            let is_as_listed = || self.manifest(&run.id).is_ok_and(|manifest| RunLine::of(&manifest) == run);
-            if (superfluous || old) && !may_run && !runs() && is_as_listed() {
+            if (superfluous || old) && !may_run && !runs() {
                 pruned.runs.push(run.id);
             } else {
                 for directory in std::iter::once(path.clone()).chain(directories_in(&path)) {
@@ -86,7 +84,6 @@ impl Runs {
         self.remove_all(&pruned.runs)?;
         let made_or_removed = |name: &str| unborn_or_dying(name).is_some();
         pruned.leftovers += sweep(files, &folder, now, LEFTOVER, |_| false, made_or_removed)?;
-        pruned.leftovers += sweep(files, self.layout.data(), now, LEFTOVER, is_index, |_| false)?;
         Ok(pruned)
     }
 
@@ -403,6 +400,6 @@ mod tests {
             counted.prune(PrunePolicy { newest: Some(5), within: None }, late()).expect("pruned").runs.len(),
             25
         );
-        assert_eq!(files.syncs(), 2, "once for the runs, and once for the index of them");
+        assert_eq!(files.syncs(), 1);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::files::{on_its_way_to, read_record, rename_for_good, replace, write_record};
 use super::layout::{directories_in, manifest_in};
-use super::{Disk, Files, Layout, OutputStream, RunLine, RunLock, StoreError};
+use super::{Disk, Files, Layout, OutputStream, RunLock, StoreError};
 use crate::compare::History;
 use crate::device::on_all_processors;
 use crate::plan::CaseId;
@@ -340,20 +340,50 @@ impl Runs {
     /// # Errors
     /// When the directory cannot be read. When it is not there, there are no runs.
     pub fn list(&self) -> Result<RunListing, StoreError> {
+        Ok(self.newest(usize::MAX)?.0)
+    }
+
+    /// The newest so many runs, and how many there are: no manifest of an older one is read.
+    ///
+    /// # Errors
+    /// As [`Runs::list`].
+    pub fn newest(&self, most: usize) -> Result<(RunListing, usize), StoreError> {
         let mut listing = RunListing::default();
-        let names = names_or_none(&*self.files, &self.layout.runs())?;
-        let names: Vec<String> = names.into_iter().rev().filter(|name| !name.starts_with('.')).collect();
-        let manifests = on_all_processors(&names, |name| {
-            let run = name.parse::<RunId>().map_err(|bad| bad.to_string())?;
-            self.manifest(&run).map_err(|error| error.to_string())
-        });
-        for (name, manifest) in names.into_iter().zip(manifests) {
-            match manifest {
-                Ok(manifest) => listing.runs.push(manifest),
-                Err(why) => listing.broken.push(Unreadable { name, why }),
+        let mut ids: Vec<RunId> = Vec::new();
+        for name in names_or_none(&*self.files, &self.layout.runs())?.into_iter().rev() {
+            match name.parse::<RunId>() {
+                Ok(id) => ids.push(id),
+                Err(_) if name.starts_with('.') => {}
+                Err(bad) => listing.broken.push(Unreadable { name, why: bad.to_string() }),
             }
         }
-        Ok(listing)
+        let count = ids.len();
+        ids.truncate(most);
+        let manifests = on_all_processors(&ids, |id| self.manifest(id));
+        for (id, manifest) in ids.into_iter().zip(manifests) {
+            match manifest {
+                Ok(manifest) => listing.runs.push(manifest),
+                Err(error) => listing.broken.push(Unreadable { name: id.into(), why: error.to_string() }),
+            }
+        }
+        Ok((listing, count))
+    }
+
+    /// The runs that can be read, newest first. Each manifest is read when it is asked for, so whoever stops early reads few.
+    ///
+    /// # Errors
+    /// As [`Runs::list`].
+    pub fn newest_first(&self) -> Result<impl Iterator<Item = RunManifest>, StoreError> {
+        Ok(self.ids()?.into_iter().filter_map(|id| self.manifest(&id).ok()))
+    }
+
+    /// The ids of all runs, newest first: a name begins with the time.
+    ///
+    /// # Errors
+    /// As [`Runs::list`].
+    pub fn ids(&self) -> Result<Vec<RunId>, StoreError> {
+        let names = names_or_none(&*self.files, &self.layout.runs())?;
+        Ok(names.iter().rev().filter_map(|name| name.parse().ok()).collect())
     }
 
     /// The newest run of a suite that was measured here and came to its end.
@@ -361,9 +391,7 @@ impl Runs {
     /// # Errors
     /// As [`Runs::list`].
     pub fn latest(&self, suite: &str) -> Result<Option<RunManifest>, StoreError> {
-        let lines = self.lines()?.runs;
-        let mut meant = self.meant(&lines, |line| line.suite == suite && line.is_measured());
-        Ok(meant.find(|run| run.suite == suite && RunLine::of(run).is_measured()))
+        Ok(self.newest_first()?.find(|run| run.suite == suite && run.is_measured()))
     }
 
     /// What the newest `most` complete runs that belong beside a baseline have measured: how far figures
@@ -378,15 +406,10 @@ impl Runs {
         candidate: &RunId,
         most: usize,
     ) -> Result<History, StoreError> {
-        let lines = self.lines()?.runs;
-        let may_belong = |line: &RunLine| {
-            let alike = line.suite == baseline.suite && line.profile == baseline.profile;
-            alike && line.is_measured() && line.id != *candidate
-        };
         let belongs = |run: &RunManifest| {
             run.status == RunStatus::Complete && run.id != *candidate && History::belongs(run, baseline)
         };
-        let like: Vec<RunManifest> = self.meant(&lines, may_belong).filter(belongs).take(most).collect();
+        let like: Vec<RunManifest> = self.newest_first()?.filter(belongs).take(most).collect();
         let mut history = History::default();
         for run in like.iter().rev() {
             if run.id == baseline.run {

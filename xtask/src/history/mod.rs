@@ -11,8 +11,8 @@ use std::fmt::Write;
 use anyhow::Result;
 use clap::Args;
 use weighbridge::data::{
-    CaseId, Change, ChangePoint, Direction, RunLine, RunManifest, Unit, change_points, fake_device, median,
-    quantile, quantity,
+    CaseId, Change, ChangePoint, Direction, RunManifest, Unit, change_points, fake_device, median, quantile,
+    quantity,
 };
 
 use crate::inert::line;
@@ -92,16 +92,15 @@ pub(crate) fn run(args: &Trend, place: &Place) -> Result<Said> {
 /// What the runs of the store say.
 fn by_runs(args: &Trend, place: &Place) -> Result<Said> {
     let store = place.runs();
-    let listing = store.lines()?;
+    let listing = store.list()?;
     let remarks: Vec<String> = listing
         .broken
         .iter()
         .map(|broken| format!("warning: passed over `{}`: {}", broken.name, broken.why))
         .collect();
-    let meant =
-        |run: &RunLine| run.is_measured() && args.suite.as_ref().is_none_or(|suite| run.suite == *suite);
-    let manifests: Vec<RunManifest> = store.meant(&listing.runs, meant).collect();
-    let runs: Vec<&RunManifest> = manifests.iter().rev().collect();
+    let is_meant =
+        |run: &&RunManifest| run.is_measured() && args.suite.as_ref().is_none_or(|suite| run.suite == *suite);
+    let runs: Vec<&RunManifest> = listing.runs.iter().rev().filter(is_meant).collect();
     if runs.is_empty() {
         return Err(stop::nothing("there is no complete run to follow: make one with `cargo bench`"));
     }

@@ -4,7 +4,7 @@ use std::thread;
 
 use anyhow::Result;
 use weighbridge::data::{
-    Baseline, CaseRecord, Comparison, History, RunId, RunLine, RunManifest, RunRecord, Runs, judge,
+    Baseline, CaseRecord, Comparison, History, RunId, RunManifest, RunRecord, Runs, judge,
 };
 
 use super::{Detail, DetailLimits};
@@ -53,8 +53,7 @@ pub(crate) fn load(
     let run = runs.load(&manifest.id)?;
     let room = DetailLimits::of(run.cases.len());
     let mut remarks = Vec::new();
-    let lines = runs.lines()?.runs;
-    let past = past(&runs, &lines, &run, &mut remarks)?;
+    let past = past(&runs, &run, &mut remarks)?;
     let mut against = Vec::new();
     if let Some(other) = other {
         let loaded = runs.load(&other.id)?;
@@ -74,8 +73,8 @@ pub(crate) fn load(
     }
     let is_new =
         |id: &RunId| !against.iter().any(|against| against.comparison.baseline.run.as_ref() == Some(id));
-    let mut before = runs.meant(&lines, |line| is_before(line, manifest));
-    if let Some(last) = before.next().filter(|last| is_new(&last.id)) {
+    let last = runs.newest_first()?.find(|run| is_before(run, manifest));
+    if let Some(last) = last.filter(|last| is_new(&last.id)) {
         let title = format!("last run {}", last.id);
         let last = Baseline::promote("last run", &runs.load(&last.id)?);
         against.push(hold(place, "last", title, &last, &run, &past)?);
@@ -116,15 +115,10 @@ fn hold(
 }
 
 /// The newest complete runs before this one whose figures can be held against it, the oldest first.
-fn past(
-    runs: &Runs,
-    lines: &[RunLine],
-    run: &RunRecord,
-    remarks: &mut Vec<String>,
-) -> Result<Vec<RunRecord>> {
+fn past(runs: &Runs, run: &RunRecord, remarks: &mut Vec<String>) -> Result<Vec<RunRecord>> {
     let most = PAST.min(MOST / run.cases.len().max(1));
     let mut found = Vec::new();
-    for manifest in runs.meant(lines, |line| is_before(line, &run.manifest)) {
+    for manifest in runs.newest_first()?.filter(|earlier| is_before(earlier, &run.manifest)) {
         if !history::around(&manifest, &run.manifest).is_empty() {
             continue;
         }
@@ -143,7 +137,7 @@ fn past(
 }
 
 /// Whether a run came to its end, and is of the same suite and earlier. Imported runs have no order of their own.
-fn is_before(run: &RunLine, than: &RunManifest) -> bool {
+fn is_before(run: &RunManifest, than: &RunManifest) -> bool {
     run.is_measured() && than.imported.is_none() && run.suite == than.suite && run.id < than.id
 }
 
