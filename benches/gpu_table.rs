@@ -13,7 +13,7 @@ use fake_gpu::FakeGpu;
 use spin::Spin;
 use weighbridge::criterion::DeviceTime;
 use weighbridge::gpu::{OnDevice, Queue, find_device, open_device};
-use weighbridge::{Bencher, Budget, Error, Mode, Platform, Purpose, Result, Settings};
+use weighbridge::{Bencher, Budget, Error, Mode, Platform, Purpose, Result, RunSettings, Settings};
 
 const KERNEL: u64 = 2_000_000;
 
@@ -80,8 +80,10 @@ fn timed(mode: Mode, spin: Spin) -> Result<f64> {
 
 /// What is seen of a body in this mode; `complete` is what the body claims of itself.
 fn seen(mode: Mode, complete: bool, spin: Spin) -> Result<Box<OnDevice>> {
-    let bencher =
-        Bencher::new(Settings { platform: Platform::Gpu, ..Settings::new(Purpose::Measure, BUDGET) });
+    let bencher = Bencher::new(Settings {
+        run: RunSettings { platform: Platform::Gpu, ..RunSettings::DEFAULT },
+        ..Settings::new(Purpose::Measure, BUDGET)
+    });
     let device = bencher.device()?.mode(mode);
     // The caveat is what is looked for here: known, it ends nothing, so that whatever fails is something else.
     let device = if complete { device.returns_complete().allow(FORGOT) } else { device };

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use fake_gpu::{FakeGpu, FakeGpuGuard};
 use tempfile::TempDir;
-use weighbridge::{Bencher, Budget, Delivery, ErrorKind, Kept, Platform, Purpose, RepeatResult, Settings};
+use weighbridge::{
+    Bencher, Budget, Delivery, ErrorKind, Kept, Platform, Purpose, RepeatResult, RunSettings, Settings,
+};
 use weighbridge_scenarios::adapters::native::{Rayon, Reference, ReferenceCuda, ReferenceFused};
 use weighbridge_scenarios::contract::{Loader, deliver, for_each_batch};
 use weighbridge_scenarios::data::Cache;
@@ -302,7 +304,10 @@ fn load(
     spec: &PipelineSpec,
     platform: Platform,
 ) -> weighbridge::Result<RepeatResult> {
-    let settings = Settings { platform, ..Settings::new(Purpose::Verify, Budget::SMOKE) };
+    let settings = Settings {
+        run: RunSettings { platform, ..RunSettings::DEFAULT },
+        ..Settings::new(Purpose::Verify, Budget::SMOKE)
+    };
     let bencher = Bencher::new(settings);
     bencher.load(loader, spec)?;
     bencher.finish()

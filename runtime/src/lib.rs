@@ -140,7 +140,7 @@ pub use bencher::{
     Asked, Audit, Batched, Bencher, Budget, CheckedBatch, Content, Costs, Count, Delivery, DeviceBencher,
     Dtype, Error, ErrorKind, Evidence, Expected, Field, FieldKind, FileUse, HashKey, Item, ItemBytes, Kept,
     KeptField, Moments, MomentsByField, Operator, PartialBudget, Purpose, Ran, Remote, RepeatResult, Result,
-    See, Settings, Source, Spot, Stopped, Stream, Used, Whole, Work, WorkReport, fail, skip,
+    RunSettings, See, Settings, Source, Spot, Stopped, Stream, Used, Whole, Work, WorkReport, fail, skip,
 };
 pub use device::{Counting, Platform};
 pub use metric::{Collector, Direction, Metric, Mode, Observation, Quantity, Reading, Unit};

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use cudarc::driver::result;
 use fake_gpu::{FakeGpu, FakeGpuGuard};
-use weighbridge::{Bencher, Budget, Error, Platform, Purpose, Result, Settings};
+use weighbridge::{Bencher, Budget, Error, Platform, Purpose, Result, RunSettings, Settings};
 
 /// The fake, alone and as new.
 pub fn fake() -> FakeGpuGuard {
@@ -16,7 +16,11 @@ pub fn fake() -> FakeGpuGuard {
 /// A bencher on the fake.
 pub fn bencher(budget: Budget) -> Bencher {
     let device = crate::mutants::device();
-    Bencher::new(Settings { platform: Platform::Gpu, device, ..Settings::new(Purpose::Measure, budget) })
+    Bencher::new(Settings {
+        run: RunSettings { platform: Platform::Gpu, ..RunSettings::DEFAULT },
+        device,
+        ..Settings::new(Purpose::Measure, budget)
+    })
 }
 
 /// Waits for everything.

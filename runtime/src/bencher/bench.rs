@@ -10,19 +10,19 @@ use std::time::Duration;
 use super::regions::{LiveArrays, Regions};
 use super::{
     Budget, Content, Dtype, Error, Evidence, FileUse, HashKey, Hashes, Kept, KeptField, Pace, PartialBudget,
-    PerIteration, Phase, Purpose, Result, Spot, Work, WorkReport, visible_in_line,
+    PerIteration, Phase, Purpose, Result, RunSettings, Spot, Work, WorkReport, visible_in_line,
 };
 use crate::device::{Clock, Device, Platform, peak_memory};
 use crate::metric::{
-    Custom, DEVICE_METRICS, Direction, ELSEWHERE, Entry, Ledger, METRICS, Mode, Observation, RankMetric,
-    Reading, Unit,
+    Custom, DEVICE_METRICS, Direction, ELSEWHERE, Entry, Ledger, METRICS, Observation, RankMetric, Reading,
+    Unit,
 };
 
 /// What one repeat is asked to do.
 ///
 /// ```
 /// use weighbridge::prelude::*;
-/// use weighbridge::{Budget, Purpose, Settings};
+/// use weighbridge::{Budget, Purpose, RunSettings, Settings};
 ///
 /// #[scenario(id = "HALVES-1")]
 /// fn halves(bencher: &mut Bencher) {
@@ -30,7 +30,8 @@ use crate::metric::{
 /// }
 ///
 /// // A test of the scenario, without a process of its own.
-/// let mut bencher = Bencher::new(Settings { seed: 7, ..Settings::new(Purpose::Smoke, Budget::SMOKE) });
+/// let run = RunSettings { seed: 7, ..RunSettings::DEFAULT };
+/// let mut bencher = Bencher::new(Settings { run, ..Settings::new(Purpose::Smoke, Budget::SMOKE) });
 /// halves(&mut bencher);
 /// let seen = bencher.finish()?.seen;
 /// assert_eq!(seen.elements, 8 * seen.iterations());
@@ -45,14 +46,8 @@ pub struct Settings {
     pub purpose: Purpose,
     /// How much it measures.
     pub budget: Budget,
-    /// What of that nobody who writes a scenario can change: it was asked for by whoever runs it.
-    pub asked: PartialBudget,
-    /// Whether it is for a profiler: no yardstick runs.
-    pub profiled: bool,
-    /// The longest that the repeat may take, if somebody ends it then.
-    pub timeout: Option<Duration>,
-    /// The run's seed, for the data and draws of the scenario.
-    pub seed: u64,
+    /// What whoever runs it has settled.
+    pub run: RunSettings,
     /// The number of the epoch that streams go through.
     pub epoch: u64,
     /// Hashes what is delivered: the parent's, who compares the hashes.
@@ -67,10 +62,6 @@ pub struct Settings {
     pub pace: Option<Box<dyn Pace>>,
     /// The share of a body's iterations that is run again and not counted: 0.02 plants a slowdown of 2 %.
     pub inject: f64,
-    /// What [`Bencher::device`] opens.
-    pub platform: Platform,
-    /// How bodies are timed on a device, whatever their scenario says.
-    pub mode: Option<Mode>,
     /// The device, where it is not the platform's own.
     pub device: Option<Rc<dyn Device>>,
     /// Whether the traits of elements are looked at: where work must be alike, and not the same.
@@ -87,10 +78,7 @@ impl Settings {
             adapter: None,
             purpose,
             budget,
-            asked: PartialBudget::NONE,
-            profiled: false,
-            timeout: None,
-            seed: 42,
+            run: RunSettings::DEFAULT,
             epoch: 0,
             key: HashKey::draw(),
             scratch: std::env::temp_dir().join(format!("weighbridge-scratch-{}", std::process::id())),
@@ -98,8 +86,6 @@ impl Settings {
             on_phase: Box::new(|_| {}),
             pace: None,
             inject: 0.0,
-            platform: Platform::Cpu,
-            mode: None,
             device: None,
             traits: false,
             alone: false,
@@ -339,13 +325,13 @@ impl Bencher {
     fn state_budget(&self, change: impl FnOnce(&mut PartialBudget)) -> &Self {
         let mut stated = self.stated.get();
         change(&mut stated);
-        self.stated.set(self.settings.asked.or(stated));
+        self.stated.set(self.settings.run.asked.or(stated));
         self
     }
 
     /// The run's seed: the same in every repeat of a run, so that all do the same work.
     pub fn seed(&self) -> u64 {
-        self.settings.seed
+        self.settings.run.seed
     }
 
     /// The number of the epoch that a stream goes through, again and again: the same in every repeat of a run, and drawn
@@ -356,7 +342,7 @@ impl Bencher {
 
     /// What the run was asked for: the host, or a device.
     pub fn platform(&self) -> Platform {
-        self.settings.platform
+        self.settings.run.platform
     }
 
     /// A fresh directory for files of this repeat; removed after it.

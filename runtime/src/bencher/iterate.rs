@@ -341,7 +341,7 @@ impl HostSampling {
         }
         if self.step == SamplingStep::First && self.first.is_some() {
             let passed = self.clock.now() - bencher.begun;
-            self.after_first(passed, bencher.settings.timeout);
+            self.after_first(passed, bencher.settings.run.timeout);
         }
         if self.step == SamplingStep::WarmUp && self.warmup >= self.budget.warmup && self.is_calibrated() {
             self.step = SamplingStep::Measure;
@@ -521,7 +521,7 @@ fn empty_block(clock: &crate::device::Clock, iterations: u64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bencher::{RepeatResult, Settings};
+    use crate::bencher::{RepeatResult, RunSettings, Settings};
     use crate::device::ManualClock;
 
     const BUDGET: Budget =
@@ -752,7 +752,8 @@ mod tests {
         let hand = ManualClock::default();
         let settings = Settings::new(Purpose::Measure, BUDGET);
         let timeout = Some(Duration::from_mins(5));
-        let bencher = Bencher::new(Settings { clock: hand.clock(), timeout, ..settings });
+        let run = RunSettings { timeout, ..RunSettings::DEFAULT };
+        let bencher = Bencher::new(Settings { clock: hand.clock(), run, ..settings });
         bencher.iter(|| hand.advance(Duration::from_secs(200)));
         let seen = bencher.finish().unwrap().seen;
         assert_eq!((&seen.samples[..], seen.wall), (&[200_000_000_000][..], 200_000_000_000));

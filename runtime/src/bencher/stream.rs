@@ -602,7 +602,7 @@ enum Meanwhile {
 impl Meanwhile {
     fn of(bencher: &Bencher) -> Self {
         let settings = &bencher.settings;
-        match (settings.purpose, settings.platform) {
+        match (settings.purpose, settings.run.platform) {
             (Purpose::Measure, Platform::Cpu) if settings.alone => Self::Threads,
             (Purpose::Measure, Platform::Cpu) | (Purpose::Verify | Purpose::Smoke, _) => Self::Nothing,
             (Purpose::Measure, _) => Self::Device,

@@ -53,7 +53,7 @@ impl Yard {
     /// The yardsticks of a repeat that measures, warmed, with the first round taken; `None` for another one, and for a profiler,
     /// who is to see the body alone.
     pub(super) fn begin(settings: &Settings, budget: Budget) -> Option<Self> {
-        if settings.purpose != Purpose::Measure || settings.profiled || budget.min_time.is_zero() {
+        if settings.purpose != Purpose::Measure || settings.run.profiled || budget.min_time.is_zero() {
             return None;
         }
         let mut random = SplitMix64::new(1);
@@ -115,6 +115,7 @@ fn warm(numbers: &[u64], sorted: &mut [u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bencher::RunSettings;
 
     const BUDGET: Budget =
         Budget { warmup: 1, batches: 1, min_time: Duration::from_millis(1), max_time: None };
@@ -122,7 +123,13 @@ mod tests {
     #[test]
     fn only_a_repeat_that_measures_has_yardsticks() {
         let begin = |purpose, budget, profiled| {
-            Yard::begin(&Settings { profiled, ..Settings::new(purpose, budget) }, budget)
+            Yard::begin(
+                &Settings {
+                    run: RunSettings { profiled, ..RunSettings::DEFAULT },
+                    ..Settings::new(purpose, budget)
+                },
+                budget,
+            )
         };
         assert!(begin(Purpose::Verify, BUDGET, false).is_none());
         assert!(begin(Purpose::Smoke, BUDGET, false).is_none());

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use lexopt::{Arg, Parser};
 
-use super::flags::FLAGS;
-use crate::device::Platform;
-use crate::metric::Mode;
-use crate::plan::{CaseOrder, Isolation, Param, nearest};
+use super::flags::{FLAGS, WITHOUT_EFFECT};
+use crate::bencher::RunSettings;
+use crate::plan::{Param, PlanSettings, nearest};
 use crate::process::TraceKind;
 
 /// What was typed.
@@ -26,23 +25,16 @@ pub(super) struct BenchArgs {
     pub(super) params: Vec<Param>,
     pub(super) profile: Option<String>,
     pub(super) quick: bool,
-    pub(super) platform: Option<Platform>,
-    pub(super) mode: Option<Mode>,
-    pub(super) repeats: Option<u32>,
-    pub(super) target: Option<f64>,
+    /// What holds of every repeat: handed on as it is.
+    pub(super) run: RunSettings,
+    /// What holds of all repeats together: handed on as it is.
+    pub(super) together: PlanSettings,
     pub(super) warmup: Option<u64>,
     pub(super) show_output: bool,
-    pub(super) samples: Option<u64>,
-    pub(super) min_time: Option<Duration>,
-    pub(super) max_time: Option<Duration>,
-    pub(super) isolation: Option<Isolation>,
-    pub(super) order: Option<CaseOrder>,
-    pub(super) seed: Option<u64>,
     pub(super) allow_debug: bool,
     pub(super) profile_time: Option<Duration>,
     pub(super) traces: Vec<TraceKind>,
     pub(super) budget: Option<Duration>,
-    pub(super) timeout: Option<Duration>,
     pub(super) python: Option<String>,
     pub(super) data: Option<String>,
     pub(super) data_root: Option<String>,
@@ -131,15 +123,31 @@ impl BenchArgs {
         let mut parser = Parser::from_args(line);
         let wrong = |error: lexopt::Error| UsageError(error.to_string());
         while let Some(arg) = parser.next().map_err(wrong)? {
-            let (flag, typed) = match arg {
+            let (long, short) = match arg {
                 Arg::Value(filter) => {
                     args.filters.push(text(filter)?);
                     continue;
                 }
-                Arg::Long(name) => (FLAGS.iter().find(|flag| flag.name == name), format!("--{name}")),
-                Arg::Short(name) => (FLAGS.iter().find(|flag| flag.short == Some(name)), format!("-{name}")),
+                Arg::Long(name) => (Some(name.to_owned()), None),
+                Arg::Short(name) => (None, Some(name)),
             };
-            let flag = flag.ok_or_else(|| unknown(&typed))?;
+            let is_typed = |name: &str, letter: Option<char>| {
+                long.as_deref() == Some(name) || (short.is_some() && short == letter)
+            };
+            if let Some((_, _, value, _)) =
+                WITHOUT_EFFECT.iter().find(|(name, letter, ..)| is_typed(name, *letter))
+            {
+                if value.is_some() {
+                    parser.value().map_err(wrong)?;
+                }
+                continue;
+            }
+            let typed = || match (&long, short) {
+                (Some(name), _) => format!("--{name}"),
+                (None, letter) => format!("-{}", letter.unwrap_or_default()),
+            };
+            let flag = FLAGS.iter().find(|flag| is_typed(flag.name, flag.short));
+            let flag = flag.ok_or_else(|| unknown(&typed()))?;
             args.typed.push(flag.name);
             let value = match flag.value {
                 Some(_) => Some(text(parser.value().map_err(wrong)?)?),
@@ -211,7 +219,7 @@ mod tests {
     fn the_line_of_cargo_bench_is_understood() {
         let args = parse("CV-1 --adapter Reference --param variant=small --repeats 3 --bench", &[]).unwrap();
         assert_eq!(
-            (args.filters, args.adapters, args.repeats, args.bench),
+            (args.filters, args.adapters, args.run.asked.repeats, args.bench),
             (vec!["CV-1".into()], vec!["Reference".into()], Some(3), true)
         );
         assert_eq!(args.params, [Param::parse("variant=small").unwrap()]);
@@ -220,7 +228,7 @@ mod tests {
     #[test]
     fn every_flag_of_ours_has_a_twin_in_the_environment_and_the_line_wins() {
         let args = parse("--seed 7", &[("WEIGHBRIDGE_SEED", "9"), ("WEIGHBRIDGE_QUICK", "1")]).unwrap();
-        assert_eq!((args.seed, args.quick), (Some(7), true));
+        assert_eq!((args.run.seed, args.quick), (7, true));
         assert!(!parse("", &[("WEIGHBRIDGE_QUICK", "0")]).unwrap().quick);
         let error = parse("", &[("WEIGHBRIDGE_REPEATS", "many")]).unwrap_err().to_string();
         assert!(error.contains("WEIGHBRIDGE_REPEATS") && error.contains("`many`"), "{error}");
@@ -253,7 +261,10 @@ mod tests {
         let line = "--nocapture --test-threads 1 --noplot --nresamples 1000 -Z unstable-options --sample-size 9 \
                     --noise-threshold 0.1 --include-ignored --format terse --list";
         let args = parse(line, &[]).unwrap();
-        assert_eq!((args.repeats, args.threshold, args.format), (Some(9), Some(0.1), ListFormat::Terse));
+        assert_eq!(
+            (args.run.asked.repeats, args.threshold, args.format),
+            (Some(9), Some(0.1), ListFormat::Terse)
+        );
     }
 
     #[test]

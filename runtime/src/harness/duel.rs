@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::Stdio;
 
 use super::bench::policy;
-use super::request::{HarnessMode, SEED, request};
+use super::request::{HarnessMode, request};
 use super::session::{Session, check};
 use super::smoke::program;
 use super::{Context, Exit, TargetError, args::UsageError, resume};
-use crate::bencher::{HashKey, INJECT};
+use crate::bencher::{HashKey, INJECT, RunSettings};
 use crate::compare::{
     Comparison, Decider, Method, Promoted, Refusal, Row, Verdict, VerdictCounts, axis_changed,
 };
@@ -68,7 +68,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         epoch: manifest.epoch,
         least: args.inject.map_or(1, |share| (1.0 / share).ceil() as u64),
         // Drawn for this duel, unless the user has said one; kept with it, for whoever takes it up again.
-        seed: if plan.seed == SEED { manifest.epoch } else { plan.seed },
+        seed: if plan.run.seed == RunSettings::SEED { manifest.epoch } else { plan.run.seed },
         budget: session.budget,
         interrupted: &context.interrupted,
     };

@@ -65,22 +65,19 @@ macro_rules! each {
 
 /// Sets a field to what is read off the text.
 macro_rules! read {
-    ($field:ident, $read:ident) => {
+    ($($field:ident).+, $read:ident) => {
         |args, flag, value| {
-            args.$field = Some($read(flag, &value)?);
+            args.$($field).+ = Some($read(flag, &value)?);
             Ok(())
         }
     };
-    ($field:ident = $read:ident) => {
+    ($($field:ident).+ = $read:ident) => {
         |args, flag, value| {
-            args.$field = $read(flag, &value)?;
+            args.$($field).+ = $read(flag, &value)?;
             Ok(())
         }
     };
 }
-
-/// Accepted, without an effect: its help says so.
-const NOTHING: Take = |_, _, _| Ok(());
 
 /// The parts of the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,42 +182,48 @@ pub(super) const FLAGS: &[Flag] = &[
     ),
     flag("profile", Some("NAME"), Measure, "the budget to run under (default ci_cpu)", text!(profile)),
     flag("quick", None, Measure, "the profile `quick`: three short repeats", switch!(quick)),
-    flag("platform", Some("cpu|gpu|tpu"), Measure, "where to run (default cpu)", read!(platform, platform)),
+    flag(
+        "platform",
+        Some("cpu|gpu|tpu"),
+        Measure,
+        "where to run (default cpu)",
+        read!(run.platform = platform),
+    ),
     flag(
         "mode",
         Some("sync|event|cold|hot"),
         Measure,
         "how bodies are timed on a device, whatever their scenario says",
-        read!(mode, mode),
+        read!(run.mode, mode),
     ),
-    flag("repeats", Some("N"), Measure, "measured repeats of each case", read!(repeats, count)),
+    flag("repeats", Some("N"), Measure, "measured repeats of each case", read!(run.asked.repeats, count)),
     flag(
         "samples",
         Some("N"),
         Measure,
         "the least number of samples in a repeat",
-        read!(samples, at_least_one),
+        read!(run.asked.samples, at_least_one),
     ),
     flag(
         "min-time",
         Some("SECS"),
         Measure,
         "the least time that a repeat measures",
-        read!(min_time, seconds),
+        read!(run.asked.min_time, seconds),
     ),
     flag(
         "max-time",
         Some("SECS"),
         Measure,
         "the most that samples of a body take: a slow one gets fewer (default 5)",
-        read!(max_time, seconds),
+        read!(run.asked.max_time, seconds),
     ),
     flag(
         "target",
         Some("PERCENT"),
         Measure,
         "go on until the interval is the median plus or minus this: 1%",
-        read!(target, percent),
+        read!(together.target, percent),
     ),
     flag("warmup", Some("N"), Measure, "batches left out at the start of each pass", read!(warmup, number)),
     flag(
@@ -228,10 +231,16 @@ pub(super) const FLAGS: &[Flag] = &[
         Some("LEVEL"),
         Measure,
         "what shares a process: repeat (nothing, the default), case, run, none",
-        read!(isolation, isolation),
+        read!(together.isolation = isolation),
     ),
-    flag("order", Some("ORDER"), Measure, "shuffled (the default) or declared", read!(order, order)),
-    flag("seed", Some("N"), Measure, "seed of order, data and draws (default 42)", read!(seed, number)),
+    flag(
+        "order",
+        Some("ORDER"),
+        Measure,
+        "shuffled (the default) or declared",
+        read!(together.order = order),
+    ),
+    flag("seed", Some("N"), Measure, "seed of order, data and draws (default 42)", read!(run.seed = number)),
     flag("allow-debug", None, Measure, "measure although debug assertions are on", switch!(allow_debug)),
     flag(
         "profile-time",
@@ -255,7 +264,7 @@ pub(super) const FLAGS: &[Flag] = &[
         each!(traces, dump),
     ),
     flag("budget", Some("SECS"), Run, "end the run after this many seconds", read!(budget, seconds)),
-    flag("timeout", Some("SECS"), Run, "the longest that one repeat may take", read!(timeout, seconds)),
+    flag("timeout", Some("SECS"), Run, "the longest that one repeat may take", read!(run.timeout, seconds)),
     flag(
         "python",
         Some("PATH"),
@@ -392,14 +401,25 @@ pub(super) const FLAGS: &[Flag] = &[
         switch!(test),
     ),
     flag("ignored", None, Accepted, "nothing is ignored: selects nothing", switch!(ignored)),
-    flag("include-ignored", None, Accepted, "no effect: nothing is ignored", NOTHING),
     flag("nocapture", None, Accepted, "as --show-output", switch!(show_output)),
     flag("no-capture", None, Accepted, "as --show-output", switch!(show_output)),
-    flag("test-threads", Some("N"), Accepted, "no effect: one thing is measured at a time", NOTHING),
-    flag("report-time", None, Accepted, "no effect", NOTHING),
-    flag("logfile", Some("PATH"), Accepted, "no effect: see the run's directory", NOTHING),
-    flag("shuffle", None, Accepted, "no effect: rounds are shuffled", NOTHING),
-    flag("shuffle-seed", Some("N"), Accepted, "as --seed", read!(seed, number)),
+    flag("shuffle-seed", Some("N"), Accepted, "as --seed", read!(run.seed = number)),
+    flag("sample-size", Some("N"), Accepted, "as --repeats", read!(run.asked.repeats, count)),
+    flag("measurement-time", Some("SECS"), Accepted, "as --min-time", read!(run.asked.min_time, seconds)),
+    flag(
+        "noise-threshold",
+        Some("SHARE"),
+        Accepted,
+        "as --threshold, as a share: 0.05",
+        read!(threshold, share),
+    ),
+    flag(
+        "output-format",
+        Some("criterion|bencher"),
+        Accepted,
+        "`bencher` prints one line a case for tools that read it",
+        read!(bencher_lines = is_bencher),
+    ),
     flag(
         "load-baseline",
         Some("NAME"),
@@ -414,30 +434,23 @@ pub(super) const FLAGS: &[Flag] = &[
         "refused: `baseline set` and `compare-baseline` keep and judge by baselines that lie elsewhere",
         refuse_baseline_path,
     ),
-    flag("discard-baseline", None, Accepted, "no effect: a run becomes a baseline only when asked", NOTHING),
-    flag("sample-size", Some("N"), Accepted, "as --repeats", read!(repeats, count)),
-    flag("warm-up-time", Some("SECS"), Accepted, "no effect: the profile counts batches", NOTHING),
-    flag("measurement-time", Some("SECS"), Accepted, "as --min-time", read!(min_time, seconds)),
-    flag("nresamples", Some("N"), Accepted, "no effect: intervals are exact", NOTHING),
-    flag(
-        "noise-threshold",
-        Some("SHARE"),
-        Accepted,
-        "as --threshold, as a share: 0.05",
-        read!(threshold, share),
-    ),
-    flag("confidence-level", Some("SHARE"), Accepted, "no effect: 95 %", NOTHING),
-    flag("significance-level", Some("SHARE"), Accepted, "no effect", NOTHING),
-    short("noplot", 'n', None, Accepted, "no effect: there are no plots", NOTHING),
-    flag("plotting-backend", Some("NAME"), Accepted, "no effect", NOTHING),
-    flag(
-        "output-format",
-        Some("criterion|bencher"),
-        Accepted,
-        "`bencher` prints one line a case for tools that read it",
-        read!(bencher_lines = is_bencher),
-    ),
-    short("unstable-options", 'Z', Some("OPTION"), Accepted, "no effect", NOTHING),
+];
+
+/// Flags of other harnesses that have no effect here: each with its short name, what its value is called, and why.
+pub(super) const WITHOUT_EFFECT: &[(&str, Option<char>, Option<&str>, &str)] = &[
+    ("include-ignored", None, None, "nothing is ignored"),
+    ("test-threads", None, Some("N"), "one thing is measured at a time"),
+    ("report-time", None, None, "times are what is reported"),
+    ("logfile", None, Some("PATH"), "the run's directory has the logs"),
+    ("shuffle", None, None, "rounds are shuffled"),
+    ("discard-baseline", None, None, "a run becomes a baseline only when asked"),
+    ("warm-up-time", None, Some("SECS"), "the profile counts batches"),
+    ("nresamples", None, Some("N"), "intervals are exact"),
+    ("confidence-level", None, Some("SHARE"), "it is 95 %"),
+    ("significance-level", None, Some("SHARE"), "verdicts go by intervals"),
+    ("noplot", Some('n'), None, "there are no plots"),
+    ("plotting-backend", None, Some("NAME"), "there are no plots"),
+    ("unstable-options", Some('Z'), Some("OPTION"), "nothing is unstable"),
 ];
 
 #[cfg(test)]
@@ -455,20 +468,22 @@ mod tests {
     }
 
     #[test]
-    fn only_a_flag_of_another_harness_may_have_no_effect() {
+    fn every_flag_does_something_but_those_that_are_listed_as_without_effect() {
         for flag in FLAGS {
             let mut args = BenchArgs::default();
             let value = flag.value.map(|_| "1".to_owned()).unwrap_or_default();
             let is_taken = (flag.take)(&mut args, flag, value).is_err() || args != BenchArgs::default();
-            assert!(is_taken || flag.group == FlagGroup::Accepted, "--{} does nothing", flag.name);
+            assert!(is_taken, "--{} does nothing", flag.name);
         }
     }
 
     #[test]
     fn no_two_flags_share_a_name() {
-        let names: BTreeSet<&str> = FLAGS.iter().map(|flag| flag.name).collect();
-        let shorts: Vec<char> = FLAGS.iter().filter_map(|flag| flag.short).collect();
-        assert_eq!(names.len(), FLAGS.len());
+        let without = WITHOUT_EFFECT.iter().map(|(name, short, ..)| (*name, *short));
+        let all: Vec<_> = FLAGS.iter().map(|flag| (flag.name, flag.short)).chain(without).collect();
+        let names: BTreeSet<&str> = all.iter().map(|(name, _)| *name).collect();
+        let shorts: Vec<char> = all.iter().filter_map(|(_, short)| *short).collect();
+        assert_eq!(names.len(), all.len());
         assert_eq!(shorts.iter().collect::<BTreeSet<_>>().len(), shorts.len());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::flags::{FLAGS, FlagGroup};
+use super::flags::{FLAGS, FlagGroup, WITHOUT_EFFECT};
 
 /// The help text.
 pub(super) fn help() -> String {
@@ -13,11 +13,12 @@ pub(super) fn help() -> String {
     for (group, title) in FlagGroup::ALL {
         writeln!(text, "\n{title}:").expect("a String takes all that is written");
         for flag in FLAGS.iter().filter(|flag| flag.group == *group) {
-            let short = flag.short.map_or_else(|| "    ".to_owned(), |short| format!("-{short}, "));
-            let value = flag.value.map_or_else(String::new, |value| format!(" <{value}>"));
-            let usage = format!("{short}--{}{value}", flag.name);
-            writeln!(text, "  {usage:40} {}", flag.help).expect("a String takes all that is written");
+            text.push_str(&line(flag.name, flag.short, flag.value, flag.help));
         }
+    }
+    text.push_str("\nAccepted likewise, without an effect:\n");
+    for (name, short, value, why) in WITHOUT_EFFECT {
+        text.push_str(&line(name, *short, *value, why));
     }
     text.push_str(
         "\nEvery flag of ours has a twin in the environment: --save-baseline is WEIGHBRIDGE_SAVE_BASELINE.\n\n\
@@ -25,4 +26,12 @@ pub(super) fn help() -> String {
          6 a case failed or did not verify, 130 interrupted.\n",
     );
     text
+}
+
+/// One flag.
+fn line(name: &str, short: Option<char>, value: Option<&str>, help: &str) -> String {
+    let short = short.map_or_else(|| "    ".to_owned(), |short| format!("-{short}, "));
+    let value = value.map_or_else(String::new, |value| format!(" <{value}>"));
+    let usage = format!("{short}--{name}{value}");
+    format!("  {usage:40} {help}\n")
 }

@@ -108,7 +108,7 @@ fn start(suite: &Suite) -> Result<Exit, TargetError> {
     // A process cannot safely change its own environment, which is where scenarios look for the folders.
     for (name, typed) in args.for_children() {
         let set = env::var(name).ok().filter(|value| !value.is_empty());
-        if request.isolation == Isolation::None && typed != set.as_ref() {
+        if request.together.isolation == Isolation::None && typed != set.as_ref() {
             let flag = name.trim_start_matches("WEIGHBRIDGE_").to_lowercase().replace('_', "-");
             let why = format!("--{flag} reaches child processes alone: without them set {name} instead");
             return Err(args::UsageError(why).into());

@@ -1,9 +1,7 @@
 //! From what was typed to what it means: the plan's request.
 
 use super::args::BenchArgs;
-use crate::bencher::PartialBudget;
-use crate::device::Platform;
-use crate::plan::{CaseOrder, Isolation, MemoryLimit, PlanError, Profile, Profiles, Request};
+use crate::plan::{Isolation, MemoryLimit, PlanError, Profiles, Request};
 
 /// What the command line is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,9 +15,6 @@ pub(super) enum HarnessMode {
     /// Name the cases.
     List,
 }
-
-/// The default seed: data sets are pinned at it.
-pub(super) const SEED: u64 = 42;
 
 /// The profile of a plain `cargo bench`.
 const PROFILE: &str = "ci_cpu";
@@ -35,18 +30,37 @@ pub(super) fn request(
 ) -> Result<Request, PlanError> {
     let profiles = Profiles::load(settings)?;
     let default = if args.quick { "quick" } else { PROFILE };
-    let profile = adjusted(profiles.get(args.profile.as_deref().unwrap_or(default))?, args);
-    let platform = platform(args);
+    let mut profile = profiles.get(args.profile.as_deref().unwrap_or(default))?;
+    let mut run = args.run;
     // A profile that was not named adapts: only one that was named can be against the platform.
-    if args.profile.is_some() && profile.backend != platform.name() {
+    if args.profile.is_some() && profile.backend != run.platform.name() {
         return Err(PlanError::Platform {
             profile: profile.name,
             wanted: profile.backend,
-            platform: platform.name().to_owned(),
+            platform: run.platform.name().to_owned(),
         });
     }
+    if let Some(time) = args.profile_time {
+        run.asked.repeats = Some(1);
+        run.asked.min_time = Some(time);
+        profile.memory = MemoryLimit::Share(1.0);
+    }
+    run.asked = run.asked.or(profile.asked);
+    run.timeout = run.timeout.or(Some(profile.timeout));
+    run.profiled = mode == HarnessMode::Profile;
+    profile.repeats = run.asked.repeats.unwrap_or(profile.repeats);
+    profile.budget = run.asked.over(profile.budget);
+    profile.budget.warmup = args.warmup.unwrap_or(profile.budget.warmup);
+    let mut together = args.together;
+    if mode != HarnessMode::Bench {
+        together.target = None;
+    }
+    if mode == HarnessMode::Profile {
+        together.isolation = Isolation::None;
+    }
     Ok(Request {
-        target: if mode == HarnessMode::Bench { args.target } else { None },
+        run,
+        together,
         filters: args.filters.clone(),
         exact: args.exact,
         skip: args.skip.clone(),
@@ -57,18 +71,8 @@ pub(super) fn request(
         profile_set: matches!(mode, HarnessMode::Bench | HarnessMode::Profile)
             || (mode == HarnessMode::List && args.profile.is_some()),
         params: args.params.clone(),
-        seed: args.seed.unwrap_or(SEED),
-        order: args.order.unwrap_or(CaseOrder::Shuffled),
-        isolation: if mode == HarnessMode::Profile {
-            Isolation::None
-        } else {
-            args.isolation.unwrap_or(Isolation::Repeat)
-        },
-        platform,
-        mode: args.mode,
         available_memory: crate::device::available_memory().unwrap_or(u64::MAX),
         smoke: mode == HarnessMode::Smoke,
-        profiled: mode == HarnessMode::Profile,
         verify: mode == HarnessMode::Bench,
         profile,
     })
@@ -81,25 +85,4 @@ fn adapters(args: &BenchArgs) -> Vec<String> {
         adapters.extend(args.versus_adapter.clone());
     }
     adapters
-}
-
-/// The platform that was asked for.
-pub(super) fn platform(args: &BenchArgs) -> Platform {
-    args.platform.unwrap_or_default()
-}
-
-fn adjusted(profile: Profile, args: &BenchArgs) -> Profile {
-    let mut profile = profile;
-    let repeats = if args.profile_time.is_some() { Some(1) } else { args.repeats };
-    let min_time = args.profile_time.or(args.min_time);
-    let typed = PartialBudget { samples: args.samples, min_time, max_time: args.max_time, repeats };
-    profile.asked = typed.or(profile.asked);
-    profile.repeats = profile.asked.repeats.unwrap_or(profile.repeats);
-    profile.budget = profile.asked.over(profile.budget);
-    profile.budget.warmup = args.warmup.unwrap_or(profile.budget.warmup);
-    profile.timeout = args.timeout.unwrap_or(profile.timeout);
-    if args.profile_time.is_some() {
-        profile.memory = MemoryLimit::Share(1.0);
-    }
-    profile
 }

@@ -19,7 +19,9 @@ pub(super) fn args(suite: &Suite, today: &BenchArgs, run: &str) -> Result<BenchA
     let line = manifest.command.iter().skip(1).map(OsString::from).collect();
     // The twins of flags are among the variables that the manifest keeps.
     let then = BenchArgs::parse(line, &|name| manifest.environment.variables.get(name).cloned())?;
-    Ok(BenchArgs { seed: Some(manifest.seed), bench: true, test: false, ..of_today(today, then) })
+    let mut args = BenchArgs { bench: true, test: false, ..of_today(today, then) };
+    args.run.seed = manifest.seed;
+    Ok(args)
 }
 
 /// The runs, or the journals of duels, whichever has this one.
@@ -92,7 +94,7 @@ pub(super) fn check(suite: &Suite, manifest: &RunManifest, plan: &Plan) -> Resul
         || !manifest.planned.cases.iter().zip(&plan.cases).all(|(then, now)| *then == now.id)
         || manifest.planned.repeats != plan.repeats
         || manifest.planned.stated != stated(plan)
-        || manifest.planned.target != plan.target
+        || manifest.planned.target != plan.together.target
         || manifest.planned.budget != plan.budget
     {
         return refuse(

@@ -80,19 +80,19 @@ impl Session {
             program: Program::own().and_then(|own| own.digest()).ok(),
             versus,
             profile: plan.profile.clone(),
-            requested_platform: plan.platform.name().to_owned(),
+            requested_platform: plan.run.platform.name().to_owned(),
             active_backend: self.device.backend.platform().name().to_owned(),
-            seed: plan.seed,
+            seed: plan.run.seed,
             epoch: draw_epoch(),
             planned: Planned {
                 cases: plan.cases.iter().map(|case| case.id.clone()).collect(),
                 repeats: plan.repeats,
                 stated: stated(plan),
-                target: plan.target,
+                target: plan.together.target,
                 budget: plan.budget,
-                timeout: plan.timeout.as_secs(),
-                isolation: plan.isolation.name().to_owned(),
-                order: plan.order.name().to_owned(),
+                timeout: plan.timeout().as_secs(),
+                isolation: plan.together.isolation.name().to_owned(),
+                order: plan.together.order.name().to_owned(),
             },
             status: RunStatus::Running,
             resumed: false,
@@ -125,7 +125,7 @@ pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, Ta
     if cfg!(debug_assertions) && !context.args.allow_debug {
         return Err(TargetError::DebugAssertions);
     }
-    let requested = plan.platform;
+    let requested = plan.run.platform;
     let mut device = find_device(requested).map_err(|why| TargetError::NoDevice { requested, why })?;
     add_libraries(&mut device);
     let active = device.backend.platform();

@@ -23,11 +23,12 @@ pub(super) fn read(args: &BenchArgs) -> Result<Option<(String, SuiteFile)>, Targ
 pub(super) fn args(typed: BenchArgs, chosen: Option<&(String, SuiteFile)>) -> BenchArgs {
     let Some((_, suite)) = chosen else { return typed };
     let suite = suite.clone();
-    BenchArgs {
-        repeats: typed.repeats.or(suite.repeats),
+    let mut args = BenchArgs {
         profile: typed.profile.or_else(|| suite.profile.filter(|_| !typed.quick)),
         baseline: typed.baseline.or(suite.baseline),
         save_baseline: typed.save_baseline.or(suite.save_baseline),
         ..typed
-    }
+    };
+    args.run.asked.repeats = args.run.asked.repeats.or(suite.repeats);
+    args
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::args::{BenchArgs, UsageError};
 use super::smoke::program;
 use super::{Context, TargetError};
-use crate::bencher::{Budget, PartialBudget};
-use crate::plan::{CaseId, Isolation, Plan, PlannedCase};
+use crate::bencher::{Budget, PartialBudget, RunSettings};
+use crate::plan::{CaseId, Isolation, Plan, PlanSettings, PlannedCase};
 use crate::process::{Trace, TraceKind};
 use crate::record::{
     Allocations, AttachedFile, Attachment, AttachmentStatus, CaseRecord, CaseStatus, RunManifest,
@@ -25,7 +25,7 @@ pub(super) fn check(args: &BenchArgs, plan: &Plan) -> Result<(), TargetError> {
     if args.traces.is_empty() {
         return Ok(());
     }
-    if plan.isolation == Isolation::None {
+    if plan.together.isolation == Isolation::None {
         return refuse(
             "--trace and --dump reach child processes alone: leave out --isolation none".to_owned(),
         );
@@ -93,12 +93,10 @@ fn attachment(
     let alone = Plan {
         cases: vec![PlannedCase { budget: BUDGET, repeats: 1, ..case.clone() }],
         repeats: 1,
-        target: None,
         budget: BUDGET,
-        asked,
-        isolation: Isolation::Repeat,
+        run: RunSettings { asked, profiled: true, ..plan.run }, // what runs beside a body would be in its trace
+        together: PlanSettings { target: None, isolation: Isolation::Repeat, ..plan.together },
         verify: false,
-        profiled: true, // what runs beside a body would be in its trace
         ..plan.clone()
     };
     let scratch = |case: &CaseId, number: u32| layout.scratch(&manifest.id, case, number);

@@ -32,18 +32,11 @@ pub fn build_all(registry: &Registry, request: &Request, requests: &[Request]) -
         left_out: Vec::new(),
         notes: Vec::new(),
         repeats: if request.smoke { 1 } else { request.profile.repeats },
-        target: if request.smoke { None } else { request.target },
         budget: if request.smoke { Budget::SMOKE } else { request.profile.budget },
-        asked: request.profile.asked,
-        timeout: request.profile.timeout,
         memory: request.profile.memory.bytes(request.available_memory),
-        seed: request.seed,
-        order: request.order,
-        isolation: request.isolation,
-        platform: request.platform,
-        mode: request.mode,
+        run: request.run,
+        together: request.together,
         smoke: request.smoke,
-        profiled: request.profiled,
         verify: request.verify,
     };
     let mut probes = Vec::new();
@@ -273,7 +266,7 @@ fn add_point(
 ) {
     let needs = scenario.needs.and_then(|needs| needs(point));
     let memory = needs.map(|needs| needs.memory);
-    let budget = plan.asked.or(scenario.budget);
+    let budget = plan.run.asked.or(scenario.budget);
     let add = |plan: &mut Plan, adapter: Option<&'static AdapterEntry>, version, measured| {
         plan.cases.push(PlannedCase {
             id: case(scenario, point, adapter),

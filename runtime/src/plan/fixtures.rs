@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use super::{CaseId, CaseOrder, Isolation, Plan, PlannedCase, RepeatTimes};
-use crate::bencher::{Budget, PartialBudget};
-use crate::device::Platform;
+use super::{CaseId, CaseOrder, Plan, PlanSettings, PlannedCase, RepeatTimes};
+use crate::bencher::{Budget, PartialBudget, RunSettings};
 use crate::registry::{Axes, Contract, Equivalence, Keep, Location, Point, ScenarioEntry};
 
 /// A scenario that does nothing.
@@ -51,18 +50,11 @@ pub(crate) fn plan(ids: &[&'static str], repeats: u32, order: CaseOrder) -> Plan
         left_out: Vec::new(),
         notes: Vec::new(),
         repeats,
-        target: None,
         budget: Budget::SMOKE,
-        asked: PartialBudget::NONE,
-        timeout: Duration::from_secs(1),
         memory: 1 << 30,
-        seed: 42,
-        order,
-        isolation: Isolation::Repeat,
-        platform: Platform::Cpu,
-        mode: None,
+        run: RunSettings { timeout: Some(Duration::from_secs(1)), ..RunSettings::DEFAULT },
+        together: PlanSettings { order, ..PlanSettings::default() },
         smoke: false,
-        profiled: false,
         verify: true,
     }
 }

@@ -20,7 +20,7 @@ pub(crate) use filter::Filter;
 pub use param::Param;
 pub use planned::{Absent, Plan, PlannedCase, RepeatTimes, Skip};
 pub use profile::{MemoryLimit, Profile, Profiles};
-pub use request::{CaseOrder, Isolation, Request};
+pub use request::{CaseOrder, Isolation, PlanSettings, Request};
 pub(crate) use suite::SuiteFile;
 
 #[cfg(test)]

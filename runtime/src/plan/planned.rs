@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use super::{CaseId, CaseOrder, Isolation};
-use crate::bencher::{Budget, PartialBudget};
-use crate::device::Platform;
-use crate::metric::Mode;
+use super::{CaseId, CaseOrder, PlanSettings};
+use crate::bencher::{Budget, RunSettings};
 use crate::registry::{AdapterEntry, Equivalence, ScenarioEntry};
 use crate::stats::SplitMix64;
 
@@ -133,31 +131,16 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// Measured repeats of each case whose scenario states nothing else.
     pub repeats: u32,
-    /// Where the interval is to be this narrow: half its width as a share of the median. Then `repeats` is the least,
-    /// and [`Plan::MOST_REPEATS`] the most.
-    pub target: Option<f64>,
     /// Limits of each repeat of a case whose scenario states nothing else.
     pub budget: Budget,
-    /// What of the budget and repeats was asked for by whoever runs: no scenario changes that.
-    pub asked: PartialBudget,
-    /// The longest that a repeat may take.
-    pub timeout: Duration,
     /// How much memory a repeat's processes may have, in bytes.
     pub memory: u64,
-    /// The seed of order, data and draws.
-    pub seed: u64,
-    /// In which order cases run within a round.
-    pub order: CaseOrder,
-    /// How repeats are isolated.
-    pub isolation: Isolation,
-    /// Where repeats run.
-    pub platform: Platform,
-    /// How bodies are timed on a device, whatever their scenarios say.
-    pub mode: Option<Mode>,
+    /// What holds of every repeat.
+    pub run: RunSettings,
+    /// What holds of all repeats together.
+    pub together: PlanSettings,
     /// Whether each case runs once, on as little as possible.
     pub smoke: bool,
-    /// Whether it is for a profiler: no yardstick runs beside a body.
-    pub profiled: bool,
     /// Whether there is a verifying round.
     pub verify: bool,
 }
@@ -168,6 +151,9 @@ const SET_UP: Duration = Duration::from_millis(250);
 /// The same of a resident adapter, which is a framework elsewhere: importing it, converting data, epochs at its speed. The mean
 /// of 621 repeats of 21 frameworks was 1.6 s on two cores, 0.1 s of it measured; native repeats took 0.23 s.
 const RESIDENT_SET_UP: Duration = Duration::from_millis(1500);
+
+/// Stands for no timeout at all, and can still be added to.
+const NO_TIMEOUT: Duration = Duration::from_hours(24 * 365);
 
 impl Plan {
     /// The cases of each round, in order. Round 0 is the verifying one, references first. In each round the cases of a
@@ -181,6 +167,11 @@ impl Plan {
             if self.verify { verified(true).chain(verified(false)).collect() } else { Vec::new() };
         let verifying = self.together(verifying).concat();
         std::iter::once(verifying).chain((1..=self.most_repeats()).map(|number| self.round(number))).collect()
+    }
+
+    /// The longest that a repeat may take.
+    pub fn timeout(&self) -> Duration {
+        self.run.timeout.unwrap_or(NO_TIMEOUT)
     }
 
     /// The most measured repeats of a case that has a target.
@@ -198,8 +189,8 @@ impl Plan {
         let has_it = |case: &PlannedCase| case.measured && (added || number <= case.repeats);
         let measured = (0..self.cases.len()).filter(|index| has_it(&self.cases[*index])).collect();
         let mut order = self.together(measured);
-        if self.order == CaseOrder::Shuffled {
-            let mut random = SplitMix64::new(self.seed ^ (u64::from(number) << 32));
+        if self.together.order == CaseOrder::Shuffled {
+            let mut random = SplitMix64::new(self.run.seed ^ (u64::from(number) << 32));
             random.shuffle(&mut order);
             for group in order.iter_mut().filter(|group| group.len() > 1) {
                 random.shuffle(group);

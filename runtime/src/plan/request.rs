@@ -3,16 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Param, Profile};
-use crate::device::Platform;
-use crate::metric::Mode;
+use crate::bencher::RunSettings;
 
 /// What was asked for, after it was understood.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The budget.
     pub profile: Profile,
-    /// How narrow the interval is to be, as a share; without it the profile's repeats are run.
-    pub target: Option<f64>,
+    /// What holds of every repeat.
+    pub run: RunSettings,
+    /// What holds of all repeats together.
+    pub together: PlanSettings,
     /// Positional filters; a case needs one of them, if there are any.
     pub filters: Vec<String>,
     /// Whether filters must match whole names.
@@ -29,41 +30,43 @@ pub struct Request {
     pub profile_set: bool,
     /// Values that replace those of axes.
     pub params: Vec<Param>,
-    /// The seed of order, data and draws.
-    pub seed: u64,
-    /// In which order cases run within a round.
-    pub order: CaseOrder,
-    /// How repeats are isolated.
-    pub isolation: Isolation,
-    /// Where they run.
-    pub platform: Platform,
-    /// How bodies are timed on a device, whatever their scenarios say.
-    pub mode: Option<Mode>,
     /// Memory to be had on this machine, in bytes: the smaller of free memory and container limit.
     pub available_memory: u64,
     /// Whether each case runs once, on as little as possible.
     pub smoke: bool,
-    /// Whether it is for a profiler: bodies run, and nothing of the harness's own beside them.
-    pub profiled: bool,
     /// Whether work is verified: an unmeasured repeat of each case that has work to compare.
     pub verify: bool,
 }
 
+/// What whoever runs has settled for all repeats together: one value, handed on from the command line to the plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PlanSettings {
+    /// In which order cases run within a round.
+    pub order: CaseOrder,
+    /// How repeats are isolated.
+    pub isolation: Isolation,
+    /// Where the interval is to be this narrow: half its width as a share of the median. Then the plan's repeats are the
+    /// least, and [`Plan::MOST_REPEATS`](super::Plan::MOST_REPEATS) the most.
+    pub target: Option<f64>,
+}
+
 /// In which order cases run within a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CaseOrder {
     /// Drawn anew for each round from the run's seed, so that drift of the machine falls on all alike.
+    #[default]
     Shuffled,
     /// As listed, for debugging.
     Declared,
 }
 
 /// What shares a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Isolation {
     /// Nothing: a fresh process for every repeat.
+    #[default]
     Repeat,
     /// The repeats of one case.
     Case,

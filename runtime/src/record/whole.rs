@@ -18,7 +18,7 @@ pub fn assemble_run(plan: &Plan, journal: &[(CaseId, Repeat)]) -> Vec<CaseRecord
     let cases = plan.cases.iter().filter(|case| case.measured).map(|case| {
         let reference = reference(plan, journal, case);
         let mut record = assemble(facts(case), repeats_of(case), planned(case, journal), &reference);
-        if let Some(target) = plan.target {
+        if let Some(target) = plan.together.target {
             stop(&mut record, target);
         }
         record

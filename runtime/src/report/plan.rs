@@ -28,28 +28,29 @@ pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
             budget.batches,
             budget.warmup,
             budget.min_time,
-            plan.seed,
+            plan.run.seed,
             clock(plan.estimate()),
             if is_guess(plan) { ", a guess: most of it has not run here before" } else { "" },
         ),
     );
-    if let Some(target) = plan.target {
+    if let Some(target) = plan.together.target {
         let (target, most) = (target * 100.0, Plan::MOST_REPEATS);
         line(
             &mut text,
             &format!("target: more repeats until the interval is within {target} %, at most {most}"),
         );
     }
-    if plan.platform != Platform::Cpu {
+    if plan.run.platform != Platform::Cpu {
         let mode = plan
+            .run
             .mode
             .map_or_else(String::new, |mode| format!(", mode {mode} for every body that enqueues on it"));
-        line(&mut text, &format!("platform: {}{mode}", plan.platform));
+        line(&mut text, &format!("platform: {}{mode}", plan.run.platform));
     }
-    if plan.isolation != Isolation::Repeat {
-        line(&mut text, &format!("isolation: {}", isolation(plan.isolation)));
+    if plan.together.isolation != Isolation::Repeat {
+        line(&mut text, &format!("isolation: {}", isolation(plan.together.isolation)));
     }
-    if plan.order == CaseOrder::Declared {
+    if plan.together.order == CaseOrder::Declared {
         line(&mut text, "order: as declared, so drift of the machine does not fall on all cases alike");
     }
     for note in &plan.notes {
@@ -78,7 +79,7 @@ pub fn details(plan: &Plan) -> String {
     }
     text.push_str(&skips(plan));
     let memory = plan.memory >> 20;
-    line(&mut text, &format!("limits: {} a repeat, {memory} MiB of memory", clock(plan.timeout)));
+    line(&mut text, &format!("limits: {} a repeat, {memory} MiB of memory", clock(plan.timeout())));
     text
 }
 
@@ -144,8 +145,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::bencher::Budget;
-    use crate::plan::{Absent, CaseId};
+    use crate::bencher::{Budget, RunSettings};
+    use crate::plan::{Absent, CaseId, PlanSettings};
     use crate::registry::Point;
 
     fn absent(adapter: &'static str) -> Absent {
@@ -158,24 +159,17 @@ mod tests {
         Plan {
             profile: "ci_cpu".into(),
             cases: Vec::new(),
-            asked: crate::bencher::PartialBudget::NONE,
             skips: vec![Skip { id, why: "not installed".into() }],
             absent: ["Datarax", "SPDL"].map(absent).into(),
             dropped: vec![("CV-1".into(), 3)],
             left_out: vec![("PC-1".into(), 6, "--param PC-1.variant=all".into())],
             notes: vec!["a note".into()],
             repeats: 7,
-            target: None,
             budget: Budget { warmup: 3, batches: 20, min_time: Duration::from_millis(500), max_time: None },
-            timeout: Duration::from_mins(5),
             memory: 8 << 30,
-            seed: 42,
-            order: CaseOrder::Declared,
-            isolation: Isolation::Run,
-            platform: Platform::Cpu,
-            mode: None,
+            run: RunSettings { timeout: Some(Duration::from_mins(5)), ..RunSettings::DEFAULT },
+            together: PlanSettings { order: CaseOrder::Declared, isolation: Isolation::Run, target: None },
             smoke: false,
-            profiled: false,
             verify: true,
         }
     }
@@ -196,7 +190,9 @@ dropped by the filter of CV-1: 3 points
 
     #[test]
     fn a_mode_is_of_the_bodies_that_enqueue() {
-        let plan = Plan { platform: Platform::Gpu, mode: Some(crate::metric::Mode::Hot), ..plan() };
+        let mut plan = plan();
+        plan.run.platform = Platform::Gpu;
+        plan.run.mode = Some(crate::metric::Mode::Hot);
         let header = header(&plan, 1, 2);
         assert!(
             header.contains("\nplatform: gpu, mode hot for every body that enqueues on it\n"),

@@ -52,12 +52,11 @@ enum ProcessKey {
 
 impl<'a> ChildExecutor<'a> {
     pub(super) fn new(program: Program, plan: &Plan, interrupted: &'a AtomicBool) -> Self {
-        let Plan { isolation, timeout, memory, platform, .. } = *plan;
         Self {
-            program: program.on(platform),
-            isolation,
-            timeout,
-            memory,
+            program: program.on(plan.run.platform),
+            isolation: plan.together.isolation,
+            timeout: plan.timeout(),
+            memory: plan.memory,
             interrupted,
             shared: HashMap::new(),
         }

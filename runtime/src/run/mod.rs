@@ -44,7 +44,7 @@ pub fn run<E>(
     program: Program,
     sink: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
 ) -> Result<RunEnding, E> {
-    match task.plan.isolation {
+    match task.plan.together.isolation {
         Isolation::None => schedule::go(task, &mut executor::InProcess::default(), sink),
         _ => {
             schedule::go(task, &mut executor::ChildExecutor::new(program, task.plan, task.interrupted), sink)

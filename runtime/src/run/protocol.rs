@@ -1,18 +1,16 @@
 //! What parent and child say to each other: frames of JSON on a private socket. Both ends are written against this file.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, How, Outcome};
-use crate::bencher::{Budget, Evidence, HashKey, PartialBudget, PerIteration, Phase, Purpose, Spot, Work};
-use crate::device::Platform;
-use crate::metric::{Block, Mode, Observation};
+use crate::bencher::{Budget, Evidence, HashKey, PerIteration, Phase, Purpose, RunSettings, Spot, Work};
+use crate::metric::{Block, Observation};
 use crate::registry::Point;
 
 /// The version of the protocol: the first thing that a child says.
-pub(super) const VERSION: u32 = 5;
+pub(super) const VERSION: u32 = 6;
 
 /// The argument that makes a bench binary a child.
 pub const CHILD_FLAG: &str = "--weighbridge-child";
@@ -42,14 +40,8 @@ pub struct RepeatRequest {
     pub purpose: Purpose,
     /// How much it measures.
     pub budget: Budget,
-    /// What of that the scenario cannot change.
-    #[serde(default)]
-    pub asked: PartialBudget,
-    /// The longest that it may take; a parent that is too old to say so watches it all the same.
-    #[serde(default)]
-    pub timeout: Option<Duration>,
-    /// The run's seed.
-    pub seed: u64,
+    /// What whoever runs has settled.
+    pub run: RunSettings,
     /// The number of the epoch that streams go through.
     pub epoch: u64,
     /// Hashes what is delivered; the parent compares.
@@ -60,15 +52,8 @@ pub struct RepeatRequest {
     pub memory: Option<u64>,
     /// Whether the parent says how many iterations each block has. A scenario without blocks runs as ever.
     pub paced: bool,
-    /// Whether it is for a profiler: no yardstick runs.
-    #[serde(default)]
-    pub profiled: bool,
     /// Whether a resident adapter is kept for the next ask, which is for the same one.
     pub keep: bool,
-    /// Where it runs.
-    pub platform: Platform,
-    /// How bodies are timed on a device, whatever their scenario says.
-    pub mode: Option<Mode>,
 }
 
 /// What a child says.

@@ -78,10 +78,7 @@ fn attempt(
         adapter: ask.adapter.clone(),
         purpose: ask.purpose,
         budget: ask.budget,
-        asked: ask.asked,
-        profiled: ask.profiled,
-        timeout: ask.timeout,
-        seed: ask.seed,
+        run: ask.run,
         epoch: ask.epoch,
         key: ask.key,
         scratch: ask.scratch.clone(),
@@ -89,8 +86,6 @@ fn attempt(
         on_phase,
         pace,
         inject: injected()?,
-        platform: ask.platform,
-        mode: ask.mode,
         device: None,
         traits: matches!(scenario.equivalence_at(&ask.point), Equivalence::Alike(_)),
         alone: true,
@@ -155,7 +150,6 @@ mod tests {
 
     use super::*;
     use crate::bencher::{Budget, Purpose, skip};
-    use crate::device::Platform;
     use crate::registry::Point;
 
     #[scenario(id = "REPEAT-ERROR", crate = crate)]
@@ -187,18 +181,13 @@ mod tests {
                 adapter: None,
                 purpose: Purpose::Smoke,
                 budget: Budget::SMOKE,
-                asked: crate::bencher::PartialBudget::NONE,
-                timeout: None,
-                seed: 42,
+                run: crate::bencher::RunSettings::DEFAULT,
                 epoch: 0,
                 key: crate::bencher::HashKey::draw(),
                 scratch: std::env::temp_dir().join("weighbridge-no-such-scratch"),
                 memory: None,
                 paced: false,
-                profiled: false,
                 keep: false,
-                platform: Platform::Cpu,
-                mode: None,
             },
             &mut Resident::default(),
             |_| {},

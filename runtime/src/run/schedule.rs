@@ -66,7 +66,7 @@ pub(super) fn go<E>(
         let remaining = progress.remaining(None);
         sink(Event::RepeatStarted { case: &case.id, number, finished: progress.finished(), remaining })?;
         let mut ask = ask(task, case, number, references.key());
-        if plan.target.is_some() && ask.purpose == Purpose::Measure {
+        if plan.together.target.is_some() && ask.purpose == Purpose::Measure {
             ask.budget = progress.seen[index].budget(case.budget);
         }
         let resident = case.adapter.is_some_and(|adapter| adapter.resident);
@@ -127,18 +127,13 @@ fn ask(task: &RunTask<'_>, case: &PlannedCase, number: u32, key: HashKey) -> Rep
         adapter: case.id.adapter.clone(),
         purpose,
         budget: case.budget,
-        asked: plan.asked,
-        timeout: Some(plan.timeout),
-        seed: plan.seed,
+        run: plan.run,
         epoch: task.epoch,
         key,
         scratch: (task.scratch)(&case.id, number),
         memory: Some(plan.memory),
         paced: false,
-        profiled: plan.profiled,
         keep: false,
-        platform: plan.platform,
-        mode: plan.mode,
     }
 }
 
@@ -228,7 +223,7 @@ impl RunProgress {
             }
             if number <= self.planned[index] {
                 self.left.push((index, number));
-            } else if is_extra && plan.target.is_some_and(|target| !self.seen[index].meets(target)) {
+            } else if is_extra && plan.together.target.is_some_and(|target| !self.seen[index].meets(target)) {
                 self.extra.insert((index, number));
                 self.left.push((index, number));
             }

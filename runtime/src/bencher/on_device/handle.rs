@@ -54,7 +54,7 @@ impl Bencher {
         let device = match &*opened {
             Some(device) => device.clone(),
             None => {
-                let platform = self.settings.platform;
+                let platform = self.settings.run.platform;
                 let device = open_device(platform)
                     .map_err(|why| Error::new(format!("platform {platform} was asked for: {why}")))?;
                 opened.insert(device).clone()
@@ -159,7 +159,7 @@ impl DeviceBencher<'_> {
             body.run(device)?;
             return Ok(device.sync()?);
         }
-        let asked = self.bencher.settings.mode.or(self.mode);
+        let asked = self.bencher.settings.run.mode.or(self.mode);
         let mode = match (asked, self.returns) {
             (Some(mode), Returns::Enqueued) => mode,
             // A body that synchronises leaves the device's clock nothing to see that the host's does not.
@@ -183,7 +183,7 @@ mod tests {
 
     use super::super::double::{ASK, Double, LAUNCH, QUANTUM, STAMP, SYNC};
     use super::*;
-    use crate::bencher::{Budget, Pace, PerIteration, RepeatResult, Settings};
+    use crate::bencher::{Budget, Pace, PerIteration, RepeatResult, RunSettings, Settings};
     use crate::device::{Queue, Telemetry};
     use crate::metric::{Block, DEVICE_METRICS, Enough, OnDevice, Reading, Stationarity, TimedBy};
 
@@ -196,7 +196,8 @@ mod tests {
 
     fn bencher_within(budget: Budget, device: &Rc<Double>, mode: Option<Mode>) -> Bencher {
         let device: Rc<dyn Device> = device.clone();
-        Bencher::new(Settings { mode, device: Some(device), ..Settings::new(Purpose::Measure, budget) })
+        let run = RunSettings { mode, ..RunSettings::DEFAULT };
+        Bencher::new(Settings { run, device: Some(device), ..Settings::new(Purpose::Measure, budget) })
     }
 
     fn seen(bencher: Bencher) -> (RepeatResult, OnDevice) {
@@ -567,7 +568,7 @@ mod tests {
         let told = ToldOnce::default();
         let device: Rc<dyn Device> = device.clone();
         let settings = Settings {
-            mode: Some(mode),
+            run: RunSettings { mode: Some(mode), ..RunSettings::DEFAULT },
             device: Some(device),
             pace: Some(Box::new(Script(asks, told.clone()))),
             inject,

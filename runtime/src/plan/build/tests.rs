@@ -3,8 +3,8 @@
 use weighbridge_macros::{adapter, scenario};
 
 use super::*;
-use crate::bencher::{Bencher, Result};
-use crate::plan::{CaseOrder, Isolation, MemoryLimit, Profiles, suite};
+use crate::bencher::{Bencher, Result, RunSettings};
+use crate::plan::{MemoryLimit, PlanSettings, Profiles, suite};
 use crate::registry::Requirements;
 
 trait Loader {}
@@ -93,7 +93,6 @@ fn odd(n: &u32) -> bool {
 
 fn request(profile: &str) -> Request {
     Request {
-        target: None,
         profile: Profiles::load(None).unwrap().get(profile).unwrap(),
         filters: Vec::new(),
         exact: false,
@@ -103,14 +102,10 @@ fn request(profile: &str) -> Request {
         set: None,
         profile_set: true,
         params: Vec::new(),
-        seed: 42,
-        order: CaseOrder::Shuffled,
-        isolation: Isolation::Repeat,
+        run: RunSettings::DEFAULT,
+        together: PlanSettings::default(),
         available_memory: 10 << 30,
-        platform: crate::device::Platform::Cpu,
-        mode: None,
         smoke: false,
-        profiled: false,
         verify: true,
     }
 }

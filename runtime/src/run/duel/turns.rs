@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::schedule::RoundRunner;
 use super::{BrokenDuel, Duel, DuelRound, RoundId, Side};
-use crate::bencher::{BLOCK, Budget, Calibrator, Phase, Purpose, Spot};
+use crate::bencher::{BLOCK, Budget, Calibrator, Phase, Purpose, RunSettings, Spot};
 use crate::metric::{Block, TimedBy};
-use crate::plan::{CaseId, Plan, PlannedCase};
+use crate::plan::{CaseId, PlannedCase};
 use crate::run::protocol::RepeatRequest;
 use crate::run::reference::Known;
 use crate::run::supervised::{ChildWatch, EndedRequest, PacedChild, Supervised};
@@ -271,23 +271,18 @@ impl Duel<'_> {
             adapter: case.adapter.clone(),
             purpose,
             budget: self.budget(case),
-            asked: self.plan.asked,
-            timeout: Some(self.plan.timeout),
-            seed: self.plan.seed,
+            run: RunSettings { profiled: false, ..self.plan.run },
             epoch: self.epoch,
             key: self.key,
             scratch,
             memory: (!self.is_resident(case)).then_some(self.plan.memory),
             paced: purpose == Purpose::Measure,
-            profiled: false,
             keep: false,
-            platform: self.plan.platform,
-            mode: self.plan.mode,
         }
     }
 
     fn watch(&self, patient: bool) -> ChildWatch<'_> {
-        let Plan { timeout, memory, .. } = *self.plan;
+        let (timeout, memory) = (self.plan.timeout(), self.plan.memory);
         ChildWatch { timeout, patient, memory, interrupted: self.interrupted }
     }
 
@@ -304,10 +299,10 @@ impl Duel<'_> {
     }
 
     fn start(&self, side: usize, drawn: u64) -> Result<Supervised, BrokenDuel> {
-        let mut program = self.programs[side].clone().on(self.plan.platform);
+        let mut program = self.programs[side].clone().on(self.plan.run.platform);
         let padding = "x".repeat((drawn % LONGEST_PADDING) as usize);
         program.variables.push((PADDING.to_owned(), padding));
-        Supervised::start(&program, self.plan.timeout).map_err(|error| {
+        Supervised::start(&program, self.plan.timeout()).map_err(|error| {
             let detail = format!("failed to start {}: {error}", program.path.display());
             let failure = Failure { how: How::Protocol, phase: Phase::SetUp, detail, stderr: String::new() };
             BrokenDuel::Failed(SIDES[side], failure)

@@ -1,0 +1,50 @@
+//! What whoever runs has settled for every repeat: one value, handed on from the command line to the process of the body.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::PartialBudget;
+use crate::device::Platform;
+use crate::metric::Mode;
+
+/// What whoever runs has settled for every repeat.
+///
+/// A flag writes here, and whoever measures reads here: the plan, the request to a child and its [`Settings`](super::Settings)
+/// have this value whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSettings {
+    /// What of the budget and repeats was asked for: nobody who writes a scenario can change that.
+    pub asked: PartialBudget,
+    /// The longest that a repeat may take, if somebody ends it then.
+    pub timeout: Option<Duration>,
+    /// The seed of order, data and draws.
+    pub seed: u64,
+    /// Where bodies run: what [`Bencher::device`](super::Bencher::device) opens.
+    pub platform: Platform,
+    /// How bodies are timed on a device, whatever their scenarios say.
+    pub mode: Option<Mode>,
+    /// Whether it is for a profiler: no yardstick runs beside a body.
+    pub profiled: bool,
+}
+
+impl RunSettings {
+    /// The seed where nobody says another: data sets are pinned at it.
+    pub const SEED: u64 = 42;
+
+    /// What holds where nothing is asked for.
+    pub const DEFAULT: Self = Self {
+        asked: PartialBudget::NONE,
+        timeout: None,
+        seed: Self::SEED,
+        platform: Platform::Cpu,
+        mode: None,
+        profiled: false,
+    };
+}
+
+impl Default for RunSettings {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
