@@ -215,9 +215,9 @@ pub mod data {
     };
     pub use crate::compare::{
         Accepted, Basis, CaseFailure, Comparison, Effect, EnvironmentChange, FactKind, Gate, GateOutcome,
-        History, JudgedRounds, Method, MetricChange, Policy, ProcessValues, Promoted, Ranking, Ratio,
-        RatioClass, Refusal, Row, RowMark, STRONGER, Tendency, Tolerance, Verdict, VerdictCounts, WEAKER,
-        decide, judge, rank,
+        History, IncomparableReason, InconclusiveReason, JudgedRounds, Method, MetricChange, Policy,
+        ProcessValues, Promoted, Ranking, Ratio, RatioClass, Refusal, Row, RowMark, STRONGER, Tendency,
+        Tolerance, Verdict, VerdictCounts, WEAKER, decide, judge, rank,
     };
     pub use crate::device::page_fault_cost;
     pub use crate::harness::Exit;

@@ -167,7 +167,7 @@ fn a_slower_clock_of_the_device_is_not_reported_as_slower_code() {
     let baseline = Baseline::promote("main", &run(1_980));
     let comparison = judge(&baseline, &run(1_320), &History::default(), &policy);
     let row = &comparison.rows[0];
-    assert_eq!(row.verdict.why(), Some("the device's clock changed: cycles are unchanged"), "{row:?}");
+    assert_eq!(row.verdict.why().unwrap(), "the device's clock changed: cycles are unchanged", "{row:?}");
     let effect = row.effect.unwrap();
     assert!((effect.estimate - 0.5).abs() < 0.02, "{effect:?}");
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Judgement, Reservations, weigh};
 use super::values::{LogValues, Sides};
-use super::{Accepted, Policy, Tolerance, Verdict};
+use super::{Accepted, InconclusiveReason, Policy, Tolerance, Verdict};
 use crate::metric::names;
 use crate::metric::{DEVICE_METRICS, Direction, METRICS, Stationarity, Unit};
 use crate::record::{Estimate, MetricRecord};
@@ -45,6 +45,18 @@ pub enum Tendency {
     Unclear,
     /// It has no better or worse.
     Information,
+}
+
+impl Tendency {
+    /// Where a metric of this verdict tends.
+    pub(super) fn of(verdict: &Verdict) -> Self {
+        match verdict {
+            Verdict::Improved => Self::Better,
+            Verdict::Regressed => Self::Worse,
+            Verdict::Unchanged => Self::Same,
+            _ => Self::Unclear,
+        }
+    }
 }
 
 /// A metric on both sides, and the judgement on it where it has one.
@@ -92,8 +104,7 @@ pub(super) fn change(
         if has_ratio {
             weigh(&values.sides, tolerance, reservations)
         } else {
-            let why = "the values are not all positive, so they have no ratio".to_owned();
-            Judgement { verdict: Verdict::Inconclusive(why), effect: None }
+            Judgement { verdict: Verdict::Inconclusive(InconclusiveReason::NoRatio), effect: None }
         }
     });
     let tendency = tendency(judgement.as_ref(), baseline, candidate);
@@ -158,11 +169,8 @@ fn tendency(
     let Some(judgement) = judgement else { return Tendency::Information };
     // Counts are often zero on both sides, which has no ratio and needs none.
     let both_zero = [baseline, candidate].iter().all(|side| side.is_some_and(|side| side.median == 0.0));
-    match judgement.verdict {
-        Verdict::Improved => Tendency::Better,
-        Verdict::Regressed => Tendency::Worse,
-        Verdict::Unchanged => Tendency::Same,
-        _ if both_zero => Tendency::Same,
-        _ => Tendency::Unclear,
+    match Tendency::of(&judgement.verdict) {
+        Tendency::Unclear if both_zero => Tendency::Same,
+        tendency => tendency,
     }
 }

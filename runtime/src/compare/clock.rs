@@ -1,7 +1,7 @@
 //! Time and cycles of a device: which of a change is the code's, and which the clock's.
 
-use super::Verdict;
 use super::rule::Judgement;
+use super::{ClockHalf, InconclusiveReason, Tendency, Verdict};
 use crate::metric::names;
 
 /// What a device's time is read from, and what else follows from it.
@@ -29,32 +29,26 @@ pub(super) fn hold_against_cycles<'a, 'b>(
     let (Some(time), Some(cycles)) = (verdict(TIMES[0]), verdict(CYCLES)) else { return Vec::new() };
     let mut explained = Vec::new();
     for (name, judged) in &mut metrics {
-        let (whose, other) = match *name {
-            name if TIMES.contains(&name) => ("cycles", &cycles),
-            CYCLES => ("time", &time),
+        let (half, other) = match *name {
+            name if TIMES.contains(&name) => (ClockHalf::Cycles, &cycles),
+            CYCLES => (ClockHalf::Time, &time),
             _ => continue,
         };
         let Some(judgement) = judged.as_mut() else { continue };
         if !matches!(judgement.verdict, Verdict::Regressed | Verdict::Improved) {
             continue;
         }
-        let why = match other {
+        let tends = match other {
             None => {
                 **judged = None;
                 continue;
             }
             Some(other) if *other == judgement.verdict => continue,
-            Some(Verdict::Unchanged) if whose == "cycles" => {
-                "the device's clock changed: cycles are unchanged".to_owned()
-            }
-            Some(Verdict::Unchanged) => "the device's clock changed: time is unchanged".to_owned(),
-            Some(Verdict::Inconclusive(_)) => format!(
-                "it {}, and whether the device's {whose} did is not decided: the clock may have changed",
-                judgement.verdict.name().to_lowercase()
-            ),
-            Some(other) => format!("the device's clock changed: {whose} {}", other.name().to_lowercase()),
+            Some(other) => Tendency::of(other),
         };
-        judgement.verdict = Verdict::Inconclusive(why);
+        let metric = Tendency::of(&judgement.verdict);
+        judgement.verdict =
+            Verdict::Inconclusive(InconclusiveReason::DeviceClock { metric, other: half, tends });
         explained.push(*name);
     }
     explained

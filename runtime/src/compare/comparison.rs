@@ -1,10 +1,11 @@
 //! What a comparison says: rows, what is counted, how the gate ends.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, EnvironmentChange, JudgedRounds, MetricChange, Policy, Tendency, Tolerance, Verdict};
+use super::{
+    Advice, Effect, EnvironmentChange, IncomparableReason, JudgedRounds, MetricChange, Policy, Tendency,
+    Tolerance, Verdict,
+};
 use crate::plan::CaseId;
 use crate::record::{Difference, Environment, RunId};
 
@@ -59,7 +60,7 @@ pub struct CaseFailure {
     /// Which case.
     pub case: CaseId,
     /// What happened.
-    pub why: String,
+    pub why: IncomparableReason,
 }
 
 /// What is said of one case.
@@ -84,7 +85,7 @@ pub struct Row {
     pub marks: Vec<RowMark>,
     /// What would make an inconclusive case decidable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub advice: Option<String>,
+    pub advice: Option<Advice>,
     /// The processes on both sides, where a stored baseline was judged by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<ProcessValues>,
@@ -268,46 +269,6 @@ impl Row {
             processes: None,
             rounds: None,
             metrics: Vec::new(),
-        }
-    }
-}
-
-impl fmt::Display for RowMark {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::FirstRuns => "first runs",
-            Self::ByCpuClock => "cpu clock",
-            Self::Undelayed => "undelayed",
-            Self::ByYardstick => "yardstick",
-            Self::Accepted => "beyond the accepted change",
-            Self::Warning => "warning",
-        })
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::SameRun => {
-                f.write_str("the run is the baseline itself: measure again and compare that run")
-            }
-            Self::OtherSuite { baseline } => write!(f, "the baseline is of another suite, `{baseline}`"),
-            Self::Imported { tool, candidate } => {
-                let (imported, other) =
-                    if *candidate { ("the run", "the baseline") } else { ("the baseline", "the run") };
-                write!(
-                    f,
-                    "{imported} is imported from {tool} and {other} was measured here: another tool times other things, \
-                     so figures of the two are never held against each other"
-                )
-            }
-            Self::OtherMachine(differences) => {
-                f.write_str(
-                    "the baseline was taken on another machine (--allow-different-machine compares all the same)",
-                )?;
-                differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
-            }
-            Self::NothingCompared => f.write_str("no case of the run could be compared with the baseline"),
         }
     }
 }

@@ -1,7 +1,5 @@
 //! What changed around the code: told before any conclusion.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Baseline, Difference, RunManifest};
@@ -49,10 +47,4 @@ pub(super) fn changes(baseline: &Baseline, run: &RunManifest) -> Vec<Environment
         differences.into_iter().map(move |difference| EnvironmentChange { kind, difference })
     };
     kinds.into_iter().flat_map(tell).collect()
-}
-
-impl fmt::Display for EnvironmentChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.difference.fmt(f)
-    }
 }

@@ -9,15 +9,15 @@ use super::environment::changes;
 use super::rule::{Judgement, LEAST, unsteady};
 use super::values::Sides;
 use super::{
-    Accepted, Basis, CaseFailure, Comparison, History, Policy, ProcessValues, Refusal, Row, RowMark,
-    Tendency, Verdict, VerdictCounts,
+    Accepted, Advice, AxisChange, Basis, CaseFailure, Comparison, History, IncomparableReason, Policy,
+    ProcessValues, Refusal, Remedy, Row, RowMark, Tendency, Verdict, VerdictCounts,
 };
 use crate::device::on_all_processors;
 use crate::metric::Direction;
 use crate::plan::CaseId;
 use crate::record::{Baseline, BaselineCase, CaseRecord, CaseStatus, MetricRecord, RunRecord};
-use crate::tool::tool;
-use crate::verify::{Agreement, Finding};
+use crate::run::Side;
+use crate::verify::Agreement;
 
 /// Judges a run by a baseline.
 ///
@@ -81,13 +81,14 @@ fn of_imported(row: &mut Row) {
     let Some(processes) = &row.processes else { return };
     let [before, after] = processes.values.each_ref().map(Vec::len);
     if row.advice.is_some() {
-        row.advice = Some("import more processes of the tool on both sides".to_owned());
+        row.advice = Some(Advice { remedy: Remedy::Imports, revision: None });
     }
     if before.min(after) < LEAST && matches!(row.verdict, Verdict::Inconclusive(_)) {
-        row.verdict = Verdict::Incomparable(format!(
-            "{before} against {after} imported processes: at least {LEAST} are needed on each side, one file each where the \
-             tool measures in one process"
-        ));
+        row.verdict = Verdict::Incomparable(IncomparableReason::FewImported {
+            baseline: before,
+            candidate: after,
+            least: LEAST,
+        });
         row.advice = None;
     }
 }
@@ -95,19 +96,11 @@ fn of_imported(row: &mut Row) {
 /// What is wrong with a case by itself.
 fn failure(case: &CaseRecord) -> Option<CaseFailure> {
     let why = match (&case.status, &case.agreement) {
-        (CaseStatus::Failed(why), _) => why.clone(),
-        (_, Agreement::Differs(what)) => differs(what),
-        _ => unverified(case.failed_rules().next()?),
+        (CaseStatus::Failed(why), _) => IncomparableReason::Failed(Side::Candidate, why.clone()),
+        (_, Agreement::Differs(what)) => IncomparableReason::Differs(Side::Candidate, what.clone()),
+        _ => IncomparableReason::Unverified(Side::Candidate, case.failed_rules().next()?.clone()),
     };
     Some(CaseFailure { case: case.id.clone(), why })
-}
-
-fn unverified(finding: &Finding) -> String {
-    format!("it does not verify: {finding}")
-}
-
-fn differs(what: &[String]) -> String {
-    format!("its work differs from the reference's: {}", what.join("; "))
 }
 
 fn rows(baseline: &Baseline, candidate: &RunRecord, history: &History, policy: &Policy) -> Vec<Row> {
@@ -138,29 +131,33 @@ fn row(
     revision: Option<&str>,
 ) -> Option<Row> {
     let bare = |verdict| Some(Row::bare(&after.id, &after.primary_metric, verdict));
-    let incomparable = |why: String| bare(Verdict::Incomparable(why));
+    let incomparable = |why| bare(Verdict::Incomparable(why));
     match (&after.status, before.map(|case| &case.status)) {
-        (CaseStatus::Failed(why), _) => return incomparable(format!("failed: {why}")),
+        (CaseStatus::Failed(why), _) => {
+            return incomparable(IncomparableReason::Failed(Side::Candidate, why.clone()));
+        }
         (CaseStatus::Incomplete, _) => {
-            return incomparable(format!("incomplete: {}", after.unfinished().unwrap_or_default()));
+            let why = after.unfinished().unwrap_or_default();
+            return incomparable(IncomparableReason::Incomplete(Side::Candidate, why));
         }
         (CaseStatus::Skipped(why), Some(CaseStatus::Measured)) => {
-            return incomparable(format!("skipped now: {why}"));
+            return incomparable(IncomparableReason::Skipped(Side::Candidate, why.clone()));
         }
         (CaseStatus::Skipped(_), _) => return None,
         (CaseStatus::Measured, _) => {}
     }
-    if let Agreement::Differs(what) = &after.agreement {
-        return incomparable(differs(what));
-    }
-    if let Some(finding) = after.failed_rules().next() {
-        return incomparable(unverified(finding));
+    if let Some(failure) = failure(after) {
+        return incomparable(failure.why);
     }
     let Some(before) = before else { return bare(Verdict::Added) };
     match &before.status {
         CaseStatus::Skipped(_) => return bare(Verdict::Added),
-        CaseStatus::Failed(why) => return incomparable(format!("failed in the baseline: {why}")),
-        CaseStatus::Incomplete => return incomparable("incomplete in the baseline".into()),
+        CaseStatus::Failed(why) => {
+            return incomparable(IncomparableReason::Failed(Side::Baseline, why.clone()));
+        }
+        CaseStatus::Incomplete => {
+            return incomparable(IncomparableReason::Incomplete(Side::Baseline, String::new()));
+        }
         CaseStatus::Measured => {}
     }
     if let Some(verdict) = of_nothing(before, after) {
@@ -183,76 +180,65 @@ fn of_nothing(before: &BaselineCase, after: &CaseRecord) -> Option<Verdict> {
         metrics.iter().find(|metric| metric.name == after.primary_metric).cloned()
     };
     let (old, new) = (named(&before.metrics)?, named(&after.metrics)?);
-    let time = |seconds: f64| format!("{:.2} ns", seconds * 1e9);
-    let took = |metric: &MetricRecord| metric.estimate.map(|estimate| time(estimate.median));
+    let took = |metric: &MetricRecord| metric.estimate.map(|estimate| estimate.median);
     match (old.below(), new.below()) {
         (None, None) => None,
         (Some(_), Some(_)) => Some(Verdict::Unchanged),
-        (None, Some(bound)) => Some(Verdict::Incomparable(format!(
-            "it took {} and is below {} now, as fast as an empty loop: was the body optimised away?",
-            took(&old)?,
-            time(bound)
-        ))),
-        (Some(bound), None) => Some(Verdict::Incomparable(format!(
-            "it was below {}, as fast as an empty loop, and takes {} now: promote a run that has a figure",
-            time(bound),
-            took(&new)?
-        ))),
+        (None, Some(bound)) => {
+            Some(Verdict::Incomparable(IncomparableReason::NowBelow { was: took(&old)?, bound }))
+        }
+        (Some(bound), None) => {
+            Some(Verdict::Incomparable(IncomparableReason::NoLongerBelow { bound, is: took(&new)? }))
+        }
     }
 }
 
 /// Why two cases of one name do not measure the same.
-fn unlike(before: &BaselineCase, after: &CaseRecord) -> Option<String> {
+fn unlike(before: &BaselineCase, after: &CaseRecord) -> Option<IncomparableReason> {
     if let Agreement::Differs(what) = &before.agreement {
-        return Some(format!("in the baseline {}", differs(what)));
+        return Some(IncomparableReason::Differs(Side::Baseline, what.clone()));
     }
     if let Some(finding) = before.findings.first() {
-        return Some(format!("in the baseline {}", unverified(finding)));
+        return Some(IncomparableReason::Unverified(Side::Baseline, finding.clone()));
     }
-    if let Some(why) = axis_changed(&before.id, &after.id) {
-        return Some(why);
+    if let Some(change) = axis_changed(&before.id, &after.id) {
+        return Some(IncomparableReason::Axis(change));
     }
     if let (Some(old), Some(work)) = (&before.report, &after.work) {
         let new = &work.report;
-        let text = |input: &Option<String>| input.clone().unwrap_or_else(|| "none".to_owned());
         if old.input != new.input {
-            return Some(format!("input changed: it was {} and is {}", text(&old.input), text(&new.input)));
+            return Some(IncomparableReason::Input([old.input.clone(), new.input.clone()]));
         }
-        if old.delivery.place() != new.delivery.place() {
-            let (old, new) = (old.delivery.place(), new.delivery.place());
-            return Some(format!("delivery changed: batches were handed over on {old} and are on {new}"));
+        let places = [old.delivery.place(), new.delivery.place()];
+        if places[0] != places[1] {
+            return Some(IncomparableReason::Delivery(places.map(str::to_owned)));
         }
         if old.transforms != new.transforms {
-            let (old, new) = (old.transforms.join(", "), new.transforms.join(", "));
-            return Some(format!("transforms changed: they were [{old}] and are [{new}]"));
+            return Some(IncomparableReason::Transforms([old.transforms.clone(), new.transforms.clone()]));
         }
     }
-    if before.primary_metric != after.primary_metric {
-        let (old, new) = (&before.primary_metric, &after.primary_metric);
-        return Some(format!("the metric that stands for it changed: it was {old} and is {new}"));
+    let metric = after.primary_metric.clone();
+    if before.primary_metric != metric {
+        return Some(IncomparableReason::PrimaryMetric([before.primary_metric.clone(), metric]));
     }
     let named = |metrics: &[MetricRecord]| {
-        metrics
-            .iter()
-            .find(|metric| metric.name == after.primary_metric && metric.estimate.is_some())
-            .cloned()
+        metrics.iter().find(|one| one.name == metric && one.estimate.is_some()).cloned()
     };
     let (Some(old), Some(new)) = (named(&before.metrics), named(&after.metrics)) else {
-        return Some(format!("{} has no value on one side", after.primary_metric));
+        return Some(IncomparableReason::NoValue(metric));
     };
     if (&old.unit, old.direction) != (&new.unit, new.direction) {
-        return Some(format!("unit or direction of {} changed", after.primary_metric));
+        return Some(IncomparableReason::Unit(metric));
     }
-    (new.direction == Direction::Information)
-        .then(|| format!("{} is for information: it has no better or worse", after.primary_metric))
+    (new.direction == Direction::Information).then_some(IncomparableReason::Information(metric))
 }
 
 /// A value that keeps its label but not its meaning, by the text that `Debug` gives of it.
-pub(crate) fn axis_changed(before: &CaseId, after: &CaseId) -> Option<String> {
+pub(crate) fn axis_changed(before: &CaseId, after: &CaseId) -> Option<AxisChange> {
     after.point.iter().find_map(|new| {
         let old = before.point.get(&new.axis)?;
-        let (was, is) = (old.debug.as_ref()?, new.debug.as_ref()?);
-        (was != is).then(|| format!("axis {} changed: `{}` was {was} and is {is}", new.axis, new.text))
+        let (was, is) = (old.debug.clone()?, new.debug.clone()?);
+        (was != is).then(|| AxisChange { axis: new.axis.clone(), value: new.text.clone(), was, is })
     })
 }
 
@@ -313,23 +299,22 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
 }
 
 /// What would make an inconclusive case decidable.
-fn advice(weighed: &Weighed, revision: Option<&str>) -> String {
+fn advice(weighed: &Weighed, revision: Option<&str>) -> Advice {
     let [before, after] = &weighed.values.sides;
-    let first = if before.len().min(after.len()) < LEAST {
-        format!("measure both sides with `--repeats {LEAST}` or more")
+    let remedy = if before.len().min(after.len()) < LEAST {
+        Remedy::Repeats(LEAST)
     } else if weighed.reservations.clock {
-        "let the device cool, or fix its clock on both sides, and measure again".to_owned()
+        Remedy::SteadyClock
     } else if weighed.reservations.disturbed().is_some() {
-        "measure again on a quieter machine".to_owned()
+        Remedy::QuieterMachine
     } else if unsteady(weighed.reservations.unsteady).is_some() {
-        "let it settle with more `--warmup` or a longer `--measurement-time`".to_owned()
+        Remedy::Settling
     } else if weighed.tolerance.basis == Basis::FirstRuns {
-        "more stored runs tell what is noise here".to_owned()
+        Remedy::StoredRuns
     } else {
-        "more repeats narrow the interval".to_owned()
+        Remedy::MoreRepeats
     };
-    let revision = revision.unwrap_or("REVISION");
-    format!("{first}, or in turns with the revision: `{} compare-baseline --rebuild {revision}`", tool())
+    Advice { remedy, revision: revision.map(str::to_owned) }
 }
 
 #[cfg(test)]

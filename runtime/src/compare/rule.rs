@@ -1,6 +1,6 @@
 //! The rule: what two samples of a metric say. Everything else of this stage leaves that to this file.
 
-use super::{Effect, Tolerance, Verdict};
+use super::{Effect, InconclusiveReason, Tolerance, Verdict};
 
 /// Processes that a side must have at least: with fewer a chance order of them passes for an effect.
 pub(super) const LEAST: usize = 6;
@@ -25,15 +25,11 @@ pub(super) struct Reservations {
 
 impl Reservations {
     /// What disturbed too many blocks.
-    pub(super) fn disturbed(&self) -> Option<String> {
-        let percent = |share: f64| format!("{:.0} % of the blocks", share * 100.0);
+    pub(super) fn disturbed(&self) -> Option<InconclusiveReason> {
         if self.switched > DISTURBED {
-            Some(format!(
-                "the machine was busy: threads were taken off their processors in {}",
-                percent(self.switched)
-            ))
+            Some(InconclusiveReason::Busy(self.switched))
         } else if self.throttled > DISTURBED {
-            Some(format!("the processor was throttled in {}", percent(self.throttled)))
+            Some(InconclusiveReason::Throttled(self.throttled))
         } else {
             None
         }
@@ -41,16 +37,8 @@ impl Reservations {
 }
 
 /// Why samples that never settle decide nothing: a figure of them depends on when one stops.
-pub(super) fn unsteady(sides: [bool; 2]) -> Option<String> {
-    let whose = match sides {
-        [false, false] => return None,
-        [true, false] => "the baseline's",
-        [false, true] => "the candidate's",
-        [true, true] => "both sides'",
-    };
-    Some(format!(
-        "most of {whose} repeats never get steady: their samples do not settle, and no figure of them is one to go by"
-    ))
+pub(super) fn unsteady([baseline, candidate]: [bool; 2]) -> Option<InconclusiveReason> {
+    (baseline || candidate).then_some(InconclusiveReason::Unsteady { baseline, candidate })
 }
 
 /// What two samples say.
@@ -83,14 +71,14 @@ impl Judgement {
 /// the values do not decide. Nor do they where too many blocks were disturbed, where samples never settle, or where nothing was found by values that
 /// could not have found what has to be found.
 pub(super) fn weigh(sides: &[Vec<f64>; 2], tolerance: Tolerance, reservations: Reservations) -> Judgement {
-    let inconclusive = |why: String| Judgement { verdict: Verdict::Inconclusive(why), effect: None };
+    let inconclusive = |why| Judgement { verdict: Verdict::Inconclusive(why), effect: None };
     let [baseline, candidate] = sides;
     if baseline.len().min(candidate.len()) < LEAST {
-        let (b, c) = (baseline.len(), candidate.len());
-        return inconclusive(format!("{b} against {c} processes: at least {LEAST} are needed on each side"));
+        let (baseline, candidate) = (baseline.len(), candidate.len());
+        return inconclusive(InconclusiveReason::FewProcesses { baseline, candidate, least: LEAST });
     }
     let Some(effect) = Effect::of(baseline, candidate) else {
-        return inconclusive("the values have no interval".to_owned());
+        return inconclusive(InconclusiveReason::NoInterval);
     };
     if let Some(why) = reservations.disturbed().or_else(|| unsteady(reservations.unsteady)) {
         return Judgement { verdict: Verdict::Inconclusive(why), effect: Some(effect) };
@@ -103,26 +91,13 @@ pub(super) fn weigh(sides: &[Vec<f64>; 2], tolerance: Tolerance, reservations: R
     } else if effect.high < best {
         Verdict::Improved
     } else if effect.low > best && effect.high < worst && detectable > reservations.limit {
-        Verdict::Inconclusive(format!(
-            "nothing was found, and what is smaller than {:.0} % could not have been, where {:.0} % is asked for",
-            detectable * 100.0,
-            reservations.limit * 100.0
-        ))
+        Verdict::Inconclusive(InconclusiveReason::TooBlunt { detectable, asked: reservations.limit })
     } else if effect.low > best && effect.high < worst {
         Verdict::Unchanged
     } else {
-        let between = between(effect.low, effect.high);
-        Verdict::Inconclusive(format!("{between}, tolerance {:.1} %", worst * 100.0))
+        Verdict::Inconclusive(InconclusiveReason::Spans { low: effect.low, high: effect.high, tolerance })
     };
     Judgement { verdict, effect: Some(effect) }
-}
-
-/// An interval of effects as people say it: `between 0.3 % better and 2.1 % worse`.
-pub(super) fn between(low: f64, high: f64) -> String {
-    let words = |effect: f64| {
-        format!("{:.1} % {}", effect.abs() * 100.0, if effect < 0.0 { "better" } else { "worse" })
-    };
-    format!("between {} and {}", words(low), words(high))
 }
 
 #[cfg(test)]
@@ -212,8 +187,8 @@ mod tests {
         let (before, after) = (&BEFORE[..6], &BEFORE.map(|value| value * 1.1)[..6]);
         assert_eq!(verdict(before, after), "Regressed");
         let judgement = weighed(&BEFORE[..5], &[9.0; 7]);
-        let why = "5 against 7 processes: at least 6 are needed on each side";
-        assert_eq!(judgement.verdict, Verdict::Inconclusive(why.into()));
+        let why = InconclusiveReason::FewProcesses { baseline: 5, candidate: 7, least: 6 };
+        assert_eq!(judgement.verdict, Verdict::Inconclusive(why));
         assert_eq!(verdict(&[], &[]), "Inconclusive");
     }
 }

@@ -41,7 +41,7 @@ pub enum Basis {
 
 impl Tolerance {
     /// The margin of a duel.
-    pub(super) fn duel(share: f64) -> Self {
+    pub(in crate::compare) fn duel(share: f64) -> Self {
         Self { share, basis: Basis::Duel, runs: 0 }
     }
 

@@ -13,7 +13,8 @@ use super::smoke::program;
 use super::{Context, Exit, TargetError, args::UsageError, resume};
 use crate::bencher::{HashKey, INJECT, RunSettings};
 use crate::compare::{
-    Comparison, Decider, Method, Promoted, Refusal, Row, Verdict, VerdictCounts, axis_changed,
+    BreakOff, Comparison, Decider, IncomparableReason, Method, Promoted, Refusal, Row, Verdict,
+    VerdictCounts, axis_changed,
 };
 use crate::metric::names;
 use crate::plan::{self, CaseId, Plan, PlannedCase};
@@ -88,7 +89,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         terminal.redraw("");
         let said = match &row.rounds {
             Some(_) => report::row(row, *terminal),
-            None => row.verdict.why().unwrap_or_default().to_owned(),
+            None => row.verdict.why().unwrap_or_default(),
         };
         terminal.remark(&format!("[{}/{}] {}: {said}", pair + 1, pairs.len(), row.case));
     };
@@ -102,8 +103,8 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         }
     })?;
     let decided = decider.finish(match ending {
-        RunEnding::OutOfBudget => "the budget was spent",
-        RunEnding::Interrupted | RunEnding::Complete => "interrupted",
+        RunEnding::OutOfBudget => BreakOff::Budget,
+        RunEnding::Interrupted | RunEnding::Complete => BreakOff::Interrupt,
     });
     rows.extend(decided.rows);
 
@@ -167,7 +168,7 @@ fn adapters<'a>(plan: &'a Plan, name: &str) -> Result<(Vec<Pair<'a>>, Vec<Row>),
         match plan.cases.iter().find(same) {
             Some(base) => pairs.push(Pair { baseline: base.id.clone(), candidate }),
             None => {
-                let why = format!("`{name}` does not run it");
+                let why = IncomparableReason::NotRunBy(name.to_owned());
                 rows.push(Row::bare(&candidate.id, names::WALL_TIME, Verdict::Incomparable(why)));
             }
         }
@@ -194,7 +195,7 @@ fn programs<'a>(
         let verdict = match theirs_by_name.get(&candidate.id.to_string()) {
             None => Verdict::Added,
             Some(id) => match axis_changed(id, &candidate.id) {
-                Some(why) => Verdict::Incomparable(why),
+                Some(change) => Verdict::Incomparable(IncomparableReason::Axis(change)),
                 None => {
                     pairs.push(Pair { baseline: (*id).clone(), candidate });
                     continue;

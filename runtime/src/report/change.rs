@@ -68,7 +68,7 @@ pub fn verdicts(comparison: &Comparison, terminal: Terminal) -> String {
             row.detectable.map_or_else(String::new, |least| format!(", detects {}", quantity::change(least)));
         line(format!("{verdict}: {}", visible_in_line(&format!("{}{effect}{detects}", row.case))));
         if let Some(advice) = &row.advice {
-            line(format!("  to decide it: {}", visible_in_line(advice)));
+            line(format!("  to decide it: {}", visible_in_line(&advice.to_string())));
         }
     }
     // What is unchanged is not listed, and how small a change would have been seen belongs to it.

@@ -10,6 +10,7 @@ mod machine;
 mod plan;
 mod progress;
 pub mod quantity;
+mod reasons;
 mod summary;
 mod table;
 mod terminal;

@@ -169,7 +169,8 @@ pub(super) fn left_out(trials: &[Trial]) -> Vec<String> {
     for trial in trials {
         let what = if trial.share > 0.0 { "no planted slowdown was measured" } else { "not calibrated" };
         for row in trial.comparison.rows.iter().filter(|row| row.rounds.is_none()) {
-            let line = format!("{}: {what}: {}", row.case, row.verdict.why().unwrap_or(row.verdict.name()));
+            let why = row.verdict.why().unwrap_or_else(|| row.verdict.name().to_owned());
+            let line = format!("{}: {what}: {why}", row.case);
             if !lines.contains(&line) {
                 lines.push(line);
             }

@@ -72,7 +72,7 @@ pub(crate) fn reasons(comparison: &Comparison, inert: impl Fn(&str) -> String) -
         let case = inert(&row.case.to_string());
         if let Some(why) = row.verdict.why() {
             let advice = row.advice.as_ref().map(|advice| format!("; to decide it: {advice}"));
-            reasons.push(format!("{case}: {}{}", inert(why), advice.unwrap_or_default()));
+            reasons.push(format!("{case}: {}{}", inert(&why), advice.unwrap_or_default()));
         }
         let worse: Vec<String> = row
             .worse_beside()

@@ -55,7 +55,7 @@ pub(super) fn annotations(judged: &[JudgedSuite]) -> String {
             say("error", &format!("{} was not judged", comparison.suite), &refusal.to_string());
         }
         for failure in &comparison.failures {
-            say("error", &format!("{} failed", failure.case), &failure.why);
+            say("error", &format!("{} failed", failure.case), &failure.why.to_string());
         }
         for row in &comparison.rows {
             match &row.verdict {
@@ -63,7 +63,9 @@ pub(super) fn annotations(judged: &[JudgedSuite]) -> String {
                     let message = format!("{} has a slowdown of {}", row.metric, details::slowdown(row));
                     say("error", &format!("{} regressed", row.case), &message);
                 }
-                Verdict::Incomparable(why) => say("warning", &format!("{} is incomparable", row.case), why),
+                Verdict::Incomparable(why) => {
+                    say("warning", &format!("{} is incomparable", row.case), &why.to_string());
+                }
                 Verdict::Removed => {
                     say("warning", &format!("{} is gone", row.case), "the baseline has this case");
                 }

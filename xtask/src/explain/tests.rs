@@ -1,7 +1,7 @@
 use weighbridge::data::{
-    Basis, Cause, Comparison, Effect, Evidence, Exit, JudgedRounds, Ledger, Method, Observation, Outcome,
-    Promoted, Row, RowMark, RunId, RunRecord, Stationarity, Tagged, Tolerance, Unstopped, Verdict,
-    VerdictCounts,
+    Basis, Cause, Comparison, Effect, Evidence, Exit, InconclusiveReason, JudgedRounds, Ledger, Method,
+    Observation, Outcome, Promoted, Row, RowMark, RunId, RunRecord, Stationarity, Tagged, Tolerance,
+    Unstopped, Verdict, VerdictCounts,
 };
 
 use super::*;
@@ -125,16 +125,16 @@ fn the_newest_duel_of_the_case_says_which_clock_decided_and_what_would_decide_it
     assert!(text.contains("the wall clock decided, from clean pairs alone: 600 of 800 pairs"), "{text}");
     assert!(text.contains("a slowdown of 1.3 % would have been found"), "{text}");
 
-    duel(&home, 3_000, Verdict::Inconclusive("wide".into()), 6, (0.0, -0.015, 0.015));
+    duel(&home, 3_000, Verdict::Inconclusive(InconclusiveReason::NoInterval), 6, (0.0, -0.015, 0.015));
     std::fs::write(home.place.layout.duels().join("19700102-000000-000007.json"), "{").expect("writable");
     let said = run(&args("CV-1/small/Reference"), &home.place).expect("there is a run");
     assert!(said.text.contains("the CPU clock decided in 6 of 8 rounds"), "{}", said.text);
     assert!(said.text.contains("about 19 rounds would decide it: run the duel again"), "{}", said.text);
     assert!(said.remarks[0].starts_with("warning: passed over"), "{:?}", said.remarks);
 
-    duel(&home, 4_000, Verdict::Inconclusive("wide".into()), 0, (0.009, -0.04, 0.06));
+    duel(&home, 4_000, Verdict::Inconclusive(InconclusiveReason::NoInterval), 0, (0.009, -0.04, 0.06));
     assert!(told(&home).contains("a duel has at most 24"));
-    duel(&home, 5_000, Verdict::Inconclusive("wide".into()), 0, (0.01, -0.02, 0.04));
+    duel(&home, 5_000, Verdict::Inconclusive(InconclusiveReason::NoInterval), 0, (0.01, -0.02, 0.04));
     assert!(told(&home).contains("its effect lies on the margin of 1.0 %"));
 }
 

@@ -211,6 +211,8 @@ fn told(ended: &BisectEnd, commits: &[Revision]) -> Said {
 
 #[cfg(test)]
 mod tests {
+    use weighbridge::data::InconclusiveReason;
+
     use super::*;
 
     /// A row whose case has a slowdown of so much, judged by this margin.
@@ -223,7 +225,7 @@ mod tests {
         } else if high < -margin {
             Verdict::Improved
         } else {
-            Verdict::Inconclusive("between".into())
+            Verdict::Inconclusive(InconclusiveReason::NoInterval)
         };
         let mut row: Row = crate::fixtures::row();
         row.verdict = verdict;

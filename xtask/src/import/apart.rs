@@ -1,6 +1,6 @@
 //! What an imported run is judged by, and what it is never mixed with.
 
-use weighbridge::data::{Exit, Verdict};
+use weighbridge::data::Exit;
 
 use super::tests::{hyperfine, imported, newest};
 use super::*;
@@ -42,11 +42,7 @@ fn six_processes_a_side_are_judged_and_fewer_show_their_difference_without_a_ver
     let said = compared(&few, "before");
     assert_eq!(said.exit, Exit::Inconclusive, "{}", said.text);
     let row = said.text.lines().find(|line| line.starts_with("COMMAND/ls -a ")).expect("a row");
-    assert!(
-        row.contains("+50.") && row.contains(Verdict::Incomparable(String::new()).name()),
-        "{}",
-        said.text
-    );
+    assert!(row.contains("+50.") && row.contains("Incomparable"), "{}", said.text);
     assert!(said.text.contains("5 against 6 imported processes"), "{}", said.text);
     assert!(!said.text.contains("--rebuild"), "it cannot be measured in turns: {}", said.text);
 }

@@ -2,11 +2,11 @@
 
 use super::{Candidate, CaseDuel, confirm};
 use crate::bencher::Work;
-use crate::compare::{CaseFailure, Policy, Row, Verdict};
+use crate::compare::{BreakOff, CaseFailure, IncomparableReason, InconclusiveReason, Policy, Row, Verdict};
 use crate::metric::names;
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
-use crate::run::{BrokenDuel, DuelRound, EndedRound, How, Pair, Referee, RoundId, Side};
+use crate::run::{BrokenDuel, DuelRound, EndedRound, Pair, Referee, RoundId, Side};
 use crate::verify::{self, Agreement, Examined, Severity, agree};
 
 /// Decides a duel from its rounds. It knows no process and no clock, so rounds of a file decide as they did when they ran.
@@ -48,8 +48,8 @@ struct RunningPair {
 /// Why a case's duel ended without rounds to judge.
 #[derive(Debug, PartialEq)]
 enum PairStop {
-    Failed(String),
-    Incomparable(String),
+    Failed(IncomparableReason),
+    Incomparable(IncomparableReason),
 }
 
 impl<'a> Decider<'a> {
@@ -62,13 +62,13 @@ impl<'a> Decider<'a> {
         all
     }
 
-    /// What came of it. Where it was broken off before all was decided, `why` says so of what was not.
-    pub fn finish(mut self, why: &str) -> Decided {
+    /// What came of it. Where it was broken off before all was decided, that is said of what was not.
+    pub fn finish(mut self, by: BreakOff) -> Decided {
         for pair in &self.pairs[self.rows.len()..] {
-            let verdict = Verdict::Inconclusive(format!("{why} before it was decided"));
+            let verdict = Verdict::Inconclusive(InconclusiveReason::BrokenOff(by));
             self.rows.push(Row::bare(&pair.candidate.id, names::WALL_TIME, verdict));
         }
-        self.confirm(why);
+        self.confirm(by);
         Decided { rows: self.rows, failures: self.failures }
     }
 
@@ -105,7 +105,7 @@ impl<'a> Decider<'a> {
                 let before = duel.rounds();
                 duel.add(round);
                 if duel.rounds() == before {
-                    return Err(PairStop::Failed("a round showed no time at all".to_owned()));
+                    return Err(PairStop::Failed(IncomparableReason::NoTime));
                 }
                 // Fresh rounds are all run, whatever they say.
                 Ok(if of.confirming {
@@ -144,7 +144,7 @@ impl<'a> Decider<'a> {
 
     /// Lets fresh rounds decide on the regressed cases. One whose rounds ended otherwise is no regression that stands, and no
     /// success either: it is what it ended with.
-    fn confirm(&mut self, why: &str) {
+    fn confirm(&mut self, by: BreakOff) {
         let mut fresh = std::mem::take(&mut self.fresh).into_iter();
         let mut stopped = Vec::new();
         let mut candidates = Vec::new();
@@ -166,7 +166,7 @@ impl<'a> Decider<'a> {
             let case = self.rows[at].case.clone();
             self.rows[at].verdict = match stop {
                 Some(stop) => stop.verdict(&case, &mut self.failures),
-                None => Verdict::Inconclusive(format!("regressed at first, {why} before it was confirmed")),
+                None => Verdict::Inconclusive(InconclusiveReason::BrokenOffUnconfirmed(by)),
             };
         }
     }
@@ -193,14 +193,13 @@ impl Referee for Decider<'_> {
 fn same_work(pair: &Pair<'_>, works: &[Option<Work>; 2], same: Option<bool>) -> Result<(), PairStop> {
     let [Some(old), Some(new)] = works else { return Ok(()) };
     let equivalence = pair.candidate.equivalence();
-    let other = match agree(new, old, equivalence) {
-        Agreement::Differs(what) => what.join("; "),
+    Err(PairStop::Incomparable(match agree(new, old, equivalence) {
+        Agreement::Differs(what) => IncomparableReason::OtherWork(what),
         Agreement::Agrees if equivalence == Equivalence::Exact && same == Some(false) => {
-            "their elements differ by the hashes of this duel's key".to_owned()
+            IncomparableReason::OtherElements
         }
         _ => return Ok(()),
-    };
-    Err(PairStop::Incomparable(format!("the two do other work: {other}")))
+    }))
 }
 
 /// Judges the whole repeats of a round by the same rules as those of a run.
@@ -214,9 +213,10 @@ fn examine(pair: &Pair<'_>, reference: Option<&Work>, round: &DuelRound) -> Resu
             repeats,
         });
         if let Some(fault) = findings.iter().find(|finding| finding.severity == Severity::Fail) {
+            let why = IncomparableReason::Unverified(side, fault.clone());
             return Err(match side {
-                Side::Candidate => PairStop::Failed(fault.to_string()),
-                Side::Baseline => PairStop::Incomparable(format!("the baseline does not verify: {fault}")),
+                Side::Candidate => PairStop::Failed(why),
+                Side::Baseline => PairStop::Incomparable(why),
             });
         }
     }
@@ -239,22 +239,12 @@ impl PairStop {
 impl From<BrokenDuel> for PairStop {
     fn from(broken: BrokenDuel) -> Self {
         match broken {
-            BrokenDuel::Interrupted => Self::Incomparable("it was interrupted".to_owned()),
-            BrokenDuel::Failed(Side::Candidate, failure) => Self::Failed(failure.to_string()),
-            BrokenDuel::Failed(Side::Baseline, failure) if failure.how == How::Protocol => {
-                Self::Incomparable(format!(
-                    "the baseline's program cannot be measured beside this one ({}): both must be built on the same \
-                     version of weighbridge. Compare with a stored baseline, or with a revision since the change",
-                    failure.detail
-                ))
+            BrokenDuel::Interrupted => Self::Incomparable(IncomparableReason::Interrupted),
+            BrokenDuel::Failed(side, failure) => {
+                let why = IncomparableReason::RepeatFailed(side, failure);
+                if side == Side::Candidate { Self::Failed(why) } else { Self::Incomparable(why) }
             }
-            BrokenDuel::Failed(Side::Baseline, failure) => {
-                Self::Incomparable(format!("the baseline {failure}"))
-            }
-            BrokenDuel::Skipped(Side::Candidate, why) => Self::Incomparable(format!("skipped now: {why}")),
-            BrokenDuel::Skipped(Side::Baseline, why) => {
-                Self::Incomparable(format!("the baseline skips it: {why}"))
-            }
+            BrokenDuel::Skipped(side, why) => Self::Incomparable(IncomparableReason::Skipped(side, why)),
         }
     }
 }

@@ -17,7 +17,7 @@ use super::change::is_of_samples;
 use super::clock::hold_against_cycles;
 use super::comparison::{Row, RowMark};
 use super::rule::{Judgement, unsteady};
-use super::{Accepted, MetricChange, Policy, Tendency, Tolerance, Verdict};
+use super::{Accepted, InconclusiveReason, MetricChange, Policy, Tendency, Tolerance, Verdict};
 use crate::bencher::PerIteration;
 use crate::metric::names;
 use crate::metric::{Direction, Reading, Stationarity, Unit};
@@ -115,7 +115,7 @@ impl CaseDuel {
                 deciding = Some(at);
             }
         }
-        let why = format!("{} rounds are too few to decide", self.rounds());
+        let why = InconclusiveReason::FewRounds(self.rounds());
         let mut row = Row::bare(case, &primary_metric, Verdict::Inconclusive(why));
         if let Some(at) = deciding {
             row.metric.clone_from(&all[at].name);
@@ -172,14 +172,17 @@ impl CaseDuel {
     }
 
     /// Why a regression that these rounds confirm is a device's clock's, where it is.
-    fn explained(&self, metric: &str, margin: f64) -> Option<String> {
+    fn explained(&self, metric: &str, margin: f64) -> Option<InconclusiveReason> {
         let all = self.series();
         let at = all.iter().position(|series| series.name == metric)?;
         let (mut judged, _) = self.judged(&all, |shifts| sequence::so_far(shifts, margin));
         // The confirmation says so, by a test of its own; what its cycles are said to have done is the interval's.
         judged[at].as_mut()?.verdict = Verdict::Regressed;
         held(&all, &mut judged);
-        judged[at].as_ref()?.verdict.why().map(str::to_owned)
+        match &judged[at].as_ref()?.verdict {
+            Verdict::Inconclusive(why) => Some(why.clone()),
+            _ => None,
+        }
     }
 
     /// The metric that stands for the case.
@@ -291,12 +294,10 @@ fn middle(readings: &[Reading], metric: &MetricRecord) -> Option<(f64, f64)> {
 
 fn changed(series: &DuelSeries, judgement: Option<&Judgement>) -> MetricChange {
     let [baseline, candidate] = [0, 1].map(|side| Estimate::of(&series.sides[side]));
-    let tendency = match judgement.map(|judgement| &judgement.verdict) {
+    let tendency = match judgement {
         _ if series.direction == Direction::Information => Tendency::Information,
-        Some(Verdict::Regressed) => Tendency::Worse,
-        Some(Verdict::Improved) => Tendency::Better,
-        Some(Verdict::Unchanged) => Tendency::Same,
-        _ => Tendency::Unclear,
+        Some(judgement) => Tendency::of(&judgement.verdict),
+        None => Tendency::Unclear,
     };
     MetricChange::new(&series.name, &series.unit, series.direction, [baseline, candidate], tendency)
 }
@@ -332,14 +333,10 @@ pub fn confirm(candidates: &mut [Candidate<'_>], policy: &Policy) {
         }
         if !confirmation.stands {
             row.verdict = Verdict::Inconclusive(match fresh.len() {
-                all @ sequence::MOST_ROUNDS.. => format!(
-                    "regressed at first, not confirmed by {all} fresh rounds (p = {:.3})",
-                    confirmation.adjusted
-                ),
-                some => format!(
-                    "regressed at first, and {some} fresh rounds of {} confirm nothing",
-                    sequence::MOST_ROUNDS
-                ),
+                rounds @ sequence::MOST_ROUNDS.. => {
+                    InconclusiveReason::NotConfirmed { rounds, p: confirmation.adjusted }
+                }
+                rounds => InconclusiveReason::FewFreshRounds { rounds, of: sequence::MOST_ROUNDS },
             });
         }
         let explained = candidate.fresh.explained(&row.metric, margin).filter(|_| confirmation.stands);

@@ -1,7 +1,7 @@
 //! When a duel may stop, and what it says then: a signed-rank interval at fixed looks.
 
-use crate::compare::rule::{Judgement, between};
-use crate::compare::{Effect, Verdict};
+use crate::compare::rule::Judgement;
+use crate::compare::{Effect, InconclusiveReason, Tolerance, Verdict};
 use crate::stats;
 
 /// The most rounds of a duel.
@@ -38,8 +38,8 @@ fn at(shifts: &[f64], rank: usize, margin: f64) -> Option<Judgement> {
     } else if low > -worst && high < worst {
         Verdict::Unchanged
     } else {
-        let between = between(low.exp_m1(), high.exp_m1());
-        Verdict::Inconclusive(format!("{between}, margin {:.1} %", margin * 100.0))
+        let (low, high, tolerance) = (low.exp_m1(), high.exp_m1(), Tolerance::duel(margin));
+        Verdict::Inconclusive(InconclusiveReason::Spans { low, high, tolerance })
     };
     let effect = Effect { estimate: estimate.exp_m1(), low: low.exp_m1(), high: high.exp_m1() };
     Some(Judgement { verdict, effect: Some(effect) })

@@ -259,7 +259,7 @@ fn a_duel_that_was_broken_off_early_decides_nothing_and_says_so() {
         duel.add(round([PLAIN, timed(1.5)], &mut random));
     }
     let row = duel.row(&id(), &Policy::default());
-    assert_eq!(row.verdict.why(), Some("5 rounds are too few to decide"));
+    assert_eq!(row.verdict, Verdict::Inconclusive(InconclusiveReason::FewRounds(5)));
 }
 
 /// A round of a body on a device: what the candidate takes in time and in cycles, by the baseline's.

@@ -67,7 +67,7 @@ fn line(row: &Row, anchor: Option<&str>, most: f64) -> Markup {
     };
     let effect = row.effect;
     let marks: Vec<String> = row.marks.iter().map(ToString::to_string).collect();
-    let told: Vec<String> = row.verdict.why().map(str::to_owned).into_iter().chain(marks).collect();
+    let told: Vec<String> = row.verdict.why().into_iter().chain(marks).collect();
     html! {
         tr {
             td.w { @match anchor { Some(anchor) => { a href={ "#c-" (anchor) } { (row.case) } }, None => { (row.case) } } }
@@ -78,7 +78,7 @@ fn line(row: &Row, anchor: Option<&str>, most: f64) -> Markup {
             td.n data-v=[effect.map(|effect| effect.estimate)] { (super::or_dash(effect.map(|effect| quantity::change(effect.estimate)))) }
             td { @if let Some(effect) = &effect { (mark::effect(effect, row.tolerance.map(|tolerance| tolerance.share), most, row.verdict.name())) } }
             td.n data-v=[row.detectable] { (super::or_dash(row.detectable.map(quantity::change))) }
-            td.small.dim title=[row.advice.as_deref()] { (told.join("; ")) }
+            td.small.dim title=[row.advice.as_ref()] { (told.join("; ")) }
         }
     }
 }

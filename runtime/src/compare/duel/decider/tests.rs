@@ -12,7 +12,7 @@ use crate::compare::VerdictCounts;
 use crate::metric::Block;
 use crate::plan::CaseOrder;
 use crate::plan::fixtures::plan;
-use crate::run::{self, Duel, Event, Failure, Program, RoundRunner, RunEnding};
+use crate::run::{self, Duel, Event, Failure, How, Program, RoundRunner, RunEnding};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -81,7 +81,7 @@ fn part(
         Ok::<(), ()>(())
     })
     .unwrap();
-    (decider.finish("interrupted"), ending, script.asked)
+    (decider.finish(BreakOff::Interrupt), ending, script.asked)
 }
 
 /// A whole duel in one go.
@@ -155,7 +155,8 @@ fn an_end_while_cases_are_confirmed_keeps_what_was_confirmed_and_runs_no_more() 
     assert_eq!((ending, asked.len(), decided.failures.len()), (RunEnding::Interrupted, 49, 0));
     assert_eq!(decided.rows[0].verdict, Verdict::Regressed);
     for row in &decided.rows[1..] {
-        assert_eq!(row.verdict.why(), Some("regressed at first, interrupted before it was confirmed"));
+        let why = InconclusiveReason::BrokenOffUnconfirmed(BreakOff::Interrupt);
+        assert_eq!(row.verdict, Verdict::Inconclusive(why));
         assert!(row.rounds.as_ref().is_some_and(|rounds| rounds.shifts.len() == 8), "its first rounds stay");
     }
 }

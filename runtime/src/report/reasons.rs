@@ -1,0 +1,255 @@
+//! The words for what the stage `compare` found: verdicts, their reasons, and what helps.
+
+use std::fmt;
+
+use crate::compare::{
+    Advice, AxisChange, Basis, BreakOff, ClockHalf, EnvironmentChange, IncomparableReason,
+    InconclusiveReason, Refusal, Remedy, RowMark, Tendency, Verdict,
+};
+use crate::run::{How, Side};
+use crate::tool::tool;
+
+impl Verdict {
+    /// The reason, where there is one to give.
+    pub fn why(&self) -> Option<String> {
+        match self {
+            Self::Inconclusive(reason) => Some(reason.to_string()),
+            Self::Incomparable(reason) => Some(reason.to_string()),
+            Self::Improved | Self::Unchanged | Self::Regressed | Self::Added | Self::Removed => None,
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        self.why().map_or(Ok(()), |why| write!(f, " ({why})"))
+    }
+}
+
+impl fmt::Display for InconclusiveReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |share: f64| share * 100.0;
+        match self {
+            Self::FewProcesses { baseline, candidate, least } => write!(
+                f,
+                "{baseline} against {candidate} processes: at least {least} are needed on each side"
+            ),
+            Self::NoInterval => f.write_str("the values have no interval"),
+            Self::NoRatio => f.write_str("the values are not all positive, so they have no ratio"),
+            Self::Busy(share) => write!(
+                f,
+                "the machine was busy: threads were taken off their processors in {:.0} % of the blocks",
+                percent(*share)
+            ),
+            Self::Throttled(share) => {
+                write!(f, "the processor was throttled in {:.0} % of the blocks", percent(*share))
+            }
+            Self::Unsteady { baseline, candidate } => {
+                let whose = match (baseline, candidate) {
+                    (true, true) => "both sides'",
+                    (true, false) => "the baseline's",
+                    (false, _) => "the candidate's",
+                };
+                write!(
+                    f,
+                    "most of {whose} repeats never get steady: their samples do not settle, and no figure of them is one to \
+                     go by"
+                )
+            }
+            Self::TooBlunt { detectable, asked } => write!(
+                f,
+                "nothing was found, and what is smaller than {:.0} % could not have been, where {:.0} % is asked for",
+                percent(*detectable),
+                percent(*asked)
+            ),
+            Self::Spans { low, high, tolerance } => {
+                let words = |effect: f64| {
+                    let way = if effect < 0.0 { "better" } else { "worse" };
+                    format!("{:.1} % {way}", percent(effect.abs()))
+                };
+                let bound = if tolerance.basis == Basis::Duel { "margin" } else { "tolerance" };
+                let share = percent(tolerance.share);
+                write!(f, "between {} and {}, {bound} {share:.1} %", words(*low), words(*high))
+            }
+            Self::DeviceClock { metric, other, tends } => {
+                let (name, are) = match other {
+                    ClockHalf::Cycles => ("cycles", "are"),
+                    ClockHalf::Time => ("time", "is"),
+                };
+                let changed =
+                    |tends: Tendency| if tends == Tendency::Worse { "regressed" } else { "improved" };
+                match tends {
+                    Tendency::Same => write!(f, "the device's clock changed: {name} {are} unchanged"),
+                    Tendency::Better | Tendency::Worse => {
+                        write!(f, "the device's clock changed: {name} {}", changed(*tends))
+                    }
+                    Tendency::Unclear | Tendency::Information => write!(
+                        f,
+                        "it {}, and whether the device's {name} did is not decided: the clock may have changed",
+                        changed(*metric)
+                    ),
+                }
+            }
+            Self::FewRounds(rounds) => write!(f, "{rounds} rounds are too few to decide"),
+            Self::BrokenOff(by) => write!(f, "{} before it was decided", broken_off(*by)),
+            Self::NotConfirmed { rounds, p } => {
+                write!(f, "regressed at first, not confirmed by {rounds} fresh rounds (p = {p:.3})")
+            }
+            Self::FewFreshRounds { rounds, of } => {
+                write!(f, "regressed at first, and {rounds} fresh rounds of {of} confirm nothing")
+            }
+            Self::BrokenOffUnconfirmed(by) => {
+                write!(f, "regressed at first, {} before it was confirmed", broken_off(*by))
+            }
+        }
+    }
+}
+
+fn broken_off(by: BreakOff) -> &'static str {
+    match by {
+        BreakOff::Budget => "the budget was spent",
+        BreakOff::Interrupt => "interrupted",
+    }
+}
+
+impl fmt::Display for IncomparableReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let before = |side: &Side| if *side == Side::Baseline { "in the baseline " } else { "" };
+        match self {
+            Self::Failed(Side::Candidate, why) => write!(f, "failed: {why}"),
+            Self::Failed(Side::Baseline, why) => write!(f, "failed in the baseline: {why}"),
+            Self::Incomplete(Side::Candidate, why) => write!(f, "incomplete: {why}"),
+            Self::Incomplete(Side::Baseline, _) => f.write_str("incomplete in the baseline"),
+            Self::Skipped(Side::Candidate, why) => write!(f, "skipped now: {why}"),
+            Self::Skipped(Side::Baseline, why) => write!(f, "the baseline skips it: {why}"),
+            Self::Differs(side, what) => {
+                write!(f, "{}its work differs from the reference's: {}", before(side), what.join("; "))
+            }
+            Self::Unverified(side, finding) => write!(f, "{}it does not verify: {finding}", before(side)),
+            Self::OtherWork(what) => write!(f, "the two do other work: {}", what.join("; ")),
+            Self::OtherElements => {
+                f.write_str("the two do other work: their elements differ by the hashes of this duel's key")
+            }
+            Self::Axis(AxisChange { axis, value, was, is }) => {
+                write!(f, "axis {axis} changed: `{value}` was {was} and is {is}")
+            }
+            Self::Input([was, is]) => {
+                let text = |input: &Option<String>| input.clone().unwrap_or_else(|| "none".to_owned());
+                write!(f, "input changed: it was {} and is {}", text(was), text(is))
+            }
+            Self::Delivery([was, is]) => {
+                write!(f, "delivery changed: batches were handed over on {was} and are on {is}")
+            }
+            Self::Transforms([was, is]) => {
+                write!(f, "transforms changed: they were [{}] and are [{}]", was.join(", "), is.join(", "))
+            }
+            Self::PrimaryMetric([was, is]) => {
+                write!(f, "the metric that stands for it changed: it was {was} and is {is}")
+            }
+            Self::NoValue(metric) => write!(f, "{metric} has no value on one side"),
+            Self::Unit(metric) => write!(f, "unit or direction of {metric} changed"),
+            Self::Information(metric) => {
+                write!(f, "{metric} is for information: it has no better or worse")
+            }
+            Self::NowBelow { was, bound } => write!(
+                f,
+                "it took {} and is below {} now, as fast as an empty loop: was the body optimised away?",
+                nanoseconds(*was),
+                nanoseconds(*bound)
+            ),
+            Self::NoLongerBelow { bound, is } => write!(
+                f,
+                "it was below {}, as fast as an empty loop, and takes {} now: promote a run that has a figure",
+                nanoseconds(*bound),
+                nanoseconds(*is)
+            ),
+            Self::FewImported { baseline, candidate, least } => write!(
+                f,
+                "{baseline} against {candidate} imported processes: at least {least} are needed on each side, one file each \
+                 where the tool measures in one process"
+            ),
+            Self::NoTime => f.write_str("a round showed no time at all"),
+            Self::Interrupted => f.write_str("it was interrupted"),
+            Self::RepeatFailed(Side::Candidate, failure) => write!(f, "{failure}"),
+            Self::RepeatFailed(Side::Baseline, failure) if failure.how == How::Protocol => write!(
+                f,
+                "the baseline's program cannot be measured beside this one ({}): both must be built on the same version of \
+                 weighbridge. Compare with a stored baseline, or with a revision since the change",
+                failure.detail
+            ),
+            Self::RepeatFailed(Side::Baseline, failure) => write!(f, "the baseline {failure}"),
+            Self::NotRunBy(adapter) => write!(f, "`{adapter}` does not run it"),
+        }
+    }
+}
+
+fn nanoseconds(seconds: f64) -> String {
+    format!("{:.2} ns", seconds * 1e9)
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.remedy {
+            Remedy::Imports => return f.write_str("import more processes of the tool on both sides"),
+            Remedy::Repeats(least) => write!(f, "measure both sides with `--repeats {least}` or more")?,
+            Remedy::SteadyClock => {
+                f.write_str("let the device cool, or fix its clock on both sides, and measure again")?;
+            }
+            Remedy::QuieterMachine => f.write_str("measure again on a quieter machine")?,
+            Remedy::Settling => {
+                f.write_str("let it settle with more `--warmup` or a longer `--measurement-time`")?;
+            }
+            Remedy::StoredRuns => f.write_str("more stored runs tell what is noise here")?,
+            Remedy::MoreRepeats => f.write_str("more repeats narrow the interval")?,
+        }
+        let revision = self.revision.as_deref().unwrap_or("REVISION");
+        write!(f, ", or in turns with the revision: `{} compare-baseline --rebuild {revision}`", tool())
+    }
+}
+
+impl fmt::Display for RowMark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FirstRuns => "first runs",
+            Self::ByCpuClock => "cpu clock",
+            Self::Undelayed => "undelayed",
+            Self::ByYardstick => "yardstick",
+            Self::Accepted => "beyond the accepted change",
+            Self::Warning => "warning",
+        })
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SameRun => {
+                f.write_str("the run is the baseline itself: measure again and compare that run")
+            }
+            Self::OtherSuite { baseline } => write!(f, "the baseline is of another suite, `{baseline}`"),
+            Self::Imported { tool, candidate } => {
+                let (imported, other) =
+                    if *candidate { ("the run", "the baseline") } else { ("the baseline", "the run") };
+                write!(
+                    f,
+                    "{imported} is imported from {tool} and {other} was measured here: another tool times other things, \
+                     so figures of the two are never held against each other"
+                )
+            }
+            Self::OtherMachine(differences) => {
+                f.write_str(
+                    "the baseline was taken on another machine (--allow-different-machine compares all the same)",
+                )?;
+                differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
+            }
+            Self::NothingCompared => f.write_str("no case of the run could be compared with the baseline"),
+        }
+    }
+}
+
+impl fmt::Display for EnvironmentChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.difference.fmt(f)
+    }
+}
