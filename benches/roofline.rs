@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 
 use pulp::Arch;
 use weighbridge::{Bencher, Budget, Item, ItemBytes, Kept, Purpose, See, Settings, Source};
-use weighbridge_scenarios::adapters::native::{Rayon, Reference, ReferenceFused};
-use weighbridge_scenarios::contract::EpochStream;
-use weighbridge_scenarios::data::{Cache, DataSet};
-use weighbridge_scenarios::prelude::*;
+use weighbridge_data::{Cache, DataSet};
+use weighbridge_loaders::adapters::native::{Rayon, Reference, ReferenceFused};
+use weighbridge_loaders::contract::EpochStream;
+use weighbridge_loaders::prelude::*;
 
 /// Turns through all contestants.
 const TURNS: usize = 15;

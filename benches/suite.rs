@@ -1,5 +1,5 @@
-//! The catalogue: every scenario of `weighbridge-scenarios` through every adapter that is there.
+//! Data loaders: every scenario of `weighbridge-loaders` through every adapter that is there.
 
-use weighbridge_scenarios as _; // or the linker drops what it registered
+use weighbridge_loaders as _; // or the linker drops what it registered
 
 weighbridge::main!();

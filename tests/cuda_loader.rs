@@ -10,10 +10,10 @@ use tempfile::TempDir;
 use weighbridge::{
     Bencher, Budget, Delivery, ErrorKind, Kept, Platform, Purpose, RepeatResult, RunSettings, Settings,
 };
-use weighbridge_scenarios::adapters::native::{Rayon, Reference, ReferenceCuda, ReferenceFused};
-use weighbridge_scenarios::contract::{Loader, deliver, for_each_batch};
-use weighbridge_scenarios::data::Cache;
-use weighbridge_scenarios::prelude::*;
+use weighbridge_data::Cache;
+use weighbridge_loaders::adapters::native::{Rayon, Reference, ReferenceCuda, ReferenceFused};
+use weighbridge_loaders::contract::{Loader, deliver, for_each_batch};
+use weighbridge_loaders::prelude::*;
 
 fn fake() -> FakeGpuGuard {
     FakeGpu::load().expect("the fake is built with these tests").lock()

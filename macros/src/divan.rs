@@ -173,6 +173,7 @@ fn suite() -> impl ToTokens {
             version: ::core::env!("CARGO_PKG_VERSION"),
             target: ::core::env!("CARGO_CRATE_NAME"),
             directory: ::core::env!("CARGO_MANIFEST_DIR"),
+            family: ::core::option::Option::None,
         }
     }
 }

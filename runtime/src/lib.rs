@@ -152,10 +152,17 @@ pub use weighbridge_macros::{Sweep, adapter, scenario};
 /// The `main` of a bench target: `weighbridge::main!();`.
 ///
 /// The target says `harness = false` in `Cargo.toml`, and names the crates whose scenarios it runs
-/// (`use my_scenarios as _;`), or the linker drops what they registered.
+/// (`use my_scenarios as _;`), or the linker drops what they registered. Where one of them brings another with it whose
+/// scenarios are not meant, `weighbridge::main!(scenarios = "my_scenarios");` runs those of one crate alone.
 #[macro_export]
 macro_rules! main {
     () => {
+        $crate::main!(@ ::core::option::Option::None);
+    };
+    (scenarios = $family:literal) => {
+        $crate::main!(@ ::core::option::Option::Some($family));
+    };
+    (@ $family:expr) => {
         // Kept, and so compiled, under libtest alone.
         #[test]
         fn the_bench_target_says_harness_is_false() {
@@ -172,6 +179,7 @@ macro_rules! main {
                 version: ::core::env!("CARGO_PKG_VERSION"),
                 target: ::core::env!("CARGO_CRATE_NAME"),
                 directory: ::core::env!("CARGO_MANIFEST_DIR"),
+                family: $family,
             })
         }
     };

@@ -1,53 +1,30 @@
-//! The catalogue of weighbridge: what is asked of loaders, the data, the scenarios, and the systems that are measured.
+//! The catalogue of weighbridge, put together from its families: each is a crate of its own behind a feature of its name.
 //!
-//! - [`contract`]: what a scenario asks of a system ([`Loader`](contract::Loader), [`Learner`](contract::Learner),
-//!   [`Checkpointer`](contract::Checkpointer)).
-//! - [`workload`]: what it is asked to do, as data ([`PipelineSpec`](workload::PipelineSpec)).
 //! - [`data`]: the rows, synthetic or real, the same bytes for every system.
-//! - [`adapters`]: the systems.
-//! - The scenarios, one file each, in folders by category.
+//! - [`loaders`], on unless default features are off: data loaders and learners.
+//! - [`checkpoints`]: saving and loading of states.
+//! - [`training`]: training steps.
+//! - [`python`]: how systems of Python are started.
 //!
-//! A bench target links all of it with `use weighbridge_scenarios as _;`.
+//! A bench target links a family with `use weighbridge_loaders as _;`, and all that are asked for with `use weighbridge_scenarios as _;`.
 
-pub mod adapters;
-pub mod contract;
-pub mod data;
-pub(crate) mod network;
-pub(crate) mod processes;
-pub(crate) mod ranks;
-pub mod workload;
+#[cfg(feature = "checkpoints")]
+pub use weighbridge_checkpoints as checkpoints;
+pub use weighbridge_data as data;
+#[cfg(feature = "loaders")]
+pub use weighbridge_loaders as loaders;
+pub use weighbridge_python as python;
+#[cfg(feature = "training")]
+pub use weighbridge_training as training;
 
-pub mod augmentation;
-pub mod checkpoint;
-pub mod distribution;
-pub mod framework;
-pub mod io;
-pub mod multimodal;
-pub mod nlp;
-pub mod pipeline;
-pub mod production;
-pub mod tabular;
-pub mod training;
-pub mod vision;
-
-/// What scenarios and loader adapters need: `use weighbridge_scenarios::prelude::*;`.
+/// What scenarios and adapters need: `use weighbridge_scenarios::prelude::*;`.
 pub mod prelude {
-    pub use crate::contract::{
-        Batch, Checkpointer, Checkpoints, Epochs, Executed, Learner, LearningLoop, Load, Loader, Trainer,
-        TrainingLoop,
-    };
-    pub use crate::data::{DataSet, DataSpec};
-    pub use crate::workload::Transform::{
-        self, Add, AffineRotation, CastToFloat32, CausalMaskGeneration, CheapTransform, Clip, ColorJitter,
-        CreateAttentionMask, DecodeResizedCrop, DynamicPad, ExpensiveTransform, GaussianBlur, GaussianNoise,
-        HashEmbeddingIndex, LogTransform, MultiScaleResize, Multiply, Normalize, RandomBrightness,
-        RandomCrop, RandomFlip, RandomGrayscale, RandomResizedCrop, RandomScale, RandomSolarize, Scale,
-    };
-    pub use crate::workload::{
-        Access, Clicks, Destination, ExecutionMode, Form, FrameworkSetting, Images, Interpreter,
-        LearningTask, Merge, Mixing, Operators, Parameters, PipelineSpec, Tokens, VariantTable,
-    };
-    pub use weighbridge::Workload;
+    #[cfg(feature = "checkpoints")]
+    pub use weighbridge_checkpoints::contract::{Checkpointer, Checkpoints};
+    #[cfg(feature = "loaders")]
+    pub use weighbridge_loaders::prelude::*;
+    #[cfg(feature = "training")]
+    pub use weighbridge_training::contract::{Trainer, TrainingLoop};
 }
 
 /// The pages for people: rustdoc compiles their blocks. `tests/docs` says which page is missing here.

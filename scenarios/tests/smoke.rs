@@ -10,7 +10,9 @@ use std::{iter, thread};
 
 use weighbridge::__private::{Keep, Point, Registry, ScenarioEntry};
 use weighbridge::{Bencher, Budget, Content, Equivalence, Error, Moments, Purpose, Settings, Work};
-use weighbridge_scenarios::prelude::*;
+use weighbridge_checkpoints::contract::Checkpointer;
+use weighbridge_loaders::prelude::*;
+use weighbridge_training as _;
 
 use self::own::is_own;
 

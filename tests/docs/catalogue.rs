@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::commands::SUITE;
+use crate::commands::{FAMILIES, program};
 use crate::external::{Bench, Ran, clean, root, xtask};
 
 /// The suite of this workspace with these arguments, planning alone.
@@ -16,7 +16,12 @@ fn suite(args: &[&str]) -> Ran {
 
 /// The same, however it ends.
 fn start(args: &[&str]) -> Ran {
-    let mut command = Command::new(&*SUITE);
+    start_of("suite", args)
+}
+
+/// The same of a family.
+fn start_of(family: &str, args: &[&str]) -> Ran {
+    let mut command = Command::new(program(family));
     command.args(args).args(["--bench", "--dry-run"]).current_dir(root()).stdin(Stdio::null());
     clean(&mut command);
     Ran::of(&mut command)
@@ -43,19 +48,26 @@ fn the_listing_has_every_scenario_with_its_description_and_axes() {
 #[test]
 fn the_page_of_the_catalogue_is_what_the_suite_lists() {
     let place = tempfile::tempdir().unwrap();
-    let listing = place.path().join("listing.json");
-    std::fs::write(&listing, suite(&["--list", "--format", "json"]).stdout).unwrap();
+    let listings = FAMILIES.map(|family| {
+        let listing = place.path().join(format!("{family}.json"));
+        std::fs::write(&listing, start_of(family, &["--list", "--format", "json"]).stdout).unwrap();
+        listing.display().to_string()
+    });
+    let from = listings.iter().flat_map(|listing| ["--from", listing.as_str()]);
     let bench = Bench::new("sorting");
-    let ran = xtask(&bench, &["catalogue", "--check", "--from", &listing.display().to_string()]);
+    let ran = xtask(&bench, &["catalogue", "--check"].into_iter().chain(from).collect::<Vec<_>>());
     assert_eq!(ran.code, Some(0), "{}", ran.all());
 }
 
 #[test]
 fn every_framework_of_the_table_is_registered_by_its_exact_name_and_tier() {
-    let ran = suite(&["--list", "--format", "json"]);
-    let listing: serde_json::Value = serde_json::from_str(&ran.stdout).expect("it is JSON");
-    let adapters = listing["adapters"].as_array().expect("there are adapters");
-    for peer in weighbridge_scenarios::adapters::python::PEERS {
+    let listings = FAMILIES.map(|family| start_of(family, &["--list", "--format", "json"]).stdout);
+    let adapters: Vec<serde_json::Value> = listings
+        .iter()
+        .map(|listing| serde_json::from_str(listing).expect("it is JSON"))
+        .flat_map(|listing: serde_json::Value| listing["adapters"].as_array().expect("some").clone())
+        .collect();
+    for peer in weighbridge_python::PEERS {
         let found = adapters.iter().find(|adapter| adapter["name"] == peer.name);
         assert_eq!(found.map(|found| &found["tier"]), Some(&peer.tier.into()), "{}", peer.name);
     }
@@ -76,8 +88,10 @@ fn an_interpreter_that_is_named_is_asked_for_its_frameworks_and_nothing_else_is(
     let python = place.path().join("python");
     std::fs::write(&python, "#!/bin/sh\necho '{\"torch\": \"2.9.1+cu126\"}'\n").unwrap();
     std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let listing = suite(&["--list", "--python", &python.display().to_string()]).stdout;
-    for peer in weighbridge_scenarios::adapters::python::PEERS {
+    let listing = FAMILIES
+        .map(|family| start_of(family, &["--list", "--python", &python.display().to_string()]).stdout)
+        .concat();
+    for peer in weighbridge_python::PEERS {
         let lacks = format!("--python {} has no {};", python.display(), peer.package);
         let found = listing.lines().find(|line| line.trim_start().starts_with(&format!("{}  ", peer.name)));
         assert_eq!(found.is_some_and(|line| line.contains(&lacks)), peer.package != "torch", "{listing}");

@@ -4,6 +4,7 @@
 //! about the catalogue, whose runs take minutes: it is planned and not run. A comment `# exit 3` behind a command says
 //! how it ends; without one it ends with 0.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
@@ -71,21 +72,38 @@ fn lines(block: &Block<'_>) -> Vec<Line> {
     }
 }
 
-/// The suite of this workspace, built as tests are: enough to list and to plan.
-pub(crate) static SUITE: LazyLock<PathBuf> = LazyLock::new(|| {
+/// The bench targets of this workspace's catalogue.
+pub(crate) const FAMILIES: [&str; 3] = ["suite", "checkpoints", "training"];
+
+/// The same, built as tests are: enough to list and to plan.
+static BUILT: LazyLock<BTreeMap<String, PathBuf>> = LazyLock::new(|| {
     let mut command = Command::new(env!("CARGO"));
-    command.args(["test", "--workspace", "--no-run", "--bench", "suite", "--message-format=json"]);
+    command.args(["test", "--package", "weighbridge-suite", "--no-run", "--message-format=json"]);
+    command.args(["--features", "checkpoints,training"]);
+    command.args(FAMILIES.iter().flat_map(|family| ["--bench", family]));
     let messages = json_messages(command.current_dir(root()).stdin(Stdio::null()));
-    let built = messages.iter().filter_map(|message| message["executable"].as_str()).next_back();
-    built.expect("the suite is built").into()
+    let name = |message: &serde_json::Value| {
+        let path = message["executable"].as_str()?;
+        Some((message["target"]["name"].as_str()?.to_owned(), path.into()))
+    };
+    messages.iter().filter_map(name).collect()
 });
+
+/// The bench program of a family.
+pub(crate) fn program(family: &str) -> &'static Path {
+    BUILT.get(family).unwrap_or_else(|| panic!("the bench target `{family}` is built: {BUILT:?}"))
+}
 
 /// Runs a command as it stands on a page.
 fn run(line: &Line, suite: bool, bench: &Bench) -> Ran {
     let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
     match words[..] {
-        ["cargo", "bench"] => measure(line, &[], suite, bench),
-        ["cargo", "bench", "--", ref args @ ..] => measure(line, args, suite, bench),
+        ["cargo", "bench"] => measure(line, &[], suite.then_some("suite"), bench),
+        ["cargo", "bench", "--", ref args @ ..] => measure(line, args, suite.then_some("suite"), bench),
+        ["cargo", "bench-checkpoints", "--", ref args @ ..] => {
+            measure(line, args, Some("checkpoints"), bench)
+        }
+        ["cargo", "bench-training", "--", ref args @ ..] => measure(line, args, Some("training"), bench),
         // A bench target without `--bench` is what `cargo test` runs.
         ["cargo", "test", "--benches"] => Ran::of(&mut bench.bare(&[])),
         ["cargo", "nextest", "run", "--benches", ..] => {
@@ -111,12 +129,12 @@ fn run(line: &Line, suite: bool, bench: &Bench) -> Ran {
     }
 }
 
-/// `cargo bench -- ARGS`.
-fn measure(line: &Line, args: &[&str], suite: bool, bench: &Bench) -> Ran {
+/// `cargo bench -- ARGS`, of a family of the catalogue where one is named.
+fn measure(line: &Line, args: &[&str], family: Option<&str>, bench: &Bench) -> Ran {
     let last = bench.runs().pop().unwrap_or_default();
     let args = with_values(args, &last);
-    let mut command = if suite {
-        let mut command = Command::new(&*SUITE);
+    let mut command = if let Some(family) = family {
+        let mut command = Command::new(program(family));
         command.args(args).arg("--bench").current_dir(root()).stdin(Stdio::null());
         clean(&mut command);
         command.env("WEIGHBRIDGE_DRY_RUN", "1");

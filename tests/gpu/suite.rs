@@ -11,10 +11,10 @@ use weighbridge::gpu::Backend;
 use weighbridge::prelude::*;
 use weighbridge::worker::{Command, PipelineTask, Worker};
 use weighbridge::{Error, Mode};
-use weighbridge_scenarios::adapters::native::ReferenceCuda;
-use weighbridge_scenarios::contract::Loader as _;
-use weighbridge_scenarios::data::{Cache, DataSpec};
-use weighbridge_scenarios::workload::{PipelineSpec, Transform};
+use weighbridge_data::{Cache, DataSpec};
+use weighbridge_loaders::adapters::native::ReferenceCuda;
+use weighbridge_loaders::contract::Loader as _;
+use weighbridge_loaders::workload::{PipelineSpec, Transform};
 
 /// Loses the device at the first kernel of the catalogue's loader.
 #[scenario(id = "BREAKS-1")]

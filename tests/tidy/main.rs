@@ -50,7 +50,11 @@ fn a_bench_compiles_nothing_of_cuda_without_its_feature_and_nothing_of_the_comma
     let plain = tree(&[]);
     assert!(!has(&plain, &cuda));
     assert!(has(&tree(&["--features", "cuda"]), &cuda));
-    assert!(!has(&plain, &["weighbridge-xtask", "clap", "resvg"]) && has(&plain, &["weighbridge-scenarios"]));
+    assert!(!has(&plain, &["weighbridge-xtask", "clap", "resvg"]) && has(&plain, &["weighbridge-loaders"]));
+    assert!(
+        !has(&plain, &["weighbridge-checkpoints", "weighbridge-training"]),
+        "who does not ask does not build"
+    );
 }
 
 #[test]

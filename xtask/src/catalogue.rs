@@ -10,7 +10,7 @@ use serde_json::Value;
 use weighbridge::data::Exit;
 
 use crate::cli::Catalogue;
-use crate::place::Place;
+use crate::place::{BenchSuite, Place};
 use crate::said::Said;
 
 const FITS: &str = "a String takes all that is written";
@@ -28,15 +28,14 @@ is stale.
 ";
 
 pub(crate) fn run(args: &Catalogue, place: &Place) -> Result<Said> {
-    let listings = match &args.from {
-        Some(file) => {
-            vec![fs::read_to_string(file).with_context(|| format!("failed to read `{}`", file.display()))?]
-        }
-        None => place
-            .suites
-            .iter()
-            .map(|suite| suite.list(place, &["--format", "json"]))
-            .collect::<Result<_>>()?,
+    let read = |file: &PathBuf| {
+        fs::read_to_string(file).with_context(|| format!("failed to read `{}`", file.display()))
+    };
+    let listings: Vec<String> = if args.from.is_empty() {
+        let list = |suite: &BenchSuite| suite.list(place, &["--format", "json"]);
+        place.suites.iter().map(list).collect::<Result<_>>()?
+    } else {
+        args.from.iter().map(read).collect::<Result<_>>()?
     };
     let listings = listings.iter().map(|text| serde_json::from_str(text));
     let listings: Vec<Value> = listings.collect::<Result<_, _>>().context("failed to read a listing")?;

@@ -298,9 +298,10 @@ pub(crate) struct Catalogue {
     /// Write nothing; fail when the page is stale.
     #[arg(long)]
     pub(crate) check: bool,
-    /// Take the listing from this file, as `cargo bench -- --list --format json` prints it, instead of asking for it.
+    /// Take the listing of a bench target from this file, as `cargo bench -- --list --format json` prints it, instead of asking for
+    /// it (repeat for more).
     #[arg(long, value_name = "FILE")]
-    pub(crate) from: Option<PathBuf>,
+    pub(crate) from: Vec<PathBuf>,
 }
 
 /// Arguments of `data`.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use weighbridge::data::Exit;
-use weighbridge_scenarios::data::{REAL_SETS, RealSet, SetStatus};
+use weighbridge_data::{REAL_SETS, RealSet, SetStatus};
 
 use crate::cli::{DataAction, DataArgs};
 use crate::said::Said;

@@ -8,7 +8,7 @@ use weighbridge::data::{
     History, Layout, MetricRecord, Observation, Outcome, Planned, Point, Policy, Purpose, Reading, Repeat,
     Row, RunId, RunManifest, RunRecord, RunStatus, Unit, judge,
 };
-use weighbridge_scenarios::training::{
+use weighbridge_training::training::{
     BEST_ACCURACY, BOTH_AT_ONCE, EFFICIENCY, EXPOSED_LOADING, FULL_STEP, LOADER_ALONE, STEP_ALONE,
     STEPS_TO_TARGET, TIME_TO_TARGET, WAITED_FOR_DATA,
 };

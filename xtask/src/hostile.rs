@@ -6,7 +6,7 @@ use clap::{CommandFactory, Parser};
 use quick_junit::Report;
 use serde_json::Value;
 use weighbridge::data::{CaseRecord, CaseStatus, Direction, Finding, RunRecord, Severity, Unit, is_unseen};
-use weighbridge_scenarios::contract::Experiment;
+use weighbridge_loaders::contract::Experiment;
 
 use crate::cli::Cli;
 use crate::export::FORMATS;

@@ -621,6 +621,7 @@ macro_rules! criterion_main {
                 version: ::core::env!("CARGO_PKG_VERSION"),
                 target: ::core::env!("CARGO_CRATE_NAME"),
                 directory: ::core::env!("CARGO_MANIFEST_DIR"),
+                family: ::core::option::Option::None,
             };
             $crate::criterion_compat::main(suite, &[$($group),+])
         }

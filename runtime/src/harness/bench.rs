@@ -292,8 +292,14 @@ mod tests {
     #[test]
     fn a_build_with_debug_assertions_measures_only_when_told_and_a_scenario_that_is_none_is_a_mistake() {
         let registry = Registry::collect().unwrap();
-        let suite =
-            Suite { target_tmp: None, package: "p", version: "0", target: "t", directory: "/nowhere" };
+        let suite = Suite {
+            target_tmp: None,
+            package: "p",
+            version: "0",
+            target: "t",
+            directory: "/nowhere",
+            family: None,
+        };
         let context = |allow_debug, settings: &str| Context {
             suite: &suite,
             args: BenchArgs { allow_debug, ..BenchArgs::default() },

@@ -96,6 +96,10 @@ fn start(suite: &Suite) -> Result<Exit, TargetError> {
         _ => HarnessMode::Smoke,
     };
     let registry = Registry::collect()?;
+    let registry = match suite.family {
+        Some(family) => registry.of_crate(family),
+        None => registry,
+    };
     let args = match &args.resume {
         Some(run) => resume::args(suite, &args, run)?,
         None => args,

@@ -16,6 +16,8 @@ pub struct Suite {
     pub target: &'static str,
     /// The package's directory.
     pub directory: &'static str,
+    /// The crate whose scenarios alone run; `None`: all that are linked.
+    pub family: Option<&'static str>,
 }
 
 impl Suite {

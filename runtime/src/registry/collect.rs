@@ -117,6 +117,13 @@ impl Registry {
         Ok(Self { scenarios, adapters })
     }
 
+    /// The same with the scenarios of one crate alone; adapters of all.
+    pub(crate) fn of_crate(mut self, name: &str) -> Self {
+        let of = |scenario: &&ScenarioEntry| scenario.location.module.split("::").next() == Some(name);
+        self.scenarios.retain(of);
+        self
+    }
+
     /// The scenarios, by id.
     pub fn scenarios(&self) -> &[&'static ScenarioEntry] {
         &self.scenarios

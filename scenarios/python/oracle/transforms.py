@@ -3,7 +3,7 @@
     python3 scenarios/python/oracle/transforms.py            writes golden/*.bin beside this file
     python3 scenarios/python/oracle/transforms.py --check    says whether they are what it would write
 
-It reads golden/input.*.bin, the first rows of the data set that `scenarios/tests/conformance/golden.rs` describes, and
+It reads golden/input.*.bin, the first rows of the data set that `scenarios/loaders/tests/conformance/golden.rs` describes, and
 needs numpy alone.
 """
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use weighbridge::data::{CaseRecord, CaseStatus, RunRecord, visible_in_line};
-use weighbridge_scenarios::contract::Experiment;
+use weighbridge_loaders::contract::Experiment;
 
 use super::diagnosis::{LoaderExperiments, diagnose_loader};
 use crate::place::Place;

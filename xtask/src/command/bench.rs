@@ -67,6 +67,7 @@ pub(crate) fn bench() -> Option<ExitCode> {
         version: env!("CARGO_PKG_VERSION"),
         target: "shell",
         directory: ".",
+        family: None,
     }))
 }
 

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use weighbridge::data::CaseRecord;
 use weighbridge::data::names;
-use weighbridge_scenarios::training::BEST_ACCURACY;
+use weighbridge_training::training::BEST_ACCURACY;
 
 use super::{Job, Wrote};
 use crate::report::learning_curve::ShownCurve;

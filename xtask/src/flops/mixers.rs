@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use weighbridge::data::{Unit, quantity};
-use weighbridge_scenarios::workload::model::Mixer;
+use weighbridge_training::workload::model::Mixer;
 
 use crate::said::Said;
 use crate::svg::{Anchor, ChartAxis, Svg};

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use weighbridge::data::Exit;
-use weighbridge_scenarios::training::PAPER_PEAKS;
-use weighbridge_scenarios::workload::TrainingSpec;
-use weighbridge_scenarios::workload::model::{Dimensions, Flops};
+use weighbridge_training::training::PAPER_PEAKS;
+use weighbridge_training::workload::TrainingSpec;
+use weighbridge_training::workload::model::{Dimensions, Flops};
 
 use crate::said::Said;
 use crate::stop;

@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use anyhow::Result;
 use weighbridge::data::Exit;
-use weighbridge_scenarios::adapters::python::Peer;
+use weighbridge_python::Peer;
 
 use crate::coverage::{reason, sign};
-use crate::dry::{self, Coverage, DryRun, Verification};
+use crate::dry;
+use crate::dry::{Coverage, DryRun, Verification};
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -107,9 +108,10 @@ fn import(peer: &Peer, home: &Path) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
+    use weighbridge_python as python;
+
     use super::*;
     use crate::fixtures::home;
-    use weighbridge_scenarios::adapters::python;
 
     #[test]
     fn what_is_not_installed_is_said_with_the_command_and_nothing_is_run() {

@@ -11,9 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use weighbridge::data::{Exit, Unit, quantity};
-use weighbridge_scenarios::adapters::python::{
-    FREE_THREADED, Installed, PYTHONS, Peer, PeerState, free_threaded,
-};
+use weighbridge_python::{FREE_THREADED, Installed, PYTHONS, Peer, PeerState, free_threaded};
 
 use super::system;
 use super::uv::Uv;
@@ -148,8 +146,9 @@ fn write(path: &Path, installed: &Installed) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use weighbridge_python as python;
+
     use super::*;
-    use weighbridge_scenarios::adapters::python;
 
     #[test]
     fn a_strange_python_is_a_mistake_before_anything_is_done() {

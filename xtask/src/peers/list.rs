@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use weighbridge::data::{Unit, quantity};
-use weighbridge_scenarios::adapters::python::{Installed, PEERS, Peer, PeerState, SystemPackage};
+use weighbridge_python::{Installed, PEERS, Peer, PeerState, SystemPackage};
 
 use crate::coverage;
 use crate::place::Place;
@@ -62,9 +62,10 @@ fn pinned(peer: &Peer, requirements: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use weighbridge_python as python;
+
     use super::*;
     use crate::fixtures::home;
-    use weighbridge_scenarios::adapters::python;
 
     #[test]
     fn every_peer_is_listed_with_its_pinned_version_and_whether_it_is_installed() {

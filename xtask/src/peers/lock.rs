@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use weighbridge::data::Exit;
-use weighbridge_scenarios::adapters::python::{PYTHONS, requirements};
+use weighbridge_python::{PYTHONS, requirements};
 
 use super::uv::Uv;
 use crate::said::Said;

@@ -12,7 +12,7 @@ mod uv;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use weighbridge_scenarios::adapters::python::{self, LOADER, PEERS, Peer};
+use weighbridge_python::{self as python, LOADER, PEERS, Peer};
 
 use self::uv::Uv;
 use crate::cli::{PeerChoice, PeersAction, PeersArgs};

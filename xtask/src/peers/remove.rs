@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use weighbridge_scenarios::adapters::python::{PEERS, Peer, PeerState};
+use weighbridge_python::{PEERS, Peer, PeerState};
 
 use super::install;
 use crate::said::Said;
@@ -27,8 +27,9 @@ pub(super) fn run(peers: &[&Peer], home: &Path) -> Result<Said> {
 
 #[cfg(test)]
 mod tests {
+    use weighbridge_python as python;
+
     use super::*;
-    use weighbridge_scenarios::adapters::python;
 
     #[test]
     fn all_that_live_in_an_environment_are_named_and_nothing_else_is_touched() {

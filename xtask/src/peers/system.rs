@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
-use weighbridge_scenarios::adapters::python::{Peer, SystemPackage};
+use weighbridge_python::{Peer, SystemPackage};
 
 /// The packages that would bring what a peer needs and what is not on this search path.
 pub(super) fn missing(peer: &Peer, path: Option<&OsStr>) -> Vec<&'static str> {
@@ -32,8 +32,9 @@ fn is_there(package: &SystemPackage, path: Option<&OsStr>) -> bool {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
+    use weighbridge_python::find;
+
     use super::*;
-    use weighbridge_scenarios::adapters::python::find;
 
     #[test]
     fn only_what_is_absent_is_named() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weighbridge::data::{CaseRecord, CaseStatus, RunRecord, Unit, quantity};
-use weighbridge_scenarios::training::{
+use weighbridge_training::training::{
     BOTH_AT_ONCE, EFFICIENCY, EXPOSED_LOADING, FULL_STEP, LOADER_ALONE, STEP_ALONE, WAITED_FOR_DATA,
 };
 

@@ -3,7 +3,8 @@
 use anyhow::Result;
 use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, CaseStatus, Ranking, Ratio, RunRecord, rank};
-use weighbridge_scenarios::adapters::python::{self, PEERS};
+use weighbridge_python as python;
+use weighbridge_python::PEERS;
 
 use crate::stop;
 

@@ -42,7 +42,7 @@ fn metric(name: &str, unit: Unit, direction: Direction, values: Vec<f64>) -> Met
 impl MeasuredCase<'_> {
     fn record(&self) -> CaseRecord {
         let (scenario, variant) = self.variant.split_once('/').expect("scenario/variant");
-        let peer = weighbridge_scenarios::adapters::python::find(self.adapter);
+        let peer = weighbridge_python::find(self.adapter);
         let times: Vec<f64> = spread(self.adapter.len()).iter().map(|factor| factor * self.batch).collect();
         let over = |value: f64| times.iter().map(|time| value / time).collect::<Vec<_>>();
         let seconds = |name: &str, factor: f64| {

@@ -1,7 +1,7 @@
 //! The learning curve of a training to its target, as a case's metrics have it.
 
 use weighbridge::data::{CaseRecord, MetricRecord, Reading};
-use weighbridge_scenarios::training::{ACCURACY_AT, LOSS_AT, STEPS_TO_TARGET, TIME_AT};
+use weighbridge_training::training::{ACCURACY_AT, LOSS_AT, STEPS_TO_TARGET, TIME_AT};
 
 /// Looks at a training, until its target or the end of its data.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, CaseStatus, OverRanks, RunRecord, Unit, quantity};
-use weighbridge_scenarios::training::{RANK_PHASE, RANK_STEP, WHOLE_STEP};
+use weighbridge_training::training::{RANK_PHASE, RANK_STEP, WHOLE_STEP};
 
 use super::configuration::{axis, row_name, value};
 use crate::bottleneck::{EXPLAINS, Experiments, diagnose};

@@ -9,8 +9,7 @@ use weighbridge::data::names;
 use weighbridge::data::{
     Agreement, CaseRecord, CaseStatus, MetricRecord, Ratio, Unit, machine, median, quantity, rank, traces,
 };
-
-use weighbridge_scenarios::adapters::python::{PEERS, Peer};
+use weighbridge_python::{PEERS, Peer};
 
 use super::field::{ComparedField, FieldGroup, name};
 use super::operators;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, Estimate, Unit, quantity};
-use weighbridge_scenarios::training::{BEST_ACCURACY, STEPS_TO_TARGET, TIME_TO_TARGET};
+use weighbridge_training::training::{BEST_ACCURACY, STEPS_TO_TARGET, TIME_TO_TARGET};
 
 use super::configuration::{axis, row_name, value};
 use super::learning_curve::ShownCurve;

@@ -6,10 +6,10 @@ use std::fmt::Write;
 use anyhow::Result;
 use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, Reading, RunRecord, Unit, machine, quantity};
-use weighbridge_scenarios::training::{
+use weighbridge_training::training::{
     FORWARD_MEMORY, MEASURED_PEAK, OPERATOR, PAPER_PEAKS, PEAK, PHASE, PROFILED, TRAINING_MEMORY, WHOLE_STEP,
 };
-use weighbridge_scenarios::workload::model::{Dimensions, Flops};
+use weighbridge_training::workload::model::{Dimensions, Flops};
 
 use super::configuration::{axis, row_name, value};
 use super::field::name;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use weighbridge::suite::nodes;
-use weighbridge_scenarios::adapters::python;
+use weighbridge_python as python;
 
 use super::orbax::{OrbaxPlan, Overrides, plan};
 use super::*;

@@ -136,7 +136,14 @@ fn suite() -> Suite {
 /// A bench target without a bench: the harness says that there is none.
 fn nameless() -> Suite {
     let directory = env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| ".".to_owned()).leak();
-    Suite { target_tmp: None, package: "unknown", version: "unknown", target: target(), directory }
+    Suite {
+        target_tmp: None,
+        package: "unknown",
+        version: "unknown",
+        target: target(),
+        directory,
+        family: None,
+    }
 }
 
 /// The target by the name of its program, which cargo gives a hash: `sorting-0a1b2c3d4e5f6071`.

@@ -140,6 +140,7 @@ fn steps(place: &Place) -> Vec<CiStep> {
         does: StepAction::Command(StepCommand::cargo(&format!("lab {line}"))),
     };
     let features = "--package weighbridge-suite --package weighbridge --package weighbridge-scenarios --package \
+                    weighbridge-loaders --package weighbridge-checkpoints --package weighbridge-training --package \
                     weighbridge-xtask --features";
     let lab_manifest = "--manifest-path tests/lab/Cargo.toml";
     vec![

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
-use weighbridge_scenarios::adapters::python::{self, Peer};
+use weighbridge_python as python;
+use weighbridge_python::Peer;
 
 use super::cases::WorkerCell;
 use super::cost::BatchCost;

@@ -1,7 +1,7 @@
 //! The cases that are held against a loop by hand: three light ones, in which a batch's own cost shows.
 
 use weighbridge::data::CaseId;
-use weighbridge_scenarios::workload::{Images, PipelineSpec, Tokens, VariantTable};
+use weighbridge_loaders::workload::{Images, PipelineSpec, Tokens, VariantTable};
 
 /// A scenario whose variant `small` is calibrated.
 #[derive(Clone, Copy, Debug)]

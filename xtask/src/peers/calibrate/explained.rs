@@ -181,8 +181,9 @@ fn among(all: &[Explained], short: &str, cell: WorkerCell, difference: f64) -> O
 
 #[cfg(test)]
 mod tests {
+    use weighbridge_python as python;
+
     use super::*;
-    use weighbridge_scenarios::adapters::python;
 
     #[test]
     fn a_mechanism_explains_a_difference_of_its_cell_and_side_up_to_what_was_measured() {

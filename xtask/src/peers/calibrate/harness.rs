@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, CaseStatus, Exit, Layout, Reading, Runs};
-use weighbridge_scenarios::adapters::python::Peer;
+use weighbridge_python::Peer;
 
 use super::cases::{VARIANT, WorkerCell};
 use super::cost::BatchCost;

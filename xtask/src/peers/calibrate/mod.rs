@@ -18,19 +18,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use weighbridge::data::Exit;
-use weighbridge_scenarios::adapters::python::{self, Peer};
-use weighbridge_scenarios::data::Cache;
+use weighbridge_data::Cache;
+use weighbridge_python as python;
+use weighbridge_python::Peer;
 
 use self::cases::{SCENARIOS, WorkerCell};
 use self::cost::BatchCost;
 use self::harness::HarnessReport;
 use self::others::Others;
 use self::page::ComparedCase;
-use crate::dry;
 use crate::place::Place;
-use crate::programs::{self, BuiltProgram};
+use crate::programs::BuiltProgram;
 use crate::said::Said;
-use crate::stop;
+use crate::{dry, programs, stop};
 
 pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Place) -> Result<Said> {
     let mut said = Said::fine("");

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use weighbridge::suite::{Node, Position, Value};
-use weighbridge_scenarios::contract::Retention;
-use weighbridge_scenarios::workload::CutsFile;
+use weighbridge_checkpoints::contract::Retention;
+use weighbridge_checkpoints::workload::CutsFile;
 
 use super::generators::Counterpart;
 use super::plan::{StateText, state};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use weighbridge::suite::{Mistake, Node, Position, SuiteBenchmark, SuiteFile, TableKey, Value, WrittenText};
-use weighbridge_scenarios::workload::{DeviceMesh, State};
+use weighbridge_checkpoints::workload::{DeviceMesh, State};
 
 use super::options::{CheckpointText, JudgedOptions, OptionSet, OrbaxCase, OrbaxScenario, here, store};
 use super::read::{OrbaxBenchmark, OrbaxInput, OrbaxSuite, read};

@@ -1,7 +1,7 @@
 //! The policies of a manager in a suite of Orbax: what is saved, what is kept, and which checkpoints must be kept in the end.
 
 use weighbridge::suite::{Keys, Mistake, Node, Value};
-use weighbridge_scenarios::contract::{KeepPolicies, KeepPolicy, SavePolicies, SavePolicy};
+use weighbridge_checkpoints::contract::{KeepPolicies, KeepPolicy, SavePolicies, SavePolicy};
 
 /// What one value of `checkpoint_policies_options` says.
 pub(super) struct OrbaxPolicies {

@@ -4,10 +4,9 @@
 use std::sync::Arc;
 
 use weighbridge::prelude::*;
-use weighbridge_scenarios::adapters::native::Reference;
-use weighbridge_scenarios::contract::{Batch, Epochs};
-use weighbridge_scenarios::data::DataSet;
-use weighbridge_scenarios::prelude::*;
+use weighbridge_data::{Batch, DataSet, Epochs};
+use weighbridge_loaders::adapters::native::Reference;
+use weighbridge_loaders::prelude::*;
 
 use crate::copied::Copied;
 use crate::lie::{Lie, Told};

@@ -1,7 +1,7 @@
 //! A copy of a batch.
 
 use weighbridge::FieldKind;
-use weighbridge_scenarios::contract::Batch;
+use weighbridge_data::Batch;
 
 /// A copy of a batch, in memory of its own.
 #[derive(Clone, Debug, Default)]

@@ -6,10 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use weighbridge::{Result, adapter, skip};
-use weighbridge_scenarios::adapters::native::Reference;
-use weighbridge_scenarios::contract::{Batch, Epochs, Loader};
-use weighbridge_scenarios::data::DataSet;
-use weighbridge_scenarios::workload::PipelineSpec;
+use weighbridge_data::{Batch, DataSet, Epochs};
+use weighbridge_loaders::adapters::native::Reference;
+use weighbridge_loaders::contract::Loader;
+use weighbridge_loaders::workload::PipelineSpec;
 
 use crate::copied::Copied;
 use crate::lie::{Lie, Sizes, Told};

@@ -4,10 +4,10 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 
 use weighbridge::{FieldKind, Result, adapter, skip};
-use weighbridge_scenarios::adapters::native::Reference;
-use weighbridge_scenarios::contract::{Batch, Epochs, Executed, Loader};
-use weighbridge_scenarios::data::DataSet;
-use weighbridge_scenarios::workload::PipelineSpec;
+use weighbridge_data::{Batch, DataSet, Epochs, Executed};
+use weighbridge_loaders::adapters::native::Reference;
+use weighbridge_loaders::contract::Loader;
+use weighbridge_loaders::workload::PipelineSpec;
 
 use crate::copied::Copied;
 use crate::lie::{Lie, Sizes, Told};

@@ -1,7 +1,7 @@
 //! A lie, told over a pipeline that is honest.
 
 use weighbridge::{FieldKind, Result};
-use weighbridge_scenarios::contract::{Batch, Epochs, Executed};
+use weighbridge_data::{Batch, Epochs, Executed};
 
 /// What a liar changes of an honest pipeline. What it says nothing of stays as it is.
 pub(crate) trait Lie {
@@ -75,7 +75,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    pub(crate) fn of(spec: &weighbridge_scenarios::workload::PipelineSpec) -> Self {
+    pub(crate) fn of(spec: &weighbridge_loaders::workload::PipelineSpec) -> Self {
         Self { elements: spec.elements().len(), batch: spec.batch_size }
     }
 

@@ -16,6 +16,6 @@ mod remembered;
 mod whole_pass;
 mod worker;
 
-use weighbridge_scenarios as _;
+use weighbridge_loaders as _;
 
 weighbridge::main!();

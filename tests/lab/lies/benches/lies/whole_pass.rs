@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use weighbridge::{Result, adapter};
-use weighbridge_scenarios::adapters::native::ReferenceFused;
-use weighbridge_scenarios::contract::{Batch, Epochs, Executed, Loader};
-use weighbridge_scenarios::data::DataSet;
-use weighbridge_scenarios::workload::PipelineSpec;
+use weighbridge_data::{Batch, DataSet, Epochs, Executed};
+use weighbridge_loaders::adapters::native::ReferenceFused;
+use weighbridge_loaders::contract::Loader;
+use weighbridge_loaders::workload::PipelineSpec;
 
 /// Batches that nobody asks for in one pass, unless it is to see them all.
 const MANY: u64 = 1 << 20;

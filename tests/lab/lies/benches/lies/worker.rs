@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use weighbridge::worker::{Command, PipelineTask, Worker};
 use weighbridge::{Availability, Error, FieldKind, Remote, Result, adapter};
-use weighbridge_scenarios::contract::{Batch, Epochs, Executed, Loader};
-use weighbridge_scenarios::data::DataSet;
-use weighbridge_scenarios::workload::PipelineSpec;
+use weighbridge_data::{Batch, DataSet, Epochs, Executed};
+use weighbridge_loaders::contract::Loader;
+use weighbridge_loaders::workload::PipelineSpec;
 
 use crate::copied::Copied;
 

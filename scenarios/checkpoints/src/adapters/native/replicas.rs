@@ -1,0 +1,109 @@
+//! `Reference (sharded)` with replicas: each is a copy of the state in memory. Together they save as threads do: a file for each.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use weighbridge::{Error, Kept, Result};
+use weighbridge_data::{DataSet, Executed};
+
+use super::owned::Owned;
+use super::reference_sharded::{ShardManifest, save};
+use super::shards::ShardWriting;
+use super::under_way::SaveUnderWay;
+use crate::contract::{Checkpoints, Replicas, SaveOptions, Saving};
+
+/// Replicas of a state, and their checkpoints.
+pub(super) struct ShardedReplicas {
+    /// First to last.
+    copies: Vec<Arc<Owned>>,
+    /// The devices of one of them.
+    devices: usize,
+    /// Whether each writes a share; else the first writes all, by so many threads.
+    share: bool,
+    threads: usize,
+    saving: Saving,
+    under_way: SaveUnderWay,
+    held: Option<Owned>,
+}
+
+impl ShardedReplicas {
+    pub(super) fn new(
+        data: &DataSet,
+        replicas: Replicas,
+        options: &SaveOptions,
+        threads: usize,
+    ) -> Result<Self> {
+        options.no_devices()?;
+        options.no_compression()?;
+        options.no_layers()?;
+        let copies = (0..replicas.number).map(|_| Owned::copy(data).map(Arc::new)).collect::<Result<_>>()?;
+        Ok(Self {
+            copies,
+            devices: options.placement.mesh.of_a_replica().devices(),
+            share: replicas.share,
+            threads,
+            saving: options.saving,
+            under_way: SaveUnderWay::default(),
+            held: None,
+        })
+    }
+
+    /// Whoever writes: a file each.
+    fn writers(&self) -> Vec<Arc<Owned>> {
+        if self.share { self.copies.clone() } else { vec![self.copies[0].clone(); self.threads] }
+    }
+}
+
+impl Checkpoints for ShardedReplicas {
+    fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
+        self.wait()?;
+        let (writers, how) = (self.writers(), ShardWriting::plain(durable));
+        if self.saving == Saving::Blocking {
+            let writers: Vec<&Owned> = writers.iter().map(Arc::as_ref).collect();
+            return save(&writers, None, directory, how);
+        }
+        // What is written are copies: the caller may change the state.
+        let copied = if self.share { &self.copies[..] } else { &self.copies[..1] };
+        let copies = copied.iter().map(|copy| copy.again()).collect::<Result<Vec<_>>>()?;
+        let (files, directory) = (writers.len(), directory.to_owned());
+        self.under_way.begin(move || {
+            let writers: Vec<&Owned> = copies.iter().cycle().take(files).collect();
+            save(&writers, None, &directory, how)
+        });
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        self.under_way.wait()
+    }
+
+    fn load(&mut self, directory: &Path) -> Result<()> {
+        self.held = None;
+        self.held = Some(ShardManifest::of(directory)?.read(directory)?);
+        Ok(())
+    }
+
+    fn loaded(&mut self, field: usize) -> Result<Kept> {
+        self.held.as_ref().map(|held| held.kept(field)).ok_or_else(|| Error::new("nothing was loaded"))
+    }
+
+    fn release(&mut self) -> Result<()> {
+        self.held = None;
+        Ok(())
+    }
+
+    fn mark_devices(&mut self) -> Result<()> {
+        self.wait()?;
+        for (replica, copy) in self.copies.iter_mut().enumerate() {
+            let mark = u8::try_from(replica * self.devices + 1)
+                .map_err(|_| Error::new("there are more devices than a byte can number"))?;
+            let copy = Arc::get_mut(copy).ok_or_else(|| Error::new("the state is being saved"))?;
+            copy.bytes_mut().fill(mark);
+        }
+        Ok(())
+    }
+
+    fn executed(&self) -> Executed {
+        Executed::ours(Vec::new(), weighbridge::Delivery::Owned, self.writers().len() as u64)
+    }
+}

@@ -1,0 +1,310 @@
+//! A state that is open in a worker, as the contract has it.
+
+use std::collections::BTreeMap;
+use std::ops::DerefMut;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::json;
+use weighbridge::worker::{Collected, Worker};
+use weighbridge::{Error, ErrorKind, Kept, Result};
+use weighbridge_data::{DataSet, Executed};
+use weighbridge_python::{RankMessage, TensorFiles, entry_point, executed};
+
+use super::stored::headers;
+use crate::contract::{Checkpoints, Manager, Retention, SaveOptions, StepTimes, TensorHeader};
+use crate::workload::{OrbaxOptions, Placement, StepKind};
+
+/// What `open` says of a state.
+#[derive(Debug, Serialize)]
+pub(super) struct StateParts {
+    data: TensorFiles,
+    state: StateForm,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<RankMessage>,
+}
+
+#[derive(Debug, Serialize)]
+struct StateForm {
+    saving: String,
+    #[serde(flatten)]
+    placement: PlacementForm,
+    /// The placement that it is loaded onto.
+    onto: Option<PlacementForm>,
+    compression: Option<String>,
+    orbax: OrbaxForm,
+    layer: String,
+    replicas: bool,
+    /// The fields that stand for values that are no arrays, and what they are.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    leaves: BTreeMap<String, &'static str>,
+}
+
+/// Where a state lies.
+#[derive(Debug, Serialize)]
+pub(super) struct PlacementForm {
+    /// The axes of the mesh with their sizes; none where the state is whole.
+    mesh: Vec<(String, usize)>,
+    /// For each tensor, the axes that each dimension is cut along.
+    shardings: Vec<Vec<Vec<String>>>,
+}
+
+impl From<&Placement> for PlacementForm {
+    fn from(placement: &Placement) -> Self {
+        Self { mesh: placement.mesh.axes().to_vec(), shardings: placement.shardings.clone() }
+    }
+}
+
+/// What Orbax is told; what is not said is its own.
+#[derive(Debug, Serialize)]
+struct OrbaxForm {
+    use_ocdbt: Option<bool>,
+    use_zarr3: Option<bool>,
+    use_compression: Option<bool>,
+    save_concurrent_gb: Option<u64>,
+    restore_concurrent_gb: Option<u64>,
+    chunk_byte_size: Option<u64>,
+    use_replica_parallel: Option<bool>,
+    enable_replica_parallel_separate_folder: Option<bool>,
+}
+
+impl From<&OrbaxOptions> for OrbaxForm {
+    fn from(options: &OrbaxOptions) -> Self {
+        Self {
+            use_ocdbt: options.use_ocdbt.set(),
+            use_zarr3: options.use_zarr3.set(),
+            use_compression: options.use_compression.set(),
+            save_concurrent_gb: options.save_concurrent_gb.set(),
+            restore_concurrent_gb: options.restore_concurrent_gb.set(),
+            chunk_byte_size: options.chunk_byte_size.set(),
+            use_replica_parallel: options.use_replica_parallel.set(),
+            enable_replica_parallel_separate_folder: options.enable_replica_parallel_separate_folder.set(),
+        }
+    }
+}
+
+impl StateParts {
+    pub(super) fn of(options: &SaveOptions, data: &DataSet) -> Self {
+        let state = StateForm {
+            saving: options.saving.to_string(),
+            placement: (&options.placement).into(),
+            onto: options.onto.as_ref().map(Into::into),
+            compression: options.compression.set().map(|compression| compression.to_string()),
+            orbax: (&options.orbax).into(),
+            layer: options.layer.to_string(),
+            replicas: options.replicas.is_some(),
+            leaves: data.leaves().map(|(name, leaf)| (name.to_owned(), leaf.name())).collect(),
+        };
+        Self { data: TensorFiles::of(data), state, rank: None }
+    }
+
+    /// The same for one of several ranks.
+    pub(super) fn ranked(self, rank: RankMessage) -> Self {
+        Self { rank: Some(rank), ..self }
+    }
+}
+
+/// A state in a worker, which is closed with this.
+pub(super) struct OpenState<W: DerefMut<Target = Worker>> {
+    worker: W,
+    executed: Executed,
+    entry_point: String,
+}
+
+impl<W: DerefMut<Target = Worker>> OpenState<W> {
+    pub(super) fn new(worker: W) -> Result<Self> {
+        let (executed, entry_point) = (executed(&worker)?, entry_point(&worker)?);
+        Ok(Self { worker, executed, entry_point })
+    }
+
+    fn call(&mut self, name: &str, parts: &impl Serialize) -> Result<()> {
+        self.worker.call(name, parts).map(drop)
+    }
+}
+
+impl<W: DerefMut<Target = Worker>> Checkpoints for OpenState<W> {
+    fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
+        self.call("save", &json!({ "directory": text(directory)?, "durable": durable }))
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        self.call("wait", &json!({}))
+    }
+
+    fn cancel(&mut self) -> Result<()> {
+        self.call("cancel", &json!({}))
+    }
+
+    fn steps(&mut self, kind: StepKind, steps: usize, directory: &Path) -> Result<StepTimes> {
+        let begun = Instant::now();
+        let parts = json!({ "kind": kind.to_string(), "steps": steps, "directory": text(directory)? });
+        let mut said = self.worker.call("steps", &parts)?;
+        let passed = begun.elapsed();
+        let mut times = |name| -> Vec<Duration> {
+            said.remove(name).unwrap_or_default().into_iter().map(Duration::from_nanos).collect()
+        };
+        let [stall, complete] = ["stall", "complete"].map(|name| times(name).iter().sum());
+        let told = StepTimes { idle: times("idle"), during: times("during"), stall, complete };
+        let all: Duration = told.idle.iter().chain(&told.during).sum();
+        if all.max(complete) > passed
+            || stall > complete
+            || told.idle.len() != steps
+            || told.during.is_empty()
+        {
+            let what = format!(
+                "the worker claims {} steps in {all:?}, a stall of {stall:?} and a save of {complete:?}, but {passed:?} passed",
+                told.idle.len() + told.during.len()
+            );
+            return Err(Error::of(ErrorKind::Clock, what));
+        }
+        Ok(told)
+    }
+
+    fn load(&mut self, directory: &Path) -> Result<()> {
+        self.call("load", &json!({ "directory": text(directory)? }))
+    }
+
+    fn loaded(&mut self, field: usize) -> Result<Kept> {
+        self.worker.call_for_batch("loaded", &json!({ "field": field }))
+    }
+
+    fn part(&mut self, field: usize, device: usize) -> Result<Kept> {
+        self.worker.call_for_batch("part", &json!({ "field": field, "device": device }))
+    }
+
+    fn read_metadata(&mut self, directory: &Path) -> Result<()> {
+        self.call("read_metadata", &json!({ "directory": text(directory)? }))
+    }
+
+    fn described(&mut self) -> Result<Vec<TensorHeader>> {
+        headers(self.worker.call_for_batch("described", &json!({}))?)
+    }
+
+    fn release(&mut self) -> Result<()> {
+        self.call("release", &json!({}))
+    }
+
+    fn collect(&mut self, on: bool) -> Result<Collected> {
+        self.worker.collect(if on { COLLECTORS } else { &[] })
+    }
+
+    fn collected(&mut self) -> Result<Collected> {
+        self.worker.collected()
+    }
+
+    fn manager(&mut self, retention: &Retention) -> Result<Box<dyn Manager + '_>> {
+        let Retention {
+            save_interval_steps,
+            max_to_keep,
+            num_deletion_threads,
+            save_policies,
+            keep_policies,
+        } = retention;
+        let retention = json!({
+            "save_interval_steps": save_interval_steps,
+            "max_to_keep": max_to_keep,
+            "num_deletion_threads": num_deletion_threads,
+            "save_policies": save_policies.all(),
+            "keep_policies": keep_policies.all(),
+        });
+        self.call("manage", &json!({ "retention": retention }))?;
+        Ok(Box::new(RemoteManager(&mut self.worker)))
+    }
+
+    fn mark_devices(&mut self) -> Result<()> {
+        self.call("mark", &json!({}))
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        self.worker.processes()
+    }
+
+    fn executed(&self) -> Executed {
+        self.executed.clone()
+    }
+
+    fn entry_point(&self) -> Option<String> {
+        Some(self.entry_point.clone())
+    }
+}
+
+impl<W: DerefMut<Target = Worker>> Drop for OpenState<W> {
+    fn drop(&mut self) {
+        // What goes wrong here is met again when the next state is opened.
+        let _ = self.worker.close();
+    }
+}
+
+/// What a worker collects where it can, in the order in which it starts.
+pub(super) const COLLECTORS: &[&str] = &["tensorstore", "jax_monitoring", "jax_arrays"];
+
+/// A manager of checkpoints in a worker.
+struct RemoteManager<'a>(&'a mut Worker);
+
+impl RemoteManager<'_> {
+    fn call(&mut self, name: &str, parts: &impl Serialize) -> Result<()> {
+        self.0.call(name, parts).map(drop)
+    }
+}
+
+impl Manager for RemoteManager<'_> {
+    fn begin(&mut self, directory: &Path) -> Result<()> {
+        self.call("begin", &json!({ "directory": text(directory)? }))
+    }
+
+    fn train(&mut self) -> Result<()> {
+        self.call("train", &json!({}))
+    }
+
+    fn offer(&mut self, step: u64) -> Result<()> {
+        self.call("offer", &json!({ "step": step }))
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        self.call("settle", &json!({}))
+    }
+
+    fn delete(&mut self, step: u64) -> Result<()> {
+        self.call("delete", &json!({ "step": step }))
+    }
+
+    fn kept(&mut self) -> Result<Kept> {
+        self.0.call_for_batch("kept", &json!({}))
+    }
+
+    fn restore(&mut self, step: Option<u64>) -> Result<()> {
+        self.call("restore", &json!({ "step": step }))
+    }
+
+    fn position(&mut self) -> Result<Kept> {
+        self.0.call_for_batch("position", &json!({}))
+    }
+
+    fn loaded(&mut self, field: usize) -> Result<Kept> {
+        self.0.call_for_batch("restored", &json!({ "field": field }))
+    }
+
+    fn release(&mut self) -> Result<()> {
+        self.call("let_go", &json!({}))
+    }
+
+    fn collect(&mut self, on: bool) -> Result<Collected> {
+        self.0.collect(if on { COLLECTORS } else { &[] })
+    }
+
+    fn collected(&mut self) -> Result<Collected> {
+        self.0.collected()
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        self.0.processes()
+    }
+}
+
+/// A path as JSON can say it.
+pub(super) fn text(path: &Path) -> Result<&str> {
+    path.to_str().ok_or_else(|| {
+        Error::new(format!("the directory {} is no UTF-8: a worker cannot be told of it", path.display()))
+    })
+}

@@ -1,0 +1,86 @@
+//! CKPT-2: a state that is saved from one mesh of devices and loaded onto another.
+
+use std::sync::Arc;
+
+use weighbridge::Requirements;
+use weighbridge::prelude::*;
+use weighbridge_data::Cache;
+
+use super::collected::{Collecting, collect};
+use super::medium::Medium;
+use super::proof::{Proof, prove};
+use super::rounds::SaveRounds;
+use super::watched::Watched;
+use crate::contract::{Checkpointer, SaveOptions, Saving};
+use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
+
+/// A state of tensors, saved from the devices of `mesh` and loaded onto those of `onto`.
+///
+/// What does it cost to go on with a training on other devices than it was saved from? Each axis of a mesh cuts the first dimension
+/// of a tensor that it divides, unless the tensor is written with cuts of its own: `a:float32[32x16]{data,-}`. Orbax's devices are
+/// simulated in one process; those of other systems are runs of memory, one for each device. A system that knows nothing of
+/// devices is a recorded skip. The axes that are called as options of Orbax set those.
+///
+/// Timed: the load, until each device has its parts, with the way to a worker and back. Not timed: making the state, the save,
+/// letting a loaded state go. The page cache is warm. The work report has no transforms; content is the digests of all tensors.
+/// After the rounds every repeat loads the checkpoint once more and compares each tensor with the state, and the part that each
+/// device has with that which the target mesh says; then its files are overwritten where they lie, which may not change what was
+/// loaded, and which must change what is loaded next. Last of all, one load more has collectors, whose findings are metrics of
+/// the case.
+#[scenario(id = "CKPT-2", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
+    filter = fits, needs = needs, describe = describe)]
+fn reshard(
+    bencher: &mut Bencher,
+    checkpointer: &mut dyn Checkpointer,
+    #[sweep(
+        default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
+    )]
+    variant: State,
+    #[sweep(implied, DeviceMesh::line(8), DeviceMesh::grid(&[("data", 2), ("model", 4)]), DeviceMesh::NONE)]
+    mesh: DeviceMesh,
+    #[sweep(implied, DeviceMesh::grid(&[("data", 2), ("model", 2)]), DeviceMesh::line(8), DeviceMesh::NONE)]
+    onto: DeviceMesh,
+    orbax: OrbaxOptions,
+) -> Result<()> {
+    let state = if bencher.is_smoke() { State::SMALL } else { variant };
+    let (placement, onto) = (Placement::spread(mesh, &state), Placement::spread(onto, &state));
+    let options =
+        SaveOptions { onto: Some(onto.clone()), orbax, ..SaveOptions::on(Saving::Blocking, placement) };
+    let data = Arc::new(state.open(&Cache::from_env())?);
+    let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
+    let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
+    bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
+    bencher.bytes(state.bytes() as usize);
+    let watched = Watched::begin(checkpoints.processes());
+    let rounds = SaveRounds::new(bencher, &mut *checkpoints, place.path());
+    let saved = rounds.load(&|_, _| Ok(()), &|| Ok(()))?;
+    if let Some(more) = watched.end().more_memory {
+        bencher.metric("memory beside the state", more as f64, Unit::BYTES, Direction::Lower);
+    }
+    saved.inventory.tell(bencher);
+    prove(bencher, &mut *checkpoints, Proof::onto(&data, &onto), &saved.directory)?;
+    drop(checkpoints);
+    collect(bencher, checkpointer.open(&options, &data), place.path(), Collecting::Load);
+    Ok(())
+}
+
+/// Whether the state can lie on both meshes, for the plan.
+fn fits(variant: &State, mesh: &DeviceMesh, onto: &DeviceMesh, orbax: &OrbaxOptions) -> Result<(), String> {
+    orbax.fit()?;
+    mesh.holds(variant)?;
+    onto.holds(variant).map_err(|why| format!("to be loaded onto it: {why}"))
+}
+
+/// What a point needs, for the plan: a tensor that is not cut lies on every device.
+fn needs(variant: &State, mesh: &DeviceMesh, onto: &DeviceMesh, _: &OrbaxOptions) -> Requirements {
+    let mut needs = variant.needs();
+    for mesh in [mesh, onto] {
+        needs.memory = needs.memory.saturating_add(Placement::spread(mesh.clone(), variant).bytes(variant));
+    }
+    needs
+}
+
+/// What a point does, for listings.
+fn describe(variant: &State, mesh: &DeviceMesh, onto: &DeviceMesh, _: &OrbaxOptions) -> String {
+    format!("load of {}, from {mesh} onto {onto}", variant.describe())
+}

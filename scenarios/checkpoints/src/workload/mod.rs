@@ -1,0 +1,25 @@
+//! What a checkpointer is asked to save and load: a [`State`], where it lies ([`Placement`]), and how it is written.
+
+mod checkpoint_source;
+mod compression;
+mod cuts_file;
+mod device_count;
+mod device_mesh;
+mod orbax_load_options;
+mod orbax_options;
+mod placement;
+mod state;
+mod state_file;
+mod step;
+
+pub use checkpoint_source::{CheckpointSource, DigestUse};
+pub use compression::Compression;
+pub use cuts_file::CutsFile;
+pub use device_count::DeviceCount;
+pub use device_mesh::DeviceMesh;
+pub use orbax_load_options::OrbaxLoadOptions;
+pub use orbax_options::{OrbaxOptions, Setting};
+pub use placement::Placement;
+pub use state::{State, Tensor};
+pub use state_file::StateFile;
+pub use step::{StepKind, Stub};

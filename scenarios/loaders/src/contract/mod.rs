@@ -1,0 +1,25 @@
+//! The contracts: what a scenario asks of a loader, and of a learner that takes gradients through a pipeline.
+
+#[cfg(any(test, feature = "testing"))]
+pub mod changed;
+mod deliver;
+mod experiments;
+mod learn;
+mod learner;
+mod load;
+mod loader;
+mod phases;
+#[cfg(feature = "cuda")]
+pub(crate) mod to_device;
+
+pub use deliver::deliver;
+pub use experiments::{EXPERIMENT, Experiment};
+pub use learn::{
+    Learn, RECOMPILATIONS, check_gradient, open_learning_task, tell_recompilations, time_steps, time_steps_of,
+};
+pub use learner::{Learner, LearningLoop, Tensors};
+pub use load::{
+    EpochStream, Load, for_each_batch, keep_order, load_epochs, load_in_order, open_data, stream_epochs,
+};
+pub use loader::Loader;
+pub use phases::{PHASE, Phases, WHOLE_STEP, mean_phases, tell_phases};

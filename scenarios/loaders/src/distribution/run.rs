@@ -1,0 +1,163 @@
+//! One distributed scenario: the timed stream of whole batches, then the proof.
+//!
+//! Its tests drive a worker of the protocol, in as many processes as a mesh has places.
+
+use weighbridge::{Bencher, Direction, Error, Requirements, Result, Unit, WorkReport, Workload};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::mesh::Mesh;
+use super::pool::{Band, WorkerPool};
+use super::proof::judge;
+use crate::adapters::native::Reference;
+use crate::contract::{Loader, for_each_batch, open_data};
+use crate::workload::PipelineSpec;
+
+/// Runs a pipeline over a mesh.
+pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec, mesh: Mesh) -> Result<()> {
+    mesh.places(spec)?;
+    let (spec, data) = open_data(bencher, spec)?;
+    let places = mesh.places(&spec)?;
+    let specs: Vec<PipelineSpec> = places.iter().map(|place| place.spec.clone()).collect();
+    let pipelines = loader.open_many(&specs, &data)?;
+    if pipelines.len() != mesh.workers() {
+        let (asked, got) = (mesh.workers(), pipelines.len());
+        return Err(Error::new(format!(
+            "`mesh` {mesh} has {asked} workers, and the loader made {got} pipelines"
+        )));
+    }
+    let report = pipelines[0].executed().report(&data, pipelines[0].entry_point());
+    let in_order = pipelines.iter().all(|pipeline| pipeline.in_order());
+    let bands = places.iter().map(|place| Band { index: place.band, of: place.bands });
+    let pipelines = pipelines.into_iter().zip(bands).collect();
+    let run_epoch = std::thread::scope(|scope| {
+        let mut pool = WorkerPool::start(scope, "worker", pipelines)?;
+        bencher.stream(&mut pool)?;
+        pool.run_epoch(0)
+    })?;
+    let mut alone = vec![Vec::new(); mesh.bands];
+    let mut hash = Xxh3::new();
+    // Whose shards come in any order has no place to be looked up by either.
+    let alone_of: &mut dyn Loader = if in_order { loader } else { &mut Reference };
+    for_each_batch(&mut *alone_of.open(&spec, &data)?, 0, &mut |batch| {
+        for (index, hashes) in alone.iter_mut().enumerate() {
+            Band { index, of: mesh.bands }.hash(batch, &mut hash, hashes);
+        }
+    })?;
+    let found = judge(mesh, &spec, &run_epoch, &alone, in_order)?;
+    bencher.work(WorkReport {
+        ran_on: format!("{}, mesh {mesh}", report.ran_on),
+        workers: found.workers as u64 * report.workers.max(1),
+        ..report
+    });
+    let say = |name, value: usize| bencher.metric(name, value as f64, Unit::COUNT, Direction::Information);
+    say("workers at work", found.workers);
+    say("mesh shards", mesh.shards);
+    say("mesh bands", mesh.bands);
+    if !in_order {
+        say("shards compared without order", mesh.shards);
+    }
+    let share = found.overlap.as_secs_f64() / found.wall.as_secs_f64().max(f64::MIN_POSITIVE);
+    bencher.metric("time all were at work", share * 100.0, Unit::other("%"), Direction::Information);
+    Ok(())
+}
+
+/// What a pipeline over a mesh needs: the data once, and the batches of every worker.
+pub(super) fn needs(spec: &PipelineSpec, mesh: Mesh) -> Requirements {
+    let Requirements { memory, batch } = spec.needs();
+    let data = spec.source.bytes();
+    // Every band makes the whole of its elements.
+    Requirements { memory: data + memory.saturating_sub(data) * mesh.bands as u64, batch }
+}
+
+/// Whether the mesh divides the work, for the plan.
+pub(super) fn fits(spec: &PipelineSpec, mesh: Mesh) -> Result<(), String> {
+    mesh.places(spec).map(drop).map_err(|error| error.to_string())
+}
+
+/// What a point does, for listings.
+pub(super) fn describe(spec: &PipelineSpec, mesh: Mesh) -> String {
+    format!("{}, over a mesh of {mesh}", spec.describe())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    use weighbridge::{Budget, ErrorKind, Observation, Purpose, Settings};
+    use weighbridge_data::DataSpec;
+
+    use super::*;
+    use crate::adapters::python::fake::Tiny;
+
+    /// Runs the fake framework over a mesh; nothing where there is no Python.
+    #[track_caller]
+    fn ran(fault: &str, mesh: Mesh, purpose: Purpose) -> Option<Result<(WorkReport, Observation)>> {
+        Some(ran_again(&mut Tiny::new(fault)?, mesh, purpose))
+    }
+
+    fn ran_again(tiny: &mut Tiny, mesh: Mesh, purpose: Purpose) -> Result<(WorkReport, Observation)> {
+        let spec = PipelineSpec::new(DataSpec::normal("image", 60, vec![8, 3]), 16);
+        let bencher = Bencher::new(Settings::new(purpose, Budget::SMOKE));
+        run(&bencher, tiny, &spec, mesh)?;
+        let done = bencher.finish()?;
+        Ok((done.work.unwrap().report, done.seen))
+    }
+
+    /// The processes that this thread, and no other test, has started.
+    fn started() -> BTreeSet<u32> {
+        let children = fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
+        children.split_whitespace().map(|id| id.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn ranks_in_processes_of_their_own_are_proven_and_what_they_used_is_told() {
+        for (mesh, workers) in [(Mesh::line(1), 1), (Mesh::line(2), 2), (Mesh::grid(2, 2), 4)] {
+            for purpose in [Purpose::Verify, Purpose::Measure] {
+                let Some(done) = ran("none", mesh, purpose) else { return };
+                let (report, seen) = done.unwrap();
+                assert_eq!((report.workers, &*report.ran_on), (workers, &*format!("cpu, mesh {mesh}")));
+                let entry_point = report.entry_point.unwrap();
+                assert!(
+                    entry_point.starts_with("tiny.Loader of") && entry_point.contains(", version 1, Python"),
+                    "{entry_point}"
+                );
+                assert_eq!(seen.ran_elsewhere(), purpose == Purpose::Measure);
+                assert_eq!((seen.usage.moved, seen.around.helpers), (None, None));
+            }
+        }
+        assert!(started().is_empty());
+    }
+
+    #[test]
+    fn a_rank_that_dies_is_told_by_number_the_others_end_and_the_next_case_runs() {
+        let Some(mut tiny) = Tiny::new("dies-in-a-step") else { return };
+        for _ in 0..2 {
+            let told = ran_again(&mut tiny, Mesh::line(4), Purpose::Measure).unwrap_err();
+            assert_eq!(told.kind(), &ErrorKind::Exit(9));
+            let words = "worker 1 of 4 (from 0): the worker exited with code 9 while making a batch in step";
+            assert!(told.to_string().contains(words), "{told}");
+            assert!(started().len() <= 1, "the resident worker alone is there: {:?}", started());
+        }
+        ran_again(&mut tiny, Mesh::line(1), Purpose::Measure).unwrap();
+        drop(tiny);
+        assert!(started().is_empty());
+    }
+
+    #[test]
+    fn a_framework_that_ignores_its_shard_is_caught_by_the_proof() {
+        let Some(done) = ran("ignores-its-shard", Mesh::line(2), Purpose::Measure) else { return };
+        let told = done.unwrap_err().to_string();
+        assert!(told.contains("worker 1 of `mesh` 2 did not deliver exactly the elements 30..60"), "{told}");
+    }
+
+    #[test]
+    fn what_the_first_rank_declines_is_a_skip_and_one_that_cannot_open_is_told_by_number() {
+        let Some(done) = ran("declines", Mesh::line(2), Purpose::Measure) else { return };
+        let told = done.unwrap_err();
+        assert!(told.is_skip() && told.to_string() == "ranks in step: there is but one of it", "{told}");
+        let told = ran("fails-to-open", Mesh::line(2), Purpose::Measure).unwrap().unwrap_err();
+        assert_eq!(told.to_string(), "worker 1 of 2 (from 0): out of cheese");
+        assert!(started().is_empty());
+    }
+}

@@ -1,0 +1,46 @@
+//! The worker's package: where it lies, and how a module of it is started.
+
+use std::path::PathBuf;
+
+use weighbridge::worker::Command;
+
+/// The folder that the package `weighbridge_worker` is imported from, where it is not ours.
+const PATH: &str = "WEIGHBRIDGE_WORKER_PATH";
+
+/// A module of the folder of the worker's package, under this Python, as every worker of a framework is run.
+pub(crate) fn module(python: PathBuf, module: &str) -> Command {
+    let command = Command::new(python)
+        .arg("-P") // nothing is imported from the current directory
+        .arg("-m")
+        .arg(module)
+        .env("PYTHONPATH", package());
+    VARIABLES.iter().fold(command, |command, (name, value)| command.env(name, value))
+}
+
+/// Where the package of the worker lies: where it is named, else in the sources that this was built from; where those are
+/// not, since the program was carried elsewhere, in a folder `python` beside the program.
+pub(crate) fn package() -> PathBuf {
+    if let Some(named) = std::env::var_os(PATH).filter(|path| !path.is_empty()) {
+        return named.into();
+    }
+    let sources = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let beside = || Some(std::env::current_exe().ok()?.parent()?.join("python"));
+    if sources.is_dir() { sources } else { beside().unwrap_or(sources) }
+}
+
+/// What Python and its frameworks find in their environment, beside what every worker finds.
+const VARIABLES: &[(&str, &str)] = &[
+    ("PYTHONUNBUFFERED", "1"),
+    ("PYTHONNOUSERSITE", "1"),
+    ("PYTHONHASHSEED", "0"),
+    ("TF_CPP_MIN_LOG_LEVEL", "2"),
+    ("TQDM_DISABLE", "1"),
+    ("HF_DATASETS_DISABLE_PROGRESS_BARS", "1"),
+    ("TOKENIZERS_PARALLELISM", "false"),
+    ("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0"),
+    ("RAY_USAGE_STATS_ENABLED", "0"),
+    ("RAY_DISABLE_IMPORT_WARNING", "1"),
+    ("GRPC_VERBOSITY", "ERROR"),
+    ("DAFT_PROGRESS_BAR", "0"),
+    ("DO_NOT_TRACK", "true"),
+];

@@ -1,0 +1,244 @@
+//! An open pipeline of a worker, as the contract has it.
+
+use std::collections::BTreeMap;
+use std::ops::DerefMut;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use weighbridge::worker::{ElementOrder, Worker};
+use weighbridge::{
+    Asked, Budget, Costs, Count, Error, ErrorKind, Expected, FieldKind, FileUse, Kept, Ran, Remote, Result,
+    Used, Whole,
+};
+use weighbridge_data::{Batch, Epochs, Executed, Rank};
+
+/// An open pipeline of a worker, which is borrowed or ends with it.
+pub struct RemotePipeline<W: DerefMut<Target = Worker>> {
+    /// The worker.
+    pub worker: W,
+    executed: Executed,
+    entry_point: String,
+    order: ElementOrder,
+    current: CurrentBatch,
+}
+
+impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
+    /// What a worker has opened last.
+    ///
+    /// # Errors
+    /// That it has opened nothing.
+    pub fn new(worker: W) -> Result<Self> {
+        let (executed, entry_point) = (executed(&worker)?, entry_point(&worker)?);
+        let order = worker.opened()?.order;
+        Ok(Self { worker, executed, entry_point, order, current: CurrentBatch::default() })
+    }
+}
+
+/// How long steps took, and each phase of them.
+pub type StepPhases = (Vec<Duration>, BTreeMap<String, Vec<Duration>>);
+
+impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
+    /// The times that `step_phases` has: those of each step, and those of each phase of each step by its name.
+    ///
+    /// # Errors
+    /// What the worker says; times that are not of so many steps, or longer than it took to ask.
+    pub fn step_phases(&mut self, skip: usize, steps: usize) -> Result<StepPhases> {
+        let begun = Instant::now();
+        let mut said = self.worker.call("step_phases", &json!({ "skip": skip, "steps": steps }))?;
+        let passed = begun.elapsed();
+        let durations = |times: Vec<u64>| times.into_iter().map(Duration::from_nanos).collect();
+        let step: Vec<Duration> = durations(said.remove("step").unwrap_or_default());
+        let phases: BTreeMap<String, Vec<Duration>> =
+            said.into_iter().map(|(name, times)| (name, durations(times))).collect();
+        let all: Duration = step.iter().sum();
+        if all > passed || step.len() != steps || phases.values().any(|times| times.len() != steps) {
+            let what = format!(
+                "the worker claims {} steps in {all:?} with the phases {:?}: {steps} were asked for, and {passed:?} passed",
+                step.len(),
+                phases.keys().collect::<Vec<_>>()
+            );
+            return Err(Error::of(ErrorKind::Clock, what));
+        }
+        Ok((step, phases))
+    }
+}
+
+/// What really happens in the case that is open in a worker.
+pub fn executed(worker: &Worker) -> Result<Executed> {
+    let said = worker.opened()?.executed.clone();
+    Ok(Executed {
+        transforms: said.transforms,
+        operators: said.operators,
+        library: said.library,
+        environment: said.environment,
+        ran_on: said.ran_on,
+        synchronised: said.synchronised,
+        delivery: said.delivery,
+        workers: said.workers,
+    })
+}
+
+/// What does its work, where that comes from, and its version.
+pub fn entry_point(worker: &Worker) -> Result<String> {
+    let hello = worker.hello();
+    let of = &worker.opened()?.entry_point;
+    Ok(format!("{of} of {}, version {}, {}", hello.module, hello.version, hello.language))
+}
+
+impl<W: DerefMut<Target = Worker>> Epochs for RemotePipeline<W> {
+    fn begin(&mut self, epoch: u64) -> Result<()> {
+        self.current = CurrentBatch::default();
+        self.worker.begin(epoch)
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        let batch = self.worker.advance()?;
+        let some = batch.is_some();
+        self.current = batch.map_or_else(CurrentBatch::default, CurrentBatch::new);
+        Ok(some)
+    }
+
+    fn batch(&self) -> &dyn Batch {
+        &self.current
+    }
+
+    fn save(&mut self) -> Result<Vec<u8>> {
+        Ok(self.worker.save()?.into_bytes())
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<()> {
+        let state = std::str::from_utf8(saved)
+            .map_err(|_| Error::new("the saved place is damaged: a worker's is a text"))?;
+        self.worker.restore(state)
+    }
+
+    fn in_order(&self) -> bool {
+        self.order == ElementOrder::Kept
+    }
+
+    fn executed(&self) -> Executed {
+        self.executed.clone()
+    }
+
+    fn entry_point(&self) -> Option<String> {
+        Some(self.entry_point.clone())
+    }
+
+    fn remote(&mut self) -> Result<Option<&mut dyn Remote>> {
+        Ok(Some(self))
+    }
+
+    fn rank(&mut self) -> Option<&mut dyn Rank> {
+        Some(self)
+    }
+
+    fn time(&mut self, epoch: u64) -> Result<Option<Duration>> {
+        let whole = self.worker.time_epoch(epoch, Asked::default())?;
+        Ok(Some(whole.wall - whole.begin))
+    }
+
+    fn compilations(&mut self) -> Result<Option<u64>> {
+        let said = self.worker.call("compilations", &json!({}))?;
+        Ok(said.get("compilations").and_then(|counts| counts.first()).copied())
+    }
+
+    fn close(&mut self) -> Result<Option<Duration>> {
+        self.worker.close()
+    }
+}
+
+impl<W: DerefMut<Target = Worker>> Rank for RemotePipeline<W> {
+    fn process(&self) -> u32 {
+        self.worker.process()
+    }
+
+    fn step(&mut self, index: usize, of: usize) -> Result<Option<Count>> {
+        self.worker.step(index, of)
+    }
+
+    fn fetch(&mut self) -> Result<()> {
+        self.current = CurrentBatch::new(self.worker.fetch()?);
+        Ok(())
+    }
+
+    fn used(&mut self) -> Result<Used> {
+        self.worker.used()
+    }
+}
+
+impl<W: DerefMut<Target = Worker>> Remote for RemotePipeline<W> {
+    fn budget(&self, asked: Budget) -> Budget {
+        self.worker.budget(asked)
+    }
+
+    fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()> {
+        self.worker.verify(epoch, each)
+    }
+
+    fn run(&mut self, epoch: u64, budget: Budget) -> Result<Ran> {
+        self.worker.run(epoch, budget)
+    }
+
+    fn time_epoch(&mut self, epoch: u64, asked: Asked) -> Result<Whole> {
+        self.worker.time_epoch(epoch, asked)
+    }
+
+    fn expected(&self) -> Option<Expected> {
+        self.worker.expected()
+    }
+
+    fn whole_pass(&self) -> bool {
+        self.worker.whole_pass()
+    }
+
+    fn files(&self) -> Option<FileUse> {
+        self.worker.files()
+    }
+
+    fn grown(&self) -> Option<u64> {
+        self.worker.grown()
+    }
+
+    fn costs(&self) -> Costs {
+        self.worker.costs()
+    }
+}
+
+impl<W: DerefMut<Target = Worker>> Drop for RemotePipeline<W> {
+    fn drop(&mut self) {
+        // What goes wrong here is met again when the next pipeline is opened.
+        let _ = self.worker.close();
+    }
+}
+
+/// The batch that was handed over last.
+#[derive(Debug, Default)]
+struct CurrentBatch {
+    kinds: Vec<FieldKind>,
+    kept: Kept,
+}
+
+impl CurrentBatch {
+    fn new(kept: Kept) -> Self {
+        let kind = |field: &weighbridge::KeptField| FieldKind {
+            name: field.name.clone(),
+            dtype: field.dtype,
+            shape: field.shape.clone(),
+        };
+        Self { kinds: kept.fields.iter().map(kind).collect(), kept }
+    }
+}
+
+impl Batch for CurrentBatch {
+    fn elements(&self) -> usize {
+        self.kept.elements
+    }
+
+    fn kinds(&self) -> &[FieldKind] {
+        &self.kinds
+    }
+
+    fn bytes(&self, field: usize) -> &[u8] {
+        &self.kept.fields[field].bytes
+    }
+}

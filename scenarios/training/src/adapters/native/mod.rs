@@ -1,0 +1,160 @@
+//! Trainers written in Rust, in this process.
+
+#[cfg(not(all(feature = "burn", feature = "candle")))]
+mod absent;
+#[cfg(feature = "burn")]
+mod burn;
+#[cfg(feature = "burn")]
+mod burn_layers;
+mod by_hand;
+#[cfg(feature = "candle")]
+mod candle;
+#[cfg(feature = "candle")]
+mod candle_layers;
+mod clocked;
+#[cfg(any(feature = "burn", feature = "candle"))]
+mod derived;
+mod meeting;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use weighbridge::{Result, adapter, skip};
+use weighbridge_data::DataSet;
+
+use crate::contract::{Trainer, TrainingLoop};
+use crate::network::Real;
+use crate::workload::{
+    Compilation, GradientExchange, Optimiser, Precision, Schedule, TrainingRanks, TrainingSpec,
+};
+
+#[cfg(not(feature = "burn"))]
+pub use absent::burn::BurnTrainer;
+#[cfg(not(feature = "candle"))]
+pub use absent::candle::CandleTrainer;
+#[cfg(feature = "burn")]
+pub use burn::BurnTrainer;
+pub(crate) use by_hand::ByHand;
+#[cfg(feature = "candle")]
+pub use candle::CandleTrainer;
+pub(crate) use meeting::{Meeting, RankSeat};
+
+/// What a training is by definition: every layer, gradient and step by its formula, in `f64`. The modes of other systems change
+/// nothing in it, nor does their precision.
+#[derive(Debug, Default)]
+pub struct ReferenceTrainer;
+
+#[adapter(name = "Reference", tier = 0)]
+impl Trainer for ReferenceTrainer {
+    fn open(
+        &mut self,
+        spec: &TrainingSpec,
+        _how: Compilation,
+        data: &Arc<DataSet>,
+        weights: &Arc<DataSet>,
+    ) -> Result<Box<dyn TrainingLoop + '_>> {
+        Ok(Box::new(ByHand::<f64>::open(spec, data, weights)?))
+    }
+
+    fn open_ranks(
+        &mut self,
+        spec: &TrainingSpec,
+        _how: Compilation,
+        ranks: TrainingRanks,
+        data: &Arc<DataSet>,
+        weights: &Arc<DataSet>,
+    ) -> Result<Vec<Box<dyn TrainingLoop + Send + '_>>> {
+        // Neither do the modes of others change what their exchange of gradients comes to.
+        threads::<f64>(spec, ranks.count, data, weights)
+    }
+}
+
+/// How long a thread waits for the others in an exchange of gradients.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// One training on so many threads of this process.
+fn threads<T: Real>(
+    spec: &TrainingSpec,
+    of: usize,
+    data: &Arc<DataSet>,
+    weights: &Arc<DataSet>,
+) -> Result<Vec<Box<dyn TrainingLoop + Send + 'static>>> {
+    let meeting = Arc::new(Meeting::of(of, PATIENCE));
+    let open = |rank| {
+        let seat = RankSeat { share: rank, of, rank, meeting: meeting.clone() };
+        let rank = ByHand::<T>::open(spec, data, weights)?.seated(seat);
+        Ok(Box::new(rank) as Box<dyn TrainingLoop + Send>)
+    };
+    (0..of).map(open).collect()
+}
+
+/// What a program of Rust cannot be asked for here.
+fn check_asked(spec: &TrainingSpec, how: Compilation) -> Result<()> {
+    if how != Compilation::Eager {
+        return Err(skip(format!(
+            "mode {how}: a program of Rust has one way to run its layers, as they are written"
+        )));
+    }
+    if spec.precision != Precision::F32 {
+        return Err(skip(format!(
+            "precision {}: a program of Rust has no products of such numbers here",
+            spec.precision
+        )));
+    }
+    Ok(())
+}
+
+/// The settings of a training by the keys of its configuration.
+fn settings(
+    (optimiser, schedule): (Optimiser, Schedule),
+    precision: String,
+    batch: usize,
+    parameters: usize,
+) -> BTreeMap<String, String> {
+    let words = [
+        ("optimiser", optimiser.name().to_owned()),
+        ("precision", precision),
+        ("batch", batch.to_string()),
+        ("parameters", parameters.to_string()),
+    ];
+    let numbers = optimiser.settings().into_iter().map(|(key, value)| (key, value.to_string()));
+    let rates = schedule.settings(optimiser.rate()).into_iter().map(|(key, rate)| (key, rate.to_string()));
+    words.into_iter().chain(numbers).map(|(key, value)| (key.to_owned(), value)).chain(rates).collect()
+}
+
+/// The same formulae in `f32`, with the products of matrices of the crate `ndarray` on all processors.
+#[derive(Debug, Default)]
+pub struct NdarrayTrainer;
+
+#[adapter(name = "ndarray (by hand)", tier = 1)]
+impl Trainer for NdarrayTrainer {
+    fn open(
+        &mut self,
+        spec: &TrainingSpec,
+        how: Compilation,
+        data: &Arc<DataSet>,
+        weights: &Arc<DataSet>,
+    ) -> Result<Box<dyn TrainingLoop + '_>> {
+        check_asked(spec, how)?;
+        Ok(Box::new(ByHand::<f32>::open(spec, data, weights)?))
+    }
+
+    fn open_ranks(
+        &mut self,
+        spec: &TrainingSpec,
+        how: Compilation,
+        ranks: TrainingRanks,
+        data: &Arc<DataSet>,
+        weights: &Arc<DataSet>,
+    ) -> Result<Vec<Box<dyn TrainingLoop + Send + '_>>> {
+        check_asked(spec, how)?;
+        if ranks.exchange != GradientExchange::Apart {
+            return Err(skip(format!(
+                "communication {}: its ranks average whole gradients, when they have them",
+                ranks.exchange
+            )));
+        }
+        threads::<f32>(spec, ranks.count, data, weights)
+    }
+}

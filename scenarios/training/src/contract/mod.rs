@@ -1,0 +1,12 @@
+//! The contract: what a scenario asks of a system that trains a model.
+
+mod train;
+mod trainer;
+
+pub(crate) use train::tell_rank_phases;
+pub use train::{
+    FORWARD_MEMORY, Material, OPERATOR, PROFILED, RANK_PHASE, RANK_STEP, TRAINING_MEMORY, Train,
+    open_material, tell_operators, time_phases,
+};
+pub use trainer::{First, OperatorTimes, Trainer, TrainingLoop};
+pub use weighbridge_loaders::contract::{PHASE, WHOLE_STEP};

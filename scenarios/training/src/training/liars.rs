@@ -1,0 +1,140 @@
+//! Trainers that do not do what they say: for tests.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use weighbridge::{Kept, Result};
+use weighbridge_data::{Batch, Cache, DataSet, Epochs, Executed};
+use weighbridge_loaders::contract::{Phases, Tensors};
+
+use crate::adapters::native::ByHand;
+use crate::contract::{First, Trainer, TrainingLoop};
+use crate::workload::{Compilation, TrainingSpec};
+
+/// The trainer by hand, with another training than was asked for.
+pub(super) struct Other(pub(super) fn(&mut TrainingSpec));
+
+impl Trainer for Other {
+    fn open(
+        &mut self,
+        spec: &TrainingSpec,
+        _how: Compilation,
+        data: &Arc<DataSet>,
+        _weights: &Arc<DataSet>,
+    ) -> Result<Box<dyn TrainingLoop + '_>> {
+        let mut spec = spec.clone();
+        (self.0)(&mut spec);
+        let weights = Arc::new(Cache::from_env().open(&spec.weights()?)?);
+        Ok(Box::new(ByHand::<f32>::open(&spec, data, &weights)?))
+    }
+}
+
+/// What is not as it is said.
+#[derive(Clone, Copy)]
+pub(super) enum TrainingLie {
+    /// Every second step of the stream is left out; whenever it is looked at from the beginning, all are done.
+    SkipsHalf,
+    /// So many labels are always right.
+    KnowsAll(usize),
+    /// What a loader hands over is left where it is: the samples in memory are trained on.
+    IgnoresTheLoader,
+    /// Every batch after the first that a loader hands over is taken for the first one.
+    KeepsTheFirstBatch,
+    /// A step on what a loader hands over is done once, and its loss told again for the next batch.
+    StepsOnHalf,
+}
+
+/// The trainer by hand, with a lie.
+pub(super) struct Liar(pub(super) TrainingLie);
+
+struct Lying {
+    lie: TrainingLie,
+    honest: ByHand<f32>,
+    steps: usize,
+    /// Steps that are said to be done.
+    said: usize,
+    /// What was handed over first, and the loss that was told last.
+    first: Option<Kept>,
+    loss: f32,
+}
+
+impl Trainer for Liar {
+    fn open(
+        &mut self,
+        spec: &TrainingSpec,
+        _how: Compilation,
+        data: &Arc<DataSet>,
+        weights: &Arc<DataSet>,
+    ) -> Result<Box<dyn TrainingLoop + '_>> {
+        let honest = ByHand::open(spec, data, weights)?;
+        Ok(Box::new(Lying { lie: self.0, honest, steps: spec.steps, said: 0, first: None, loss: 0.0 }))
+    }
+}
+
+impl Epochs for Lying {
+    fn begin(&mut self, epoch: u64) -> Result<()> {
+        self.said = 0;
+        self.honest.begin(epoch)
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        let more = self.said < self.steps;
+        if more && !(matches!(self.lie, TrainingLie::SkipsHalf) && self.said % 2 == 1) {
+            self.honest.advance()?;
+        }
+        self.said += usize::from(more);
+        Ok(more)
+    }
+
+    fn batch(&self) -> &dyn Batch {
+        self.honest.batch()
+    }
+
+    fn executed(&self) -> Executed {
+        self.honest.executed()
+    }
+}
+
+impl TrainingLoop for Lying {
+    fn settings(&self) -> BTreeMap<String, String> {
+        self.honest.settings()
+    }
+
+    fn left(&mut self) -> Result<(usize, Tensors)> {
+        Ok((self.said, self.honest.left()?.1))
+    }
+
+    fn phases(&mut self, skip: usize, steps: usize) -> Result<Phases> {
+        self.honest.phases(skip, steps)
+    }
+
+    fn first(&mut self) -> Result<First> {
+        self.honest.first()
+    }
+
+    fn train(&mut self, anew: bool, steps: usize) -> Result<Vec<f32>> {
+        self.said = if anew { steps } else { self.said + steps };
+        self.honest.train(anew, steps)
+    }
+
+    fn right(&mut self) -> Result<usize> {
+        match self.lie {
+            TrainingLie::KnowsAll(all) => Ok(all),
+            _ => self.honest.right(),
+        }
+    }
+
+    fn feed(&mut self, batch: &Kept, place: &Path) -> Result<f32> {
+        let step = self.said;
+        self.said += 1;
+        let first = self.first.get_or_insert_with(|| batch.clone());
+        match self.lie {
+            TrainingLie::IgnoresTheLoader => return Ok(self.honest.train(false, 1)?[0]),
+            TrainingLie::KeepsTheFirstBatch => return self.honest.feed(first, place),
+            TrainingLie::StepsOnHalf if step % 2 == 1 => {}
+            _ => self.loss = self.honest.feed(batch, place)?,
+        }
+        Ok(self.loss)
+    }
+}

@@ -1,0 +1,14 @@
+//! What a trainer is asked to do: a [`TrainingSpec`], made of data alone: the [`model`], its samples, its optimiser and its steps.
+
+mod initialisation;
+pub mod model;
+mod samples;
+mod schedule;
+mod training;
+mod training_ranks;
+
+pub use initialisation::Initialisation;
+pub use samples::{SampleTarget, Samples};
+pub use schedule::Schedule;
+pub use training::{Compilation, Optimiser, Precision, TrainingSpec};
+pub use training_ranks::{GradientExchange, Scaling, TrainingRanks};
