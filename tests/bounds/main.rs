@@ -31,7 +31,7 @@ fn mistakes_with_types_are_told_in_our_words() {
 }
 
 fn cases() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bounds/cases");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("bounds/cases");
     let mut cases: Vec<_> = fs::read_dir(folder)
         .expect("the cases are there")
         .map(|entry| entry.expect("a case can be listed").path())
@@ -43,14 +43,14 @@ fn cases() -> Vec<PathBuf> {
 
 /// Checks every case as a program of one package, and gives back all that the compiler said.
 fn compile(cases: &[PathBuf]) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bounds");
     fs::create_dir_all(package.join("src")).expect("a package can be made");
     // Literal strings of TOML, for whatever a path holds.
     let mut manifest = format!(
         "[package]\nname = \"bounds\"\nedition = \"2021\"\n\n[workspace]\n\n[dependencies]\nweighbridge = {{ path = \
          '{}' }}\n",
-        root.join("runtime").display()
+        root.join("runtime").canonicalize().expect("the runtime is there").display()
     );
     for case in cases {
         let name = case.file_stem().expect("a case has a name").to_string_lossy();

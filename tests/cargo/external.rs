@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 /// The root of the workspace.
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace has this package")
 }
 
 /// A cargo command in the downstream crate, with a target directory of its own below ours.

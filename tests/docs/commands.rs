@@ -78,8 +78,9 @@ pub(crate) const FAMILIES: [&str; 3] = ["suite", "checkpoints", "training"];
 /// The same, built as tests are: enough to list and to plan.
 static BUILT: LazyLock<BTreeMap<String, PathBuf>> = LazyLock::new(|| {
     let mut command = Command::new(env!("CARGO"));
-    command.args(["test", "--package", "weighbridge-suite", "--no-run", "--message-format=json"]);
-    command.args(["--features", "checkpoints,training"]);
+    // Of the whole workspace, as these tests were built: else the features of all below are others, and it is built again.
+    command.args(["test", "--workspace", "--no-run", "--message-format=json"]);
+    command.args(["--features", "weighbridge-suite/checkpoints,weighbridge-suite/training"]);
     command.args(FAMILIES.iter().flat_map(|family| ["--bench", family]));
     let messages = json_messages(command.current_dir(root()).stdin(Stdio::null()));
     let name = |message: &serde_json::Value| {

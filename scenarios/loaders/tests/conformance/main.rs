@@ -27,7 +27,7 @@ use self::own::is_own;
 type Named = (&'static str, Box<dyn Loader>);
 
 /// Every loader of this build. One that makes batches on a device has tests of its own, which bring a device
-/// (`tests/cuda_loader.rs` of the workspace).
+/// (`tests/lab/gpu/tests/cuda_loader.rs` of the workspace).
 fn loaders() -> Vec<Named> {
     let registry = Registry::collect().unwrap();
     let adapters = registry.adapters().iter().filter(|entry| {

@@ -32,9 +32,9 @@ const NAME: &str = "ci";
 /// Wide, since this tests the plumbing on a shared machine and not the verdict: twice the time is far beyond it.
 const WIDE: &str = "50%";
 
-/// Features of the product that bring code of their own and need nothing of the machine. The laboratory tests those of a device.
-const FEATURES: &str =
-    "burn,candle,zstd,weighbridge/criterion,weighbridge/nvml,weighbridge/tokio,weighbridge-xtask/remote";
+/// Features of the product that bring code of their own. That of a device is tried on the fake driver by the laboratory's tests.
+const FEATURES: &str = "burn,candle,zstd,weighbridge/criterion,weighbridge/nvml,weighbridge/tokio,\
+                        weighbridge-loaders/cuda,weighbridge-xtask/remote";
 
 pub(crate) fn run(args: &Ci, place: &Place) -> Result<Output> {
     // Apart from the runs of people: the last one here is slowed down on purpose.
@@ -165,7 +165,7 @@ fn steps(place: &Place) -> Vec<CiStep> {
         cargo("clippy", "clippy --package weighbridge --features cuda -- -D warnings"),
         cargo("clippy", &format!("clippy {lab_manifest} --workspace --all-targets -- -D warnings")),
         doc("doc --workspace --no-deps"),
-        doc(&format!("doc --workspace --no-deps --features {FEATURES},weighbridge-scenarios/cuda")),
+        doc(&format!("doc --workspace --no-deps --features {FEATURES}")),
         cargo("lock", "xtask lock --check"),
         bench("bench", &format!(" --save-baseline {NAME}"), None),
         bench("bench", "", None),

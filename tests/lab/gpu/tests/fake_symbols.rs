@@ -128,7 +128,7 @@ fn every_call_has_the_shape_that_the_bindings_declare() {
     .into_iter()
     .chain(OLDER.iter().copied())
     .collect();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fake-gpu/src/exports");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fake-gpu/src/exports");
     let files =
         std::fs::read_dir(folder).unwrap().map(|entry| std::fs::read_to_string(entry.unwrap().path()));
     let text: String = files.map(Result::unwrap).collect();

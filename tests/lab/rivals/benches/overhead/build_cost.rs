@@ -16,7 +16,7 @@ struct Subject {
 }
 
 /// Whoever begins writes the manifest that stands here.
-const GUIDE: &str = include_str!("../../docs/guide/first-scenario.md");
+const GUIDE: &str = include_str!("../../../../../docs/guide/first-scenario.md");
 
 const OURS: &str = r#"use weighbridge::prelude::*;
 
@@ -50,7 +50,7 @@ fn add() -> i32 {
 ";
 
 /// The workspace that this program was built in.
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
 
 /// Edits after which the target is built again.
 const EDITS: usize = 3;

@@ -1,8 +1,8 @@
 //! What this project believes of a CUDA driver, as assertions that the fake and a real device are both held to.
 //!
 //! ```text
-//! cargo test --features cuda --test device_conformance                # the fake-in
-//! cargo test --features cuda --test device_conformance -- --ignored   # the device of this machine
+//! cargo test --manifest-path tests/lab/Cargo.toml --test device_conformance                # the fake-in
+//! cargo test --manifest-path tests/lab/Cargo.toml --test device_conformance -- --ignored   # the device of this machine
 //! ```
 //!
 //! The second kind fails where there is no device: whoever asks for it wants to know. The binary needs no cargo, and

@@ -85,7 +85,7 @@ fn near(_bencher: &mut Bencher) -> Result<()> {
 
 /// Opens a pipeline in the worker.
 fn feed(on_device: bool) -> Result<()> {
-    let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/workers/tiny.py");
+    let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workers/tiny.py");
     let mut worker = Worker::start(&Command::new("python3").arg(tiny))?;
     let none: &[&str] = &[];
     let pipeline = BTreeMap::from([("transforms", none), ("asks", none)]);

@@ -1,4 +1,4 @@
-//! What a kernel of two milliseconds takes, measured four ways: `cargo bench --features cuda --bench gpu_table`.
+//! What a kernel of two milliseconds takes, measured four ways: `cargo bench --manifest-path tests/lab/Cargo.toml --bench gpu_table`.
 //!
 //! Where there is no device, on the fake driver: its figures are of no device, and show what each way sees.
 

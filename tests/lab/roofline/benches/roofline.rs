@@ -1,4 +1,4 @@
-//! How near the native loaders are to what the machine can do: `cargo bench --features roofline --bench roofline`.
+//! How near the native loaders are to what the machine can do: `cargo bench --manifest-path tests/lab/Cargo.toml --bench roofline`.
 //!
 //! For each workload, over the same data and into buffers of the same size, in turns within one run:
 //!
