@@ -137,15 +137,15 @@ pub mod criterion;
 pub mod __private;
 
 pub use bencher::{
-    Asked, Audit, Batched, Bencher, Budget, CheckedBatch, Content, Costs, Count, Delivery, DeviceBencher,
-    Dtype, Error, ErrorKind, Evidence, Expected, Field, FieldKind, FileUse, HashKey, Item, ItemBytes, Kept,
-    KeptField, Moments, MomentsByField, Operator, PartialBudget, Purpose, Ran, Remote, RepeatResult, Result,
-    RunSettings, See, Settings, Source, Spot, Stopped, Stream, Used, Whole, Work, WorkReport, fail, skip,
+    Batched, Bencher, Budget, Count, Delivery, DeviceBencher, Dtype, Error, ErrorKind, Field, FieldKind,
+    Item, ItemBytes, Kept, KeptField, Operator, PartialBudget, Result, Source, Stream, Work, WorkReport,
+    fail, skip,
 };
 pub use device::{Counting, Platform};
 pub use metric::{Collector, Direction, Metric, Mode, Observation, Quantity, Reading, Unit};
-
 pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Point, Requirements, Sweep, Workload};
+#[doc(hidden)] // by their older paths
+pub use remote::*;
 pub use tool::tool;
 pub use weighbridge_macros::{Sweep, adapter, scenario};
 
@@ -192,68 +192,103 @@ pub mod prelude {
     };
 }
 
-/// Devices as they are timed: the seam that backends implement, and what is seen of bodies that run on them.
-pub mod gpu {
-    pub use crate::device::{
-        Backend, Copies, CopyKind, CycleStamp, Device, DeviceError, DeviceInfo, DeviceMemory, Hold, NoDevice,
-        Numbers, Product, Queue, QueueMark, Release, Replay, Telemetry, find_device, open_device,
-        throttle_reasons,
+/// Streams that run and are timed in another process, and a [`Bencher`] of one's own to try an adapter with.
+///
+/// Authors of scenarios and of adapters in Rust need none of it.
+pub mod remote {
+    pub use crate::bencher::{
+        Asked, Audit, CheckedBatch, Costs, Evidence, Expected, HashKey, Purpose, Ran, Remote, RepeatResult,
+        RunSettings, See, Settings, Spot, Stopped, Used, Whole,
     };
+    #[doc(hidden)]
+    pub use crate::bencher::{Content, FileUse, Moments, MomentsByField};
+}
+
+/// Devices as they are timed.
+pub mod gpu {
+    pub use crate::device::{Device, DeviceError, DeviceInfo, Numbers, Queue, find_device, open_device};
+    pub use crate::metric::{DeviceCaveat, OnDevice};
+
+    // The rest of the seam that backends implement, for what holds them to it.
+    #[doc(hidden)]
+    pub use crate::device::{
+        Backend, Copies, CopyKind, CycleStamp, DeviceMemory, Hold, NoDevice, Product, QueueMark, Release,
+        Replay, Telemetry, throttle_reasons,
+    };
+    #[doc(hidden)]
     pub use crate::metric::{
-        Calibration, DEVICE_METRICS, DeviceAudit, DeviceCaveat, DevicePhase, DeviceSample, Enough, OnDevice,
-        Replayed, Returns, Roofline,
+        Calibration, DEVICE_METRICS, DeviceAudit, DevicePhase, DeviceSample, Enough, Replayed, Returns,
+        Roofline,
     };
 }
 
-/// Suite files, for programs that read them or write them: a bench target reads them itself, under `--suite FILE`.
+/// Suite files, for the command that checks and shows them: a bench target reads them itself, under `--suite FILE`.
+#[doc(hidden)]
 pub mod suite {
     pub use crate::plan::suite::{
         Keys, Mistake, Node, Position, SuiteBenchmark, SuiteFile, TableKey, Value, WrittenText, arrays, nodes,
     };
 }
 
-/// What is kept of runs, where it lies, and how to judge it: for programs over records, as `cargo xtask` is one.
+/// What is kept of runs, where it lies, and how to judge it: for programs over records.
 ///
 /// Runs and baselines are read through [`Runs`](data::Runs) and [`Baselines`](data::Baselines); what they give are
 /// plain structs with public fields.
 pub mod data {
-    pub use crate::bencher::{
-        Budget, Content, Evidence, FileUse, Phase, Purpose, Unstopped, Work, WorkReport, is_unseen,
-        visible_in_line,
-    };
-    pub use crate::compare::{
-        Accepted, Basis, CaseFailure, Comparison, Effect, EnvironmentChange, FactKind, Gate, GateOutcome,
-        History, IncomparableReason, InconclusiveReason, JudgedRounds, Method, MetricChange, Policy,
-        ProcessValues, Promoted, Ranking, Ratio, RatioClass, Refusal, Row, RowMark, STRONGER, Tendency,
-        Tolerance, Verdict, VerdictCounts, WEAKER, decide, judge, rank,
-    };
-    pub use crate::device::page_fault_cost;
+    pub use crate::bencher::{Budget, Work};
+    pub use crate::compare::{Comparison, Policy, Row, Verdict, judge};
     pub use crate::harness::Exit;
-    pub use crate::metric::{
-        Cause, Direction, Ledger, Observation, RankMetric, Reading, Stationarity, Surroundings, Tagged, Unit,
-        names,
-    };
-    pub use crate::plan::{CaseId, nearest};
-    pub use crate::process::TraceKind;
+    pub use crate::metric::{Direction, Observation, Reading, Unit};
+    pub use crate::plan::CaseId;
     pub use crate::record::{
-        AllocationSite, Allocations, AttachedFile, Attachment, AttachmentStatus, BadMachineId, Baseline,
-        BaselineCase, Blocks, CAVEATS, CaseFacts, CaseRecord, CaseStatus, CaveatKind, Difference,
-        Differences, DocumentKind, Environment, Estimate, HeldAgainst, Imported, ImportedProcess, MachineId,
-        MetricRecord, OverRanks, Planned, Process, RankAggregate, RunId, RunManifest, RunRecord, RunStatus,
-        SCHEMA, SchemaError, StopReason, assemble, file_system,
+        Baseline, CaseRecord, CaseStatus, Environment, Estimate, MachineId, MetricRecord, Planned, Process,
+        RunId, RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError,
     };
     pub use crate::registry::{AxisValue, Point};
+    pub use crate::run::{Failure, Outcome, Repeat};
+    pub use crate::store::{BaselineName, Baselines, Layout, Runs, StoreError, Stored};
+    pub use crate::verify::{Finding, Severity};
+
+    // What `cargo weighbridge` of the same version takes beside that: it may change in any release.
+    #[doc(hidden)]
+    pub use crate::bencher::{
+        Content, Evidence, FileUse, Phase, Purpose, Unstopped, WorkReport, is_unseen, visible_in_line,
+    };
+    #[doc(hidden)]
+    pub use crate::compare::{
+        Accepted, Basis, CaseFailure, Effect, EnvironmentChange, FactKind, Gate, GateOutcome, History,
+        IncomparableReason, InconclusiveReason, JudgedRounds, Method, MetricChange, ProcessValues, Promoted,
+        Ranking, Ratio, RatioClass, Refusal, RowMark, STRONGER, Tendency, Tolerance, VerdictCounts, WEAKER,
+        decide, rank,
+    };
+    #[doc(hidden)]
+    pub use crate::device::page_fault_cost;
+    #[doc(hidden)]
+    pub use crate::metric::{Cause, Ledger, RankMetric, Stationarity, Surroundings, Tagged, names};
+    #[doc(hidden)]
+    pub use crate::plan::nearest;
+    #[doc(hidden)]
+    pub use crate::process::TraceKind;
+    #[doc(hidden)]
+    pub use crate::record::{
+        AllocationSite, Allocations, AttachedFile, Attachment, AttachmentStatus, BadMachineId, BaselineCase,
+        Blocks, CAVEATS, CaseFacts, CaveatKind, Difference, Differences, DocumentKind, HeldAgainst, Imported,
+        ImportedProcess, OverRanks, RankAggregate, StopReason, assemble, file_system,
+    };
+    #[doc(hidden)]
     pub use crate::report::{Columns, bencher_lines, case_traces, fake_device, machine, quantity, traces};
-    pub use crate::run::{Failure, How, Outcome, Repeat};
+    #[doc(hidden)]
+    pub use crate::run::How;
+    #[doc(hidden)]
     pub use crate::stats::{
         Change, ChangePoint, Claim, SplitMix64, change_points, clopper_pearson, median, quantile,
         robust_spread,
     };
+    #[doc(hidden)]
     pub use crate::store::{
-        Attempt, BaselineName, Baselines, Disk, Duels, Files, Layout, MachineLock, OutputStream, PrunePolicy,
-        Pruned, RunListing, Runs, StoreError, Stored, Unreadable, redigest,
+        Attempt, Disk, Duels, Files, MachineLock, OutputStream, PrunePolicy, Pruned, RunListing, Unreadable,
+        redigest,
     };
-    pub use crate::verify::{
-        Agreement, Examined, Figure, Finding, RULES, Rule, Severity, agree, judge as judge_evidence,
-    };
+    #[doc(hidden)]
+    pub use crate::verify::{Agreement, Examined, Figure, RULES, Rule, agree, judge as judge_evidence};
 }

@@ -12,7 +12,7 @@ use super::source::{Crate, crate_roots};
 
 /// What a name stands for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Target {
+pub enum Target {
     Module(usize),
     /// An item of the file.
     Item(usize),
@@ -77,7 +77,7 @@ impl<'a> Names<'a> {
     }
 
     /// What a path in a module leads to: items where there are any, else modules; nothing for other crates' things.
-    fn resolve(&self, module: usize, path: &[String]) -> BTreeSet<Target> {
+    pub fn resolve(&self, module: usize, path: &[String]) -> BTreeSet<Target> {
         let found = self.path(module, path, &mut BTreeSet::new());
         let items: BTreeSet<Target> =
             found.iter().copied().filter(|target| matches!(target, Target::Item(_))).collect();
@@ -212,7 +212,7 @@ pub fn name_of(item: &syn::Item) -> Option<String> {
 
 /// Every `use`, of functions' bodies too, as one entry for each name.
 #[derive(Default)]
-struct Uses(Vec<(syn::ItemUse, Vec<String>, Option<String>)>);
+pub struct Uses(pub Vec<(syn::ItemUse, Vec<String>, Option<String>)>);
 
 impl<'ast> Visit<'ast> for Uses {
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {

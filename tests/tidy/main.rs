@@ -8,6 +8,7 @@ use std::process::Command;
 use syn::visit::Visit;
 
 mod circles;
+mod exported;
 mod sizes;
 mod source;
 
