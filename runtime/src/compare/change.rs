@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Judgement, Reservations, weigh};
 use super::values::{LogValues, Sides};
-use super::{Accepted, InconclusiveReason, Policy, Tolerance, Verdict};
+use super::{Accepted, InconclusiveReason, Policy, Tendency, Tolerance, Verdict};
 use crate::metric::names;
 use crate::metric::{DEVICE_METRICS, Direction, METRICS, Stationarity, Unit};
 use crate::record::{Estimate, MetricRecord};
@@ -29,34 +29,6 @@ pub struct MetricChange {
     pub ratio: Option<f64>,
     /// What the repeats say of it, by the rule that judges cases.
     pub tendency: Tendency,
-}
-
-/// Where a metric tends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Tendency {
-    /// Better by more than the tolerance.
-    Better,
-    /// Worse by more than the tolerance.
-    Worse,
-    /// Within the tolerance.
-    Same,
-    /// The repeats do not decide, or one side has no value.
-    Unclear,
-    /// It has no better or worse.
-    Information,
-}
-
-impl Tendency {
-    /// Where a metric of this verdict tends.
-    pub(super) fn of(verdict: &Verdict) -> Self {
-        match verdict {
-            Verdict::Improved => Self::Better,
-            Verdict::Regressed => Self::Worse,
-            Verdict::Unchanged => Self::Same,
-            _ => Self::Unclear,
-        }
-    }
 }
 
 /// A metric on both sides, and the judgement on it where it has one.
@@ -169,7 +141,7 @@ fn tendency(
     let Some(judgement) = judgement else { return Tendency::Information };
     // Counts are often zero on both sides, which has no ratio and needs none.
     let both_zero = [baseline, candidate].iter().all(|side| side.is_some_and(|side| side.median == 0.0));
-    match Tendency::of(&judgement.verdict) {
+    match judgement.verdict.tendency() {
         Tendency::Unclear if both_zero => Tendency::Same,
         tendency => tendency,
     }

@@ -1,7 +1,7 @@
 //! Time and cycles of a device: which of a change is the code's, and which the clock's.
 
 use super::rule::Judgement;
-use super::{ClockHalf, InconclusiveReason, Tendency, Verdict};
+use super::{ClockHalf, InconclusiveReason, Verdict};
 use crate::metric::names;
 
 /// What a device's time is read from, and what else follows from it.
@@ -44,9 +44,9 @@ pub(super) fn hold_against_cycles<'a, 'b>(
                 continue;
             }
             Some(other) if *other == judgement.verdict => continue,
-            Some(other) => Tendency::of(other),
+            Some(other) => other.tendency(),
         };
-        let metric = Tendency::of(&judgement.verdict);
+        let metric = judgement.verdict.tendency();
         judgement.verdict =
             Verdict::Inconclusive(InconclusiveReason::DeviceClock { metric, other: half, tends });
         explained.push(*name);

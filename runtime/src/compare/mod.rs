@@ -18,13 +18,14 @@ mod judge;
 mod policy;
 mod reason;
 mod rule;
+mod tendency;
 mod tolerance;
 mod values;
 mod verdict;
 
 pub use accepted::Accepted;
 pub use across::{Ranking, Ratio, RatioClass, STRONGER, WEAKER, rank};
-pub use change::{MetricChange, Tendency};
+pub use change::MetricChange;
 pub use comparison::{
     CaseFailure, Comparison, GateOutcome, Method, ProcessValues, Promoted, Refusal, Row, RowMark,
     VerdictCounts,
@@ -37,5 +38,6 @@ pub(crate) use judge::axis_changed;
 pub use judge::judge;
 pub use policy::{Gate, Policy};
 pub use reason::{Advice, AxisChange, BreakOff, ClockHalf, IncomparableReason, InconclusiveReason, Remedy};
+pub use tendency::Tendency;
 pub use tolerance::{Basis, Tolerance};
 pub use verdict::Verdict;

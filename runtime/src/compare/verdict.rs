@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{IncomparableReason, InconclusiveReason};
+use super::{IncomparableReason, InconclusiveReason, Tendency};
 
 /// What is said of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,16 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// The way that a metric of this verdict tends.
+    pub(super) fn tendency(&self) -> Tendency {
+        match self {
+            Self::Improved => Tendency::Better,
+            Self::Regressed => Tendency::Worse,
+            Self::Unchanged => Tendency::Same,
+            _ => Tendency::Unclear,
+        }
+    }
+
     /// The word, without the reason.
     pub fn name(&self) -> &'static str {
         match self {

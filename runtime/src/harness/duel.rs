@@ -10,7 +10,7 @@ use super::bench::policy;
 use super::request::{HarnessMode, request};
 use super::session::{Session, check};
 use super::smoke::program;
-use super::{Context, Exit, TargetError, args::UsageError, resume};
+use super::{Context, Exit, TargetError, resume, usage::UsageError};
 use crate::bencher::{HashKey, INJECT, RunSettings};
 use crate::compare::{
     BreakOff, Comparison, Decider, IncomparableReason, Method, Promoted, Refusal, Row, Verdict,

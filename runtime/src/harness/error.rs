@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Exit;
-use super::args::UsageError;
+use super::usage::UsageError;
 use crate::device::{NoDevice, Platform};
 use crate::record::RunId;
 use crate::{plan, registry, store};

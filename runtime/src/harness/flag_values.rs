@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::args::{ListFormat, UsageError};
-use super::flags::Flag;
+use super::flag::Flag;
+use super::usage::{ListFormat, UsageError};
 use crate::device::Platform;
 use crate::metric::Mode;
 use crate::plan::{CaseOrder, Isolation, Param};

@@ -1,31 +1,13 @@
 //! Every flag of a bench target, in the order of `--help`. One slice; parser, help and environment are made from it.
 
-use super::args::{BenchArgs, UsageError};
+use super::args::BenchArgs;
+use super::flag::{Flag, FlagGroup, Take};
 use super::flag_values::{
     at_least_one, colour, count, dump, is_bencher, isolation, list_format, mode, number, order, param,
     passes, percent, planted_share, platform, seconds, share, size, trace,
 };
+use super::usage::UsageError;
 use crate::tool::tool;
-
-/// A flag.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Flag {
-    /// Its long name, without dashes.
-    pub(super) name: &'static str,
-    /// Its short name.
-    pub(super) short: Option<char>,
-    /// What its value is called; `None` if it takes none.
-    pub(super) value: Option<&'static str>,
-    /// Where it stands in the help.
-    pub(super) group: FlagGroup,
-    /// One line of help.
-    pub(super) help: &'static str,
-    /// Takes the flag, with its value if it has one.
-    pub(super) take: Take,
-}
-
-/// Takes a flag; the value is empty for one that has none.
-pub(super) type Take = fn(&mut BenchArgs, &Flag, String) -> Result<(), UsageError>;
 
 /// Sets a field that says yes.
 macro_rules! switch {
@@ -77,38 +59,6 @@ macro_rules! read {
             Ok(())
         }
     };
-}
-
-/// The parts of the help.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FlagGroup {
-    Select,
-    Measure,
-    Run,
-    Compare,
-    Show,
-    /// Accepted because scripts pass it to libtest, criterion or nextest; says what becomes of it.
-    Accepted,
-}
-
-impl FlagGroup {
-    pub(super) const ALL: &'static [(Self, &'static str)] = &[
-        (Self::Select, "What runs"),
-        (Self::Measure, "How it is measured"),
-        (Self::Run, "How the run goes"),
-        (Self::Compare, "Baselines"),
-        (Self::Show, "What is shown"),
-        (Self::Accepted, "Accepted for the sake of scripts written for libtest, criterion or nextest"),
-    ];
-}
-
-impl Flag {
-    /// The environment variable that stands for it: `WEIGHBRIDGE_SAVE_BASELINE`.
-    pub(super) fn variable(&self) -> Option<String> {
-        let own =
-            self.group != FlagGroup::Accepted && !["help", "version", "bench", "test"].contains(&self.name);
-        own.then(|| format!("WEIGHBRIDGE_{}", self.name.to_uppercase().replace('-', "_")))
-    }
 }
 
 const fn flag(

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::flags::{FLAGS, FlagGroup, WITHOUT_EFFECT};
+use super::flag::FlagGroup;
+use super::flags::{FLAGS, WITHOUT_EFFECT};
 
 /// The help text.
 pub(super) fn help() -> String {

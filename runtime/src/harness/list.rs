@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::args::ListFormat;
+use super::usage::ListFormat;
 use crate::metric::{Direction, Metric};
 use crate::plan::{Absent, Plan, PlannedCase};
 use crate::registry::{AdapterEntry, Axis, AxisValue, Equivalence, Point, Registry, ScenarioEntry};

@@ -6,11 +6,13 @@ mod context;
 mod duel;
 mod error;
 mod exit_code;
+mod flag;
 mod flag_values;
 mod flags;
 mod help;
 mod list;
 mod page;
+mod parse;
 mod python;
 mod request;
 mod resume;
@@ -23,6 +25,7 @@ mod suite_file;
 mod targets;
 mod took;
 mod traces;
+mod usage;
 
 pub use exit_code::Exit;
 pub use suite::Suite;
@@ -115,7 +118,7 @@ fn start(suite: &Suite) -> Result<Exit, TargetError> {
         if request.together.isolation == Isolation::None && typed != set.as_ref() {
             let flag = name.trim_start_matches("WEIGHBRIDGE_").to_lowercase().replace('_', "-");
             let why = format!("--{flag} reaches child processes alone: without them set {name} instead");
-            return Err(args::UsageError(why).into());
+            return Err(usage::UsageError(why).into());
         }
     }
     let plan = match &chosen {

@@ -5,8 +5,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use super::args::UsageError;
 use super::error::TargetError;
+use super::usage::UsageError;
 
 /// Where probes, workers and the search for libraries look for it.
 pub(super) const PYTHON: &str = "WEIGHBRIDGE_PYTHON";

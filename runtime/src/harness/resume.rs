@@ -13,7 +13,7 @@ use crate::store::{Duels, Layout, Runs};
 /// are today's.
 pub(super) fn args(suite: &Suite, today: &BenchArgs, run: &str) -> Result<BenchArgs, TargetError> {
     refuse_other_flags()?;
-    let id = run.parse().map_err(|error| super::args::UsageError(format!("--resume: {error}")))?;
+    let id = run.parse().map_err(|error| super::usage::UsageError(format!("--resume: {error}")))?;
     let manifest = holding(Layout::new(suite.data(today.data.as_deref())), &id).manifest(&id)?;
     of_suite(suite, &manifest)?; // its filters may take nothing here
     let line = manifest.command.iter().skip(1).map(OsString::from).collect();
@@ -44,7 +44,7 @@ fn refuse_other_flags() -> Result<(), TargetError> {
         return Ok(());
     }
     let why = "--resume takes its plan from the run: what selects or measures cannot be given beside it";
-    Err(super::args::UsageError(why.to_owned()).into())
+    Err(super::usage::UsageError(why.to_owned()).into())
 }
 
 /// What is today's in a run that is taken up again: where things lie, how long it may take, how it is judged and shown.

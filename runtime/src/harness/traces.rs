@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::args::{BenchArgs, UsageError};
+use super::args::BenchArgs;
 use super::smoke::program;
+use super::usage::UsageError;
 use super::{Context, TargetError};
 use crate::bencher::{Budget, PartialBudget, RunSettings};
 use crate::plan::{CaseId, Isolation, Plan, PlanSettings, PlannedCase};

@@ -15,8 +15,6 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::check::{JournalEntry, RoundEntry};
-use super::{Baseline, CaseRecord, RunManifest};
 use crate::json::{Reader, Tree};
 
 /// The schema that this version writes and reads.
@@ -104,9 +102,9 @@ fn digest(record: &str) -> String {
 
 /// A file, apart from what its record says.
 #[derive(Deserialize)]
-struct Envelope<'a> {
+pub(super) struct Envelope<'a> {
     schema: Option<Value>,
-    kind: Option<String>,
+    pub(super) kind: Option<String>,
     digest: Option<String>,
     #[serde(borrow)]
     record: Option<&'a RawValue>,
@@ -114,7 +112,7 @@ struct Envelope<'a> {
 
 impl<'a> Envelope<'a> {
     /// The text of its record, where this version reads its schema.
-    fn record(&self) -> Result<&'a str, SchemaError> {
+    pub(super) fn record(&self) -> Result<&'a str, SchemaError> {
         match self.schema.as_ref().and_then(Value::as_u64) {
             Some(SCHEMA) => Ok(self.record.ok_or_else(|| missing("record"))?.get()),
             Some(found) => Err(SchemaError::OtherSchema { found }),
@@ -123,7 +121,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-fn missing(what: &str) -> serde_json::Error {
+pub(super) fn missing(what: &str) -> serde_json::Error {
     serde_json::Error::custom(format_args!("its `{what}` is missing or wrong"))
 }
 
@@ -138,37 +136,10 @@ pub(crate) fn write<R: Filed>(record: &R) -> Result<Vec<u8>, SchemaError> {
 }
 
 /// The file that holds a record of this text.
-fn seal(kind: DocumentKind, record: &str) -> Vec<u8> {
+pub(super) fn seal(kind: DocumentKind, record: &str) -> Vec<u8> {
     let (kind, digest) = (kind.name(), digest(record));
     let head = format!(r#"{{"schema":{SCHEMA},"kind":"{kind}","digest":"{digest}","record":"#);
     [head.as_bytes(), record.as_bytes(), b"}\n"].concat()
-}
-
-/// The same file with the digest of what it holds now: for a person who has edited it on purpose.
-///
-/// # Errors
-/// As for reading it, its digest apart.
-pub(crate) fn redigest(file: &[u8]) -> Result<Vec<u8>, SchemaError> {
-    let envelope: Envelope<'_> = serde_json::from_slice(file)?;
-    let record = envelope.record()?;
-    let kinds = [
-        DocumentKind::Run,
-        DocumentKind::Repeat,
-        DocumentKind::Round,
-        DocumentKind::Case,
-        DocumentKind::Baseline,
-    ];
-    let kind = kinds.into_iter().find(|kind| envelope.kind.as_deref() == Some(kind.name()));
-    let kind = kind.ok_or_else(|| missing("kind"))?;
-    let sealed = seal(kind, record);
-    match kind {
-        DocumentKind::Run => read::<RunManifest>(&sealed).map(drop),
-        DocumentKind::Repeat => read::<JournalEntry<'_>>(&sealed).map(drop),
-        DocumentKind::Round => read::<RoundEntry<'_>>(&sealed).map(drop),
-        DocumentKind::Case => read::<CaseRecord>(&sealed).map(drop),
-        DocumentKind::Baseline => read::<Baseline>(&sealed).map(drop),
-    }?;
-    Ok(sealed)
 }
 
 /// The file of this text with a digest that fits, whatever it says.

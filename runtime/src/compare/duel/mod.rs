@@ -296,7 +296,7 @@ fn changed(series: &DuelSeries, judgement: Option<&Judgement>) -> MetricChange {
     let [baseline, candidate] = [0, 1].map(|side| Estimate::of(&series.sides[side]));
     let tendency = match judgement {
         _ if series.direction == Direction::Information => Tendency::Information,
-        Some(judgement) => Tendency::of(&judgement.verdict),
+        Some(judgement) => judgement.verdict.tendency(),
         None => Tendency::Unclear,
     };
     MetricChange::new(&series.name, &series.unit, series.direction, [baseline, candidate], tendency)
