@@ -200,12 +200,11 @@ pub(crate) fn variant(id: &CaseId) -> String {
 
 fn standing(case: &CaseRecord) -> Verification {
     match (&case.status, &case.agreement) {
-        // The harness says so where the loader was not even asked.
-        (CaseStatus::Skipped(why), _) if case.version.is_none() && why.starts_with("not installed") => {
-            Verification::Skipped(line(why))
+        // That says nothing of the adapter.
+        (CaseStatus::Skipped(why), _) if why.is_of_the_machine() => {
+            Verification::Skipped(line(&why.to_string()))
         }
-        (CaseStatus::Skipped(why), _) if is_of_the_machine(why) => Verification::Skipped(line(why)),
-        (CaseStatus::Skipped(why), _) => Verification::Declined(line(why)),
+        (CaseStatus::Skipped(why), _) => Verification::Declined(line(&why.to_string())),
         (CaseStatus::Failed(why), _) => Verification::Failed(ends(why)),
         (CaseStatus::Incomplete, _) => Verification::Skipped(case.unfinished().unwrap_or_default()),
         (CaseStatus::Measured, Agreement::Differs(what)) => Verification::Unequal(line(&what.join("; "))),
@@ -215,11 +214,6 @@ fn standing(case: &CaseRecord) -> Verification {
         }
         (CaseStatus::Measured, _) => Verification::Verified,
     }
-}
-
-/// Whether a skip is for want of real data or of memory, which says nothing of the adapter.
-fn is_of_the_machine(why: &str) -> bool {
-    why.contains("--data-root") || (why.contains("MiB of memory") && why.contains("profile `"))
 }
 
 /// The first line, cut where it gets long: a page is no log.
@@ -252,6 +246,7 @@ const LONGEST: usize = 240;
 mod tests {
     use super::*;
     use crate::fixtures::{around, case, home, run};
+    use weighbridge::data::SkipReason;
 
     #[test]
     fn every_label_is_run_and_of_other_axes_the_first_value() {
@@ -282,9 +277,10 @@ mod tests {
         assert_eq!(standing(&one), Verification::Failed("panic: so ... and so".into()));
         one.status = CaseStatus::Skipped("RandomCrop: no operator".into());
         assert_eq!(standing(&one), Verification::Declined("RandomCrop: no operator".into()));
-        one.status = CaseStatus::Skipped("not installed: pip; install it with `x`".into());
+        one.status =
+            CaseStatus::Skipped(SkipReason::NotInstalled { reason: "pip".into(), install: "x".into() });
         assert!(matches!(standing(&one), Verification::Skipped(_)));
-        one.status = CaseStatus::Skipped("cifar10 is absent: name its directory with --data-root".into());
+        one.status = CaseStatus::Skipped(SkipReason::NoData("cifar10 is absent".into()));
         assert!(matches!(standing(&one), Verification::Skipped(_)));
         one.status = CaseStatus::Failed("é".repeat(500));
         let Verification::Failed(why) = standing(&one) else { panic!("it failed") };

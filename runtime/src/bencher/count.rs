@@ -68,6 +68,7 @@ mod tests {
         in_order: true,
         in_memory: true,
         makers: 1,
+        keeps: false,
     };
 
     fn see(counter: &mut ItemCounter, said: u64, rows: usize) -> Count {

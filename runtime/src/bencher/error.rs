@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{visible, visible_in_line};
+use super::{SkipReason, visible, visible_in_line};
 use crate::device::DeviceError;
 
 /// What a scenario or an adapter gives back when it cannot go on.
@@ -43,6 +43,8 @@ pub enum ErrorKind {
     Failure,
     /// It cannot be done here: a recorded skip.
     Skip,
+    /// Real data is not on this machine: a recorded skip as well.
+    NoData,
     /// A clock does not verify.
     Clock,
     /// Work does not verify.
@@ -112,7 +114,11 @@ impl Error {
     /// An end of this kind, with its message. Control characters in it are written out; a skip's reason is one line.
     pub fn of(kind: ErrorKind, message: impl fmt::Display) -> Self {
         let message = message.to_string();
-        let message = if kind == ErrorKind::Skip { visible_in_line(&message) } else { visible(&message) };
+        let message = if matches!(kind, ErrorKind::Skip | ErrorKind::NoData) {
+            visible_in_line(&message)
+        } else {
+            visible(&message)
+        };
         Self { message, kind }
     }
 
@@ -123,7 +129,16 @@ impl Error {
 
     /// Whether this is a skip and not a failure.
     pub fn is_skip(&self) -> bool {
-        self.kind == ErrorKind::Skip
+        matches!(self.kind, ErrorKind::Skip | ErrorKind::NoData)
+    }
+
+    /// Why it is skipped, where it is.
+    pub(crate) fn skip_reason(&self) -> Option<SkipReason> {
+        match self.kind {
+            ErrorKind::Skip => Some(SkipReason::Stated(self.message.clone())),
+            ErrorKind::NoData => Some(SkipReason::NoData(self.message.clone())),
+            _ => None,
+        }
     }
 }
 

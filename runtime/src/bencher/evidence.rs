@@ -28,6 +28,8 @@ pub struct Evidence {
     pub overclaimed: Option<(u64, u64)>,
     /// Memory that opening the pipeline made, in bytes; `None` where it is not known.
     pub grown: Option<u64>,
+    /// What it cost to come to a stream.
+    pub costs: Costs,
     /// What a subject read and wrote; `None` where it is not known.
     pub files: Option<FileUse>,
     /// Nanoseconds of the fastest copy of as many bytes as a batch has, from cache to cache on this machine.
@@ -36,6 +38,20 @@ pub struct Evidence {
     pub page_fault: Option<u64>,
     /// Whether batches lie in the memory of the data set; `None` where it was not looked at.
     pub view: Option<bool>,
+}
+
+/// What it cost to come to a stream, in nanoseconds; `None` where there is no such step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Costs {
+    /// Importing the system.
+    pub import: Option<u64>,
+    /// Bringing the data into the system's own format.
+    pub convert: Option<u64>,
+    /// Making the pipeline.
+    pub set_up: Option<u64>,
+    /// Compiling it.
+    pub compile: Option<u64>,
 }
 
 /// What an epoch holds, as it follows from the specification of the work.
@@ -59,6 +75,9 @@ pub struct Expected {
     /// How many make batches, each of a part of the epoch with a last batch of its own, where the order is lost.
     #[serde(default)]
     pub makers: u64,
+    /// Whether the work asks for prepared elements to be kept from one epoch to the next.
+    #[serde(default)]
+    pub keeps: bool,
 }
 
 impl Expected {
@@ -259,6 +278,8 @@ pub struct Account {
     pub audits: Vec<Audit>,
     /// Nanoseconds of the median batch.
     pub batch: u64,
+    /// The most processes of it that were seen; `None` where it is not known.
+    pub processes: Option<u64>,
 }
 
 /// How long it took, once a batch was handed out and its time was taken, until its device was done with it, in

@@ -28,6 +28,7 @@ mod region;
 mod regions;
 mod remote;
 mod run_settings;
+mod skip_reason;
 mod source;
 mod stream;
 mod threads;
@@ -48,7 +49,7 @@ pub(crate) use content::draw_epoch;
 pub use content::{Content, HashKey};
 pub use error::{Error, ErrorKind, Result, fail, skip};
 pub use evidence::{
-    Account, Audit, Compared, Evidence, Expected, Hashes, Miscounted, Spot, Stopped, Unstopped,
+    Account, Audit, Compared, Costs, Evidence, Expected, Hashes, Miscounted, Spot, Stopped, Unstopped,
 };
 pub use file_use::FileUse;
 pub(crate) use inject::{VARIABLE as INJECT, read as read_share};
@@ -58,8 +59,9 @@ pub use moments::{Moments, MomentsByField};
 pub use on_device::{DeviceBencher, Stream};
 pub use pace::{Pace, PerIteration};
 pub use partial_budget::PartialBudget;
-pub use remote::{Asked, CheckedBatch, Costs, Ran, Remote, Whole};
+pub use remote::{Asked, CheckedBatch, Ran, Remote, Whole};
 pub use run_settings::RunSettings;
+pub use skip_reason::SkipReason;
 pub use source::{Count, Field, Item, ItemBytes, See, Source};
 pub use used::Used;
 pub use visible::{is_unseen, visible_in_line};

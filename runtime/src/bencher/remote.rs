@@ -6,11 +6,11 @@ use super::stream::empty;
 use super::watch::SampleWatch;
 use super::yardstick::Yard;
 use super::{
-    Account, Audit, Bencher, Budget, Error, ErrorKind, Evidence, Expected, FileUse, Kept, Phase, Purpose,
-    Result, Stopped, Unstopped, Used,
+    Account, Audit, Bencher, Budget, Costs, Error, ErrorKind, Evidence, Expected, FileUse, Kept, Phase,
+    Purpose, Result, Stopped, Unstopped, Used,
 };
 use crate::device::Usage;
-use crate::metric::{Block, Direction, Entry, Ledger, Taken, Unit};
+use crate::metric::{Block, Direction, Entry, Ledger, RanOut, Taken, Unit};
 
 /// A stream that another process goes through, and times, with the same loop as [`Bencher::stream`].
 pub trait Remote {
@@ -157,19 +157,6 @@ pub struct Whole {
     pub checked: Vec<CheckedBatch>,
 }
 
-/// What it cost to come to a stream, in nanoseconds; `None` where there is no such step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Costs {
-    /// Importing the system.
-    pub import: Option<u64>,
-    /// Bringing the data into the system's own format.
-    pub convert: Option<u64>,
-    /// Making the pipeline.
-    pub set_up: Option<u64>,
-    /// Compiling it.
-    pub compile: Option<u64>,
-}
-
 /// A worker ends its passes early when the clock has stood for so long, and for so many times the time that it is to run.
 const STOOD: Duration = Duration::from_secs(20);
 const TIMES: u32 = 20;
@@ -311,6 +298,7 @@ impl Bencher {
             (Some(once), Some(run)) => Some(once.saturating_add(run)),
             (once, run) => once.or(run),
         };
+        self.state.borrow_mut().evidence.costs = Costs { import, convert, set_up, compile };
         let once = [("import", import), ("convert", convert), ("set-up", set_up), ("compile", compile)];
         let times = once.into_iter().filter_map(|(name, time)| Some((name, time?)));
         for (name, time) in times.chain(ran.restarts.iter().map(|time| ("restart", *time))) {
@@ -345,7 +333,7 @@ impl Bencher {
         *begun = ran.restarts.len() as u64;
         let seen = &mut state.seen;
         if ran.ran_out {
-            seen.notes.push(super::stream::too_small(budget));
+            seen.ran_out = Some(RanOut { batches: budget.batches, warmup: budget.warmup });
         }
         if is_short(&ran, budget) {
             seen.notes.push(format!(
@@ -486,6 +474,7 @@ fn account_of(ran: &Ran, budget: Budget) -> Account {
         whole_pass: ran.whole_pass,
         audits: ran.audits.clone(),
         batch: samples.get(samples.len() / 2).map_or(0, |sample| sample / batches),
+        processes: ran.processes,
     }
 }
 

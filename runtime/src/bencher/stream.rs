@@ -12,7 +12,7 @@ use super::window::Windows;
 use super::yardstick::Yard;
 use super::{Bencher, Budget, Content, Count, Error, Expected, Item, Phase, Purpose, Result, Source, Used};
 use crate::device::{Platform, Usage};
-use crate::metric::{ELSEWHERE, Entry, Hardware, Observation, Reading, Taken};
+use crate::metric::{ELSEWHERE, Entry, Hardware, Observation, RanOut, Reading, Taken};
 use crate::stats::SplitMix64;
 
 /// How many batches of the first measured pass are copied, whole.
@@ -109,14 +109,6 @@ impl Bencher {
         (state.content, state.spots) = (content, spots);
         Ok(())
     }
-}
-
-/// The note that an epoch ended within a pass.
-pub(super) fn too_small(budget: Budget) -> String {
-    format!(
-        "the data set is too small for a pass of {} batches after {} of warm-up: the epoch was begun again inside it",
-        budget.batches, budget.warmup
-    )
 }
 
 pub(super) fn empty() -> Error {
@@ -558,7 +550,8 @@ impl StreamRun {
         let items = self.samples.len() as u64;
         let seen = &mut state.seen;
         if self.ran_out {
-            seen.notes.push(too_small(bencher.budget()));
+            let Budget { batches, warmup, .. } = bencher.budget();
+            seen.ran_out = Some(RanOut { batches, warmup });
         }
         seen.taken = Some(self.taken);
         seen.iterations_per_sample = match self.taken {
@@ -712,6 +705,7 @@ mod tests {
                 in_order: true,
                 in_memory: true,
                 makers: 1,
+                keeps: false,
             };
             (self.batches > 0).then_some(of)
         }
@@ -977,7 +971,7 @@ mod tests {
             let seen = stream(Purpose::Measure, BUDGET, &mut rows).unwrap().seen;
             assert_eq!(seen.elements, 200, "the end of the data is no item");
             assert_eq!(seen.wall, 100_000_000);
-            assert!(seen.notes[0].contains("too small"), "{:?}", seen.notes);
+            assert!(seen.ran_out.is_some());
         }
     }
 

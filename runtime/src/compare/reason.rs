@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Tendency, Tolerance};
+use crate::bencher::SkipReason;
 use crate::run::{Failure, Side};
 use crate::verify::Finding;
 
@@ -109,8 +110,8 @@ pub enum IncomparableReason {
     Failed(Side, String),
     /// A side is not finished, in the words of its record.
     Incomplete(Side, String),
-    /// A side was skipped, in the words of its record.
-    Skipped(Side, String),
+    /// A side was skipped.
+    Skipped(Side, SkipReason),
     /// The work of a side differs from the reference's.
     Differs(Side, Vec<String>),
     /// A side does not verify.

@@ -106,7 +106,7 @@ mod tests {
         let runs = Runs::new(Layout::new(folder.path()));
         let run = store(&runs, 1, &[[4, 5], [6, 7]]);
         let mut skipped = fixtures::repeat(1, 3);
-        skipped.outcome = Outcome::Skipped { why: "not today".to_owned() };
+        skipped.outcome = Outcome::Skipped { why: "not today".into() };
         runs.journal(&run, &fixtures::case_id(0), &skipped).expect("written");
         let broken = runs.layout().repeat(&run, &fixtures::case_id(1), 1);
         std::fs::write(broken, "no record").expect("written");

@@ -8,7 +8,7 @@ use super::args::BenchArgs;
 use super::smoke::program;
 use super::usage::UsageError;
 use super::{Context, TargetError};
-use crate::bencher::{Budget, PartialBudget, RunSettings};
+use crate::bencher::{Budget, PartialBudget, RunSettings, SkipReason};
 use crate::plan::{CaseId, Isolation, Plan, PlanSettings, PlannedCase};
 use crate::process::{Trace, TraceKind};
 use crate::record::{
@@ -122,7 +122,7 @@ fn attachment(
     let _ = std::fs::remove_dir_all(&kept);
     let status = match (ending?, outcome) {
         (RunEnding::Complete, Some(outcome)) => outcome,
-        _ => Outcome::Skipped { why: "the run was ended before it was traced".to_owned() },
+        _ => Outcome::Skipped { why: SkipReason::Ended },
     };
     Ok(attached(&trace, &run_folder, status))
 }
@@ -133,14 +133,16 @@ fn attached(trace: &Trace, run: &Path, outcome: Outcome) -> Attachment {
     let failed = |why: String| Attachment::missing(kind, AttachmentStatus::Failed(why));
     match outcome {
         Outcome::Failed(failure) => return failed(format!("its repeat {failure}")),
-        Outcome::Skipped { why } => return Attachment::missing(kind, AttachmentStatus::Absent(why)),
+        Outcome::Skipped { why } => {
+            return Attachment::missing(kind, AttachmentStatus::Absent(why.to_string()));
+        }
         Outcome::Measured { .. } => {}
     }
     let files = match trace.files() {
         Err(why) => return failed(why),
         Ok(None) => {
             let why = format!("nothing of it runs in a worker, which could be traced by {kind}");
-            return Attachment::missing(kind, AttachmentStatus::Absent(why));
+            return Attachment::missing(kind, AttachmentStatus::Absent(why.to_string()));
         }
         Ok(Some(files)) => files,
     };
@@ -201,7 +203,7 @@ mod tests {
         assert_eq!(why, "no file of a trace was written");
         let AttachmentStatus::Absent(why) = status(&[], measured()) else { panic!() };
         assert!(why.contains("runs in a worker"), "{why}");
-        let skipped = Outcome::Skipped { why: "NumPy does not use torch here".to_owned() };
+        let skipped = Outcome::Skipped { why: "NumPy does not use torch here".into() };
         assert_eq!(
             status(&[], skipped),
             AttachmentStatus::Absent("NumPy does not use torch here".to_owned())

@@ -39,7 +39,7 @@ pub use device_caveat::DeviceCaveat;
 pub use device_rules::{device_caveats, fatal};
 pub use ledger::{Entry, Ledger};
 pub(crate) use observation::ELSEWHERE;
-pub use observation::{Collector, Custom, Observation, RankMetric, Region, Taken};
+pub use observation::{Collector, Custom, Observation, RanOut, RankMetric, Region, Taken};
 pub use on_device::{
     Calibration, DeviceAudit, DevicePhase, DeviceSample, Enough, Mode, OnDevice, Replayed, Returns, Roofline,
 };

@@ -85,8 +85,20 @@ pub struct Observation {
     /// Values that each of several ranks told of itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankMetric>,
-    /// Things worth knowing about how the samples came about (a data set too small for a pass, ...).
+    /// Where the data set was too small for a pass, so that the epoch was begun again inside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ran_out: Option<RanOut>,
+    /// Things worth knowing about how the samples came about.
     pub notes: Vec<String>,
+}
+
+/// A data set that was too small for a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RanOut {
+    /// Batches that a pass was to have.
+    pub batches: u64,
+    /// Batches of warm-up before it.
+    pub warmup: u64,
 }
 
 /// How samples were taken.

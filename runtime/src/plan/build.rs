@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ptr;
 
 use super::{Absent, CaseId, Filter, Param, Plan, PlanError, PlannedCase, RepeatTimes, Request, Skip};
-use crate::bencher::Budget;
+use crate::bencher::{Budget, SkipReason};
 use crate::registry::{
     AdapterEntry, Availability, Axis, AxisValue, Keep, Point, Registry, Requirements, ScenarioEntry,
 };
@@ -215,7 +215,7 @@ fn add_scenario(
     let axes = scenario.axes();
     let (points, refused) = points(scenario.id, &axes, request);
     for (value, why) in refused {
-        plan.skips.push(Skip { id: case(scenario, &Point(vec![value]), None), why });
+        plan.skips.push(Skip { id: case(scenario, &Point(vec![value]), None), why: why.into() });
     }
     note_left_out(plan, scenario.id, &axes, request);
     let mut dropped = 0;
@@ -223,7 +223,7 @@ fn add_scenario(
         match (scenario.keep)(&point) {
             Keep::Yes => add_point(plan, registry, request, choice, scenario, &point, probes),
             Keep::Drop => dropped += 1,
-            Keep::Skip(why) => plan.skips.push(Skip { id: case(scenario, &point, None), why }),
+            Keep::Skip(why) => plan.skips.push(Skip { id: case(scenario, &point, None), why: why.into() }),
         }
     }
     if dropped > 0 {
@@ -295,7 +295,7 @@ fn add_point(
     let adapters: Vec<&'static AdapterEntry> = registry.adapters_for(scenario).collect();
     if adapters.is_empty() {
         let contract = scenario.contract.map_or("", |contract| contract.name);
-        let why = format!("no adapter is registered for the contract `{contract}`");
+        let why = SkipReason::NoAdapter(contract.to_owned());
         plan.skips.push(Skip { id: case(scenario, point, None), why });
         return;
     }
@@ -315,8 +315,8 @@ fn add_point(
                 }
             }
             (Availability::Missing { reason, install }, _) => {
-                plan.skips
-                    .push(Skip { id, why: format!("not installed: {reason}; install it with `{install}`") });
+                let (reason, install) = (reason.clone(), install.clone());
+                plan.skips.push(Skip { id, why: SkipReason::NotInstalled { reason, install } });
             }
             (Availability::Available { .. }, Some(why)) => plan.skips.push(Skip { id, why: why.clone() }),
             (Availability::Available { version }, None) => {
@@ -347,24 +347,15 @@ fn probed(probes: &mut Probes, adapter: &'static AdapterEntry) -> Availability {
 }
 
 /// Why the point asks for more than the profile allows, if it does.
-fn too_much(plan: &Plan, request: &Request, needs: Requirements) -> Option<String> {
+fn too_much(plan: &Plan, request: &Request, needs: Requirements) -> Option<SkipReason> {
     let most = request.profile.max_batch_size;
     if needs.batch > most {
-        return Some(format!(
-            "its batch size {} is above the limit {most} of profile `{}`",
-            needs.batch, plan.profile
-        ));
+        return Some(SkipReason::BatchSize { size: needs.batch, most, profile: plan.profile.clone() });
     }
-    let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
     let largest = request.profile.largest.map(|largest| largest.bytes(request.available_memory));
     let limit = plan.memory.min(largest.unwrap_or(u64::MAX));
-    (needs.memory > limit).then(|| {
-        let (needed, limit) = (mebibytes(needs.memory), mebibytes(limit));
-        format!(
-            "it needs about {needed} MiB of memory, and profile `{}` allows {limit} MiB here",
-            plan.profile
-        )
-    })
+    let profile = plan.profile.clone();
+    (needs.memory > limit).then_some(SkipReason::Memory { needs: needs.memory, limit, profile })
 }
 
 /// The points of a scenario, and the values that this scenario does not take though another does.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{CaseId, CaseOrder, PlanSettings};
-use crate::bencher::{Budget, RunSettings};
+use crate::bencher::{Budget, RunSettings, SkipReason};
 use crate::registry::{AdapterEntry, Equivalence, ScenarioEntry};
 use crate::stats::SplitMix64;
 
@@ -98,7 +98,7 @@ pub struct Skip {
     /// Which case: without an adapter when the point itself is skipped.
     pub id: CaseId,
     /// Why.
-    pub why: String,
+    pub why: SkipReason,
 }
 
 /// An adapter that is not installed, and that nobody named: its cases are no skips of this run.

@@ -1,9 +1,9 @@
 //! From the repeats of a case to its record.
 
-use super::caveat::{Caveat, fake, memory, missing, notes, sampled_memory, stability, uneven};
+use super::caveat::{Caveat, fake, memory, missing, notes, sampled_memory, short_data, stability, uneven};
 use super::derive::{MeasuredRepeat, metrics};
 use super::{CaseRecord, CaseStatus, MetricRecord, Process, ranks};
-use crate::bencher::{Purpose, Work};
+use crate::bencher::{Purpose, SkipReason, Work};
 use crate::metric::names;
 use crate::metric::{DEVICE_METRICS, METRICS, Stationarity};
 use crate::plan::CaseId;
@@ -102,6 +102,7 @@ pub fn assemble(
     caveats.extend(case.memory.and_then(|planned| memory(planned, &metrics)));
     caveats.extend(metrics.iter().filter_map(missing));
     caveats.extend(fake(&measured));
+    caveats.extend(short_data(&measured));
     caveats.extend(notes(&measured.iter().map(|one| (one.repeat, &one.seen.notes[..])).collect::<Vec<_>>()));
 
     findings.extend(caveats.iter().map(Caveat::finding));
@@ -136,7 +137,7 @@ pub fn assemble(
 }
 
 /// The record of a case that the plan left out, with its reason.
-pub fn skipped(case: CaseFacts, why: impl Into<String>) -> CaseRecord {
+pub fn skipped(case: CaseFacts, why: impl Into<SkipReason>) -> CaseRecord {
     let reference = HeldAgainst::Missing("the case was not run".to_owned());
     let record = assemble(case, Vec::new(), 0, &reference);
     CaseRecord { status: CaseStatus::Skipped(why.into()), ..record }

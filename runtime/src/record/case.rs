@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Attachment, AttachmentStatus, Estimate, Process, RankAggregate, ranks};
-use crate::bencher::Work;
+use crate::bencher::{SkipReason, Work};
 use crate::metric::{Direction, Reading, Stationarity, Unit};
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
@@ -77,7 +77,7 @@ pub enum CaseStatus {
     /// A repeat failed: which way, in words.
     Failed(String),
     /// It was not run, and why.
-    Skipped(String),
+    Skipped(SkipReason),
     /// The run ended before all its repeats were done, or ranks of it are missing.
     Incomplete,
 }

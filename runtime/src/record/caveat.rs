@@ -8,7 +8,7 @@ use std::fmt;
 use super::MetricRecord;
 use super::derive::MeasuredRepeat;
 use crate::metric::names;
-use crate::metric::{ELSEWHERE, Observation, Reading, Stationarity, Taken};
+use crate::metric::{ELSEWHERE, Observation, RanOut, Reading, Stationarity, Taken};
 use crate::run::{Repeat, TreeMemory};
 use crate::stats;
 use crate::verify::{Figure, Finding, Severity};
@@ -97,6 +97,11 @@ pub const CAVEATS: &[CaveatKind] = &[
     ),
     kind("missing", "a metric has no value in some repeats", "see why with `--verbose`"),
     kind("sampled-memory", "the peak memory of several processes is the largest sum that was sampled", ""),
+    kind(
+        "short-data",
+        "the data set is too small for a pass: the epoch was begun again inside it",
+        "fewer `--samples`, or a larger data set",
+    ),
     kind("note", "what a repeat said of itself", ""),
 ];
 
@@ -107,6 +112,13 @@ pub(super) enum Caveat {
     Note {
         /// What it said.
         text: String,
+        /// Numbers of the repeats.
+        repeats: Vec<u32>,
+    },
+    /// The data set was too small for a pass, in these repeats; none when in all.
+    ShortData {
+        /// What a pass was to have.
+        of: RanOut,
         /// Numbers of the repeats.
         repeats: Vec<u32>,
     },
@@ -199,6 +211,7 @@ impl Caveat {
             Self::Memory { .. } => "memory",
             Self::Missing { .. } => "missing",
             Self::SampledMemory(_) => "sampled-memory",
+            Self::ShortData { .. } => "short-data",
             Self::Note { .. } => "note",
         };
         CAVEATS.iter().find(|kind| kind.name == name).expect("every kind is in the list")
@@ -224,7 +237,7 @@ impl Caveat {
     pub(super) fn finding(&self) -> Finding {
         let CaveatKind { name, remedy, .. } = *self.kind();
         let repeats = match self {
-            Self::Note { repeats, .. } => repeats.clone(),
+            Self::Note { repeats, .. } | Self::ShortData { repeats, .. } => repeats.clone(),
             Self::Outlier { repeat, .. } => vec![*repeat],
             _ => Vec::new(),
         };
@@ -243,6 +256,11 @@ impl fmt::Display for Caveat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Note { text, .. } => f.write_str(text),
+            Self::ShortData { of, .. } => write!(
+                f,
+                "the data set is too small for a pass of {} batches after {} of warm-up: the epoch was begun again inside it",
+                of.batches, of.warmup
+            ),
             Self::FakeDevice(name) => f.write_str(&fake_device(name)),
             Self::FewRepeats(count) => {
                 let repeats = if *count == 1 { "repeat gives" } else { "repeats give" };
@@ -321,6 +339,15 @@ pub(super) fn fake(measured: &[MeasuredRepeat<'_>]) -> Option<Caveat> {
     let devices = measured.iter().filter_map(|one| one.seen.device.as_ref());
     let device = devices.map(|device| &device.info).find(|info| info.fake)?;
     Some(Caveat::FakeDevice(device.name.clone()))
+}
+
+/// That the data set was too small for a pass.
+pub(super) fn short_data(measured: &[MeasuredRepeat<'_>]) -> Option<Caveat> {
+    let short = || measured.iter().filter_map(|one| Some((one.repeat.number, one.seen.ran_out?)));
+    let (_, of) = short().next()?;
+    let repeats: Vec<u32> = short().map(|(number, _)| number).collect();
+    let repeats = if repeats.len() == measured.len() { Vec::new() } else { repeats };
+    Some(Caveat::ShortData { of, repeats })
 }
 
 /// Notes of the repeats, each once.

@@ -19,7 +19,7 @@ pub fn bencher_lines(run: &RunRecord) -> (String, Vec<String>) {
                 continue;
             }
             CaseStatus::Skipped(why) => {
-                told.push(format!("skipped: {}: {}", case.id, first(why)));
+                told.push(format!("skipped: {}: {}", case.id, first(&why.to_string())));
                 continue;
             }
             CaseStatus::Incomplete => {

@@ -1,7 +1,8 @@
-//! The words for what the stage `compare` found: verdicts, their reasons, and what helps.
+//! The words for reasons: why a case is skipped, what is said of a comparison, and what helps.
 
 use std::fmt;
 
+use crate::bencher::SkipReason;
 use crate::compare::{
     Advice, AxisChange, Basis, BreakOff, ClockHalf, EnvironmentChange, IncomparableReason,
     InconclusiveReason, Refusal, Remedy, RowMark, Tendency, Verdict,
@@ -186,6 +187,31 @@ impl fmt::Display for IncomparableReason {
 
 fn nanoseconds(seconds: f64) -> String {
     format!("{:.2} ns", seconds * 1e9)
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mebibytes = |bytes: &u64| bytes.div_ceil(1 << 20);
+        match self {
+            Self::Stated(why) | Self::NoData(why) => f.write_str(why),
+            Self::NotInstalled { reason, install } => {
+                write!(f, "not installed: {reason}; install it with `{install}`")
+            }
+            Self::Memory { needs, limit, profile } => write!(
+                f,
+                "it needs about {} MiB of memory, and profile `{profile}` allows {} MiB here",
+                mebibytes(needs),
+                mebibytes(limit)
+            ),
+            Self::BatchSize { size, most, profile } => {
+                write!(f, "its batch size {size} is above the limit {most} of profile `{profile}`")
+            }
+            Self::NoAdapter(contract) => {
+                write!(f, "no adapter is registered for the contract `{contract}`")
+            }
+            Self::Ended => f.write_str("the run was ended before it"),
+        }
+    }
 }
 
 impl fmt::Display for Advice {

@@ -218,7 +218,7 @@ fn apart(cases: &[CaseRecord], log: &Logs<'_>, terminal: Terminal) -> String {
                 let log = log.map_or_else(String::new, |log| format!("\nlog: {}", log.display()));
                 say(Style::Red, "failed", case, &format!("{}{log}", quoted(why)));
             }
-            CaseStatus::Skipped(why) => say(Style::Dim, "skipped", case, &quoted(why)),
+            CaseStatus::Skipped(why) => say(Style::Dim, "skipped", case, &quoted(&why.to_string())),
             CaseStatus::Incomplete | CaseStatus::Measured => {}
         }
         match &case.agreement {

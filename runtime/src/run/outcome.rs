@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bencher::{Evidence, Phase, Purpose, Work};
+use crate::bencher::{Evidence, Phase, Purpose, SkipReason, Work};
 use crate::metric::Observation;
 
 /// One whole life cycle of a case, ended.
@@ -54,7 +54,7 @@ pub enum Outcome {
     /// It said that it cannot run here.
     Skipped {
         /// Why.
-        why: String,
+        why: SkipReason,
     },
 }
 

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, How, Outcome};
-use crate::bencher::{Budget, Evidence, HashKey, PerIteration, Phase, Purpose, RunSettings, Spot, Work};
+use crate::bencher::{
+    Budget, Evidence, HashKey, PerIteration, Phase, Purpose, RunSettings, SkipReason, Spot, Work,
+};
 use crate::metric::{Block, Observation};
 use crate::registry::Point;
 
@@ -94,7 +96,7 @@ pub enum ChildAnswer {
     /// It failed, and could still say how.
     Failed(Failure),
     /// It cannot run here.
-    Skipped(String),
+    Skipped(SkipReason),
 }
 
 impl ChildAnswer {

@@ -207,6 +207,7 @@ mod tests {
         in_order: true,
         in_memory: true,
         makers: 1,
+        keeps: false,
     };
 
     fn evidence(in_order: bool) -> Evidence {

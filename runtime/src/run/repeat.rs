@@ -8,7 +8,9 @@ use super::panicked::{self, bounded};
 use super::profiler::Profiler;
 use super::protocol::{ChildAnswer, RepeatRequest};
 use super::{Failure, How};
-use crate::bencher::{Bencher, Error, ErrorKind, INJECT, Pace, Phase, RepeatResult, Settings, read_share};
+use crate::bencher::{
+    Bencher, Error, ErrorKind, INJECT, Pace, Phase, RepeatResult, Settings, SkipReason, read_share,
+};
 use crate::device::Clock;
 use crate::registry::{AdapterEntry, Equivalence, find_adapter, find_scenario};
 
@@ -35,9 +37,20 @@ pub fn execute(
     }));
     match attempted {
         Ok(Ok(result)) => answer(result),
-        Ok(Err(error)) if error.is_skip() => ChildAnswer::Skipped(bounded(&error.to_string()).into_owned()),
-        Ok(Err(error)) => failed(how(&error), phase.get(), bounded(&error.to_string()).into_owned()),
+        Ok(Err(error)) => match error.skip_reason() {
+            Some(why) => ChildAnswer::Skipped(short(why)),
+            None => failed(how(&error), phase.get(), bounded(&error.to_string()).into_owned()),
+        },
         Err(panic) => failed(How::Panic, phase.get(), panicked::text(panic.as_ref())),
+    }
+}
+
+/// A reason in which no text is longer than a frame may be.
+fn short(why: SkipReason) -> SkipReason {
+    match why {
+        SkipReason::Stated(why) => SkipReason::Stated(bounded(&why).into_owned()),
+        SkipReason::NoData(why) => SkipReason::NoData(bounded(&why).into_owned()),
+        other => other,
     }
 }
 
@@ -133,7 +146,7 @@ fn failed(how: How, phase: Phase, detail: String) -> ChildAnswer {
 
 fn how(error: &Error) -> How {
     match error.kind() {
-        ErrorKind::Failure | ErrorKind::Skip => How::Error,
+        ErrorKind::Failure | ErrorKind::Skip | ErrorKind::NoData => How::Error,
         ErrorKind::Clock => How::Clock,
         ErrorKind::Work => How::Work,
         ErrorKind::Timeout => How::Timeout,
@@ -214,7 +227,7 @@ mod tests {
         assert_eq!((how, phase), (How::Panic, Phase::WarmUp));
         let place = detail.strip_prefix("planted (").and_then(|place| place.strip_suffix(')')).unwrap();
         assert!(place.starts_with(file!()) && place.split(':').count() == 3, "{detail}");
-        assert_eq!(run("REPEAT-SKIP"), ChildAnswer::Skipped("no such device".to_owned()));
+        assert_eq!(run("REPEAT-SKIP"), ChildAnswer::Skipped("no such device".into()));
     }
 
     #[test]

@@ -41,8 +41,7 @@ impl EndedRepeat<'_> {
 
     /// Whether other processes than the measuring one took part.
     pub(super) fn has_processes(&self) -> bool {
-        self.evidence.account.is_some()
-            && self.seen.custom.iter().any(|one| one.name == "worker processes" && one.value > 1.0)
+        self.evidence.account.as_ref().is_some_and(|account| account.processes > Some(1))
     }
 }
 

@@ -63,6 +63,7 @@ mod tests {
         in_order: true,
         in_memory: true,
         makers: 1,
+        keeps: false,
     };
 
     #[test]

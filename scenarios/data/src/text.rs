@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use weighbridge::{Error, Result, skip};
+use weighbridge::{Error, ErrorKind, Result, skip};
 
 use super::{VOCABULARY, root};
 
@@ -60,11 +60,14 @@ pub(super) fn read(paths: &[PathBuf], rows: usize, length: usize) -> Result<Vec<
         }
     }
     if field.len() < wanted {
-        return Err(skip(format!(
-            "the text holds {} rows of {length} words, but {rows} are asked for: put more into <root>/text and name <root> \
+        return Err(Error::of(
+            ErrorKind::NoData,
+            format!(
+                "the text holds {} rows of {length} words, but {rows} are asked for: put more into <root>/text and name <root> \
              with --data-root or WEIGHBRIDGE_DATA_ROOT",
-            field.len() / (length * 4)
-        )));
+                field.len() / (length * 4)
+            ),
+        ));
     }
     field.truncate(wanted);
     Ok(field)
@@ -93,6 +96,11 @@ impl Markup {
     }
 }
 
+/// Text that is not on this machine.
+fn no_data(why: &str) -> Error {
+    Error::of(ErrorKind::NoData, why)
+}
+
 const MARKDOWN_SIGNS: &[char] = &['#', '*', '_', '`', '~', '>', '|', '[', ']', '-', '='];
 
 fn rust_documentation() -> Result<PathBuf> {
@@ -102,9 +110,13 @@ fn rust_documentation() -> Result<PathBuf> {
     let sysroot = output.ok().filter(|output| output.status.success());
     let sysroot = sysroot.and_then(|output| String::from_utf8(output.stdout).ok());
     let sysroot =
-        sysroot.ok_or_else(|| skip(format!("`rustc --print sysroot` names no toolchain: {remedy}")))?;
+        sysroot.ok_or_else(|| no_data(&format!("`rustc --print sysroot` names no toolchain: {remedy}")))?;
     let folder = Path::new(sysroot.trim()).join("share/doc/rust/html");
-    if folder.is_dir() { Ok(folder) } else { Err(skip(format!("{} is absent: {remedy}", folder.display()))) }
+    if folder.is_dir() {
+        Ok(folder)
+    } else {
+        Err(no_data(&format!("{} is absent: {remedy}", folder.display())))
+    }
 }
 
 /// Gathers text files in sorted order until they are large enough. Links are not followed: they may lead in circles.

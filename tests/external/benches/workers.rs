@@ -235,7 +235,7 @@ impl Feeder for Far {
         let bytes = data.bytes.len() as u64;
         let (elements, batch) = (BLOCKS as u64, BATCH as u64);
         let epoch =
-            Some(Expected { elements, batch, bytes, source: bytes, transforms: true, in_order: true, in_memory: true, makers: 1 });
+            Some(Expected { elements, batch, bytes, source: bytes, transforms: true, in_order: true, in_memory: true, makers: 1, keeps: false });
         let opened =
             worker.open(PipelineTask { contract: "feeder", converted: "far", epoch, on_device: false }, &parts)?;
         bencher.work(WorkReport { transforms: opened.executed.transforms.clone(), ..report() });

@@ -70,7 +70,7 @@ pub(super) fn samples(job: &Job<'_>) -> Result<Wrote> {
                     line["samples"] = json!(seen.samples);
                 }
                 Outcome::Failed(failure) => line["failed"] = json!(failure.to_string()),
-                Outcome::Skipped { why } => line["skipped"] = json!(why),
+                Outcome::Skipped { why } => line["skipped"] = json!(why.to_string()),
             }
             text.push_str(&format!("{line}\n"));
         }

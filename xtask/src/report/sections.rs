@@ -438,7 +438,7 @@ pub(super) fn not_measured(field: &ComparedField<'_>) -> String {
         let why = match &case.status {
             CaseStatus::Measured => continue,
             CaseStatus::Failed(why) => format!("failed: {}", one_line(why)),
-            CaseStatus::Skipped(why) => one_line(why),
+            CaseStatus::Skipped(why) => one_line(&why.to_string()),
             CaseStatus::Incomplete => case.unfinished().unwrap_or_default(),
         };
         let title = weighbridge::data::CaseId { adapter: None, ..case.id.clone() }.to_string();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::{Failure, Repeat};
-use crate::bencher::{PerIteration, Work};
+use crate::bencher::{PerIteration, SkipReason, Work};
 use crate::metric::Block;
 
 /// One side of a duel.
@@ -72,5 +72,5 @@ pub enum BrokenDuel {
     /// A side failed.
     Failed(Side, Failure),
     /// A side said that it cannot run here.
-    Skipped(Side, String),
+    Skipped(Side, SkipReason),
 }

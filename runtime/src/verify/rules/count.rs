@@ -68,8 +68,7 @@ fn due(seen: &Observation, begun: u64, expected: &Expected) -> Due {
     // Begun once more than there are passes: the first epoch was left out, and each pass has another from its beginning.
     let warmup = if begun > passes { 0 } else { *warmup };
     let (of_pass, skipped) = (batches / passes, warmup / begun);
-    let ran_out = seen.notes.iter().any(|note| note.contains("too small for a pass"));
-    if ran_out || !expected.in_order || *caught_up > 0 || warmup % begun != 0 {
+    if seen.ran_out.is_some() || !expected.in_order || *caught_up > 0 || warmup % begun != 0 {
         return Due::AtMost(most);
     }
     if begun < passes {

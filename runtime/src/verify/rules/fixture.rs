@@ -20,6 +20,7 @@ pub(super) const EPOCH: Expected = Expected {
     in_order: true,
     in_memory: true,
     makers: 1,
+    keeps: false,
 };
 
 pub(super) fn work(values: &[f32]) -> Work {

@@ -200,9 +200,8 @@ fn open(examined: &Examined<'_>) -> Option<Accusation> {
 /// All batches of an epoch are there at once, each at its own place: they were made before they were asked for, or are kept.
 fn kept(one: &EndedRepeat<'_>) -> Option<(Severity, String)> {
     let (epoch, expected) = (one.evidence.unstopped?, one.evidence.expected?);
-    let caches = one.work.is_some_and(|work| work.report.transforms.iter().any(|name| name == "cache"));
     // A view of the data set is told by another rule.
-    if caches || one.evidence.view == Some(true) || epoch.batches < BATCHES {
+    if expected.keeps || one.evidence.view == Some(true) || epoch.batches < BATCHES {
         return None;
     }
     let bytes = expected.bytes as f64 * epoch.batches as f64 / expected.batches() as f64;
@@ -222,15 +221,14 @@ fn kept(one: &EndedRepeat<'_>) -> Option<(Severity, String)> {
 /// them out in a small part of the time that it took, has made them there.
 fn prepared(one: &EndedRepeat<'_>) -> Option<(Severity, String)> {
     let (expected, grown) = (one.evidence.expected?, one.evidence.grown?);
-    let took = |name| one.seen.custom.iter().find(|value| value.name == name).map(|value| value.value * 1e9);
-    let set_up = took("set-up")?;
+    let set_up = one.evidence.costs.set_up? as f64;
     if !expected.transforms || expected.bytes < LEAST_PREPARED {
         return None;
     }
     // A copy of the data set is no batch. Two copies of it look like one of it and one of batches of the same size: then
     // the set-up must take longer still.
     let is_wider = expected.bytes > expected.source * 3 / 2;
-    let compiler = if took("compile").is_some_and(|time| time > 0.0) { COMPILER } else { 0 };
+    let compiler = if one.evidence.costs.compile.is_some_and(|time| time > 0) { COMPILER } else { 0 };
     let own = grown.saturating_sub(expected.source).saturating_sub(compiler);
     let share = own as f64 / expected.bytes as f64;
     let prepared = if is_wider { PREPARED } else { PREPARED_OF_TWO };

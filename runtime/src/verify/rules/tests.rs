@@ -3,7 +3,7 @@
 use super::fixture::{EPOCH, fails, found, honest, honest_worker, passes, work};
 use super::{RULES, outside, unstopped};
 use crate::bencher::{Audit, Compared, Delivery, Expected, FileUse, Miscounted};
-use crate::metric::{Custom, DeviceAudit, Direction, OnDevice, Returns, Taken, Unit};
+use crate::metric::{DeviceAudit, OnDevice, Returns, Taken};
 use crate::registry::Equivalence;
 use crate::verify::{Agreement, Severity};
 
@@ -172,7 +172,7 @@ fn elements_are_as_many_as_the_specification_says() {
     passes(honest_worker(), |case| at_once(case, 1_800));
     fails(honest_worker(), |case| at_once(case, 1_920), "count", "which hold 1800");
     passes(honest_worker(), |case| {
-        case.seen.notes.push("the data set is too small for a pass of 20 batches".into());
+        case.seen.ran_out = Some(crate::metric::RanOut { batches: 20, warmup: 0 });
         case.evidence.claimed = Some(980);
     });
 }
@@ -284,9 +284,7 @@ fn what_is_made_before_a_pass_is_told() {
     // Processes that are started for each epoch: told, and no rank is lost.
     let (rule, fails_it, _) = found(honest_worker(), |case| {
         case.seen.ledger.begin = 900_000_000;
-        let processes = ("worker processes".to_owned(), 3.0, Unit::COUNT, Direction::Information);
-        let (name, value, unit, direction) = processes;
-        case.seen.custom.push(Custom { name, value, unit, direction });
+        case.evidence.account.as_mut().unwrap().processes = Some(3);
     })
     .expect("a caveat");
     assert_eq!((&*rule, fails_it), ("outside", false));
@@ -344,7 +342,7 @@ fn what_is_made_before_a_pass_is_told() {
     fails(honest(), side_by_side, "outside", "100 batches lie at 100 places in 58 MiB");
     passes(honest(), |case| {
         side_by_side(case);
-        case.work.report.transforms.push("cache".into()); // which is what was asked for
+        case.evidence.expected = Some(Expected { keeps: true, ..EPOCH }); // which is what was asked for
     });
     passes(honest(), |case| {
         let epoch = case.evidence.unstopped.as_mut().unwrap();
@@ -353,9 +351,7 @@ fn what_is_made_before_a_pass_is_told() {
     let prepares = |grown: u64, milliseconds: f64| {
         move |case: &mut super::fixture::Case| {
             case.evidence.grown = Some(grown);
-            let (name, unit) = ("set-up".to_owned(), Unit::SECONDS);
-            let value = milliseconds * 1e-3;
-            case.seen.custom.push(Custom { name, value, unit, direction: Direction::Lower });
+            case.evidence.costs.set_up = Some((milliseconds * 1e6) as u64);
         }
     };
     fails(
@@ -371,15 +367,14 @@ fn what_is_made_before_a_pass_is_told() {
         move |case: &mut super::fixture::Case| {
             prepares(EPOCH.source + (grown << 20), 4_000.0)(case);
             case.evidence.expected = Some(Expected { bytes: 73 << 20, source: 10 << 20, ..EPOCH });
-            let (name, unit) = ("compile".to_owned(), Unit::SECONDS);
-            case.seen.custom.push(Custom { name, value: 3.0, unit, direction: Direction::Lower });
+            case.evidence.costs.compile = Some(3_000_000_000);
         }
     };
     passes(honest_worker(), compiles(105)); // the compiler of FFCV
     fails(honest_worker(), compiles(128 + 73), "outside", "in set-up");
     let compiles_nothing = |case: &mut super::fixture::Case| {
         compiles(105)(case);
-        case.seen.custom.pop();
+        case.evidence.costs.compile = None;
     };
     fails(honest_worker(), compiles_nothing, "outside", "in set-up");
     let _ = outside::RULE;
@@ -554,7 +549,7 @@ fn an_epoch_that_is_kept_in_a_file_is_told() {
     });
     passes(honest(), |case| {
         with(|files| files.written = 60 << 20)(case);
-        case.work.report.transforms = vec!["cache".into()];
+        case.evidence.expected = Some(Expected { keeps: true, ..EPOCH });
     });
 }
 

@@ -246,6 +246,7 @@ impl PipelineSpec {
             in_order: true,
             in_memory: self.access == Access::Memory,
             makers: 1,
+            keeps: self.structure.cache,
         })
     }
 

@@ -266,6 +266,7 @@ impl TrainingSpec {
             in_order: true,
             in_memory: true,
             makers: 1,
+            keeps: false,
         })
     }
 

@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(HarnessReport::of(&one), HarnessReport::Failed("it has no throughput".to_owned()));
         one.status = CaseStatus::Failed("Traceback\nOSError: no room".to_owned());
         assert_eq!(HarnessReport::of(&one), HarnessReport::Failed("OSError: no room".to_owned()));
-        one.status = CaseStatus::Skipped("2 workers: numpy has none".to_owned());
+        one.status = CaseStatus::Skipped("2 workers: numpy has none".into());
         assert_eq!(HarnessReport::of(&one), HarnessReport::Declined);
     }
 

@@ -166,7 +166,7 @@ fn a_side_that_breaks_settles_its_case_with_the_reason_and_the_next_one_runs() {
     let protocol = failure(How::Protocol);
     let slower = |of: RoundId| match of.pair {
         0 => Err(BrokenDuel::Failed(Side::Baseline, protocol.clone())),
-        1 => Err(BrokenDuel::Skipped(Side::Candidate, "no such device".to_owned())),
+        1 => Err(BrokenDuel::Skipped(Side::Candidate, "no such device".into())),
         _ => Ok(1_000_000),
     };
     let decided = whole(&["A", "B", "C"], &slower);

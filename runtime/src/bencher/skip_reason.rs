@@ -1,0 +1,61 @@
+//! Why something is not run here: facts that code can go by. `report` has the words.
+
+use serde::{Deserialize, Serialize};
+
+/// Why a case is not run here.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SkipReason {
+    /// What a scenario, a filter or an adapter says.
+    Stated(String),
+    /// Real data is not on this machine: what would put it there.
+    NoData(String),
+    /// The system behind the adapter is not installed.
+    NotInstalled {
+        /// What is missing.
+        reason: String,
+        /// The command that installs it.
+        install: String,
+    },
+    /// It needs more memory than it may have.
+    Memory {
+        /// What it needs, in bytes.
+        needs: u64,
+        /// What the profile allows here, in bytes.
+        limit: u64,
+        /// The profile.
+        profile: String,
+    },
+    /// Its batches are larger than the profile allows.
+    BatchSize {
+        /// How large they are.
+        size: u64,
+        /// How large they may be.
+        most: u64,
+        /// The profile.
+        profile: String,
+    },
+    /// No adapter is registered for this contract.
+    NoAdapter(String),
+    /// The run was ended before it.
+    Ended,
+}
+
+impl SkipReason {
+    /// Whether it says something of this machine alone, and nothing of the scenario or the adapter.
+    pub fn is_of_the_machine(&self) -> bool {
+        matches!(self, Self::NoData(_) | Self::NotInstalled { .. } | Self::Memory { .. } | Self::Ended)
+    }
+}
+
+impl From<String> for SkipReason {
+    fn from(why: String) -> Self {
+        Self::Stated(why)
+    }
+}
+
+impl From<&str> for SkipReason {
+    fn from(why: &str) -> Self {
+        Self::Stated(why.to_owned())
+    }
+}
