@@ -125,7 +125,6 @@ pub const PEERS: &[Peer] = &[
     peer("Deep Lake", "deeplake", 3, "deeplake", "deeplake"),
     peer("Lance", "lance", 3, "pylance", "lance"),
     peer("Daft", "daft", 3, "daft", "daft"),
-    peer("datago", "datago", 3, "datago", "datago"),
     other(CHECKPOINTER, "Orbax", "orbax", "orbax", "orbax-checkpoint", "orbax.checkpoint"),
     other(CHECKPOINTER, "TensorStore", "tensorstore", "orbax", "tensorstore", "tensorstore"),
     other(CHECKPOINTER, "PyTorch DCP", "torch_dcp", "torch", "torch", "torch.distributed.checkpoint"),

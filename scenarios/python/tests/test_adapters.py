@@ -96,7 +96,7 @@ CELLS = {
 }
 
 
-BEST_AS_THEY_START = {"numpy", "datarax", "datarax_scan", "deeplake", "lance", "datago"}
+BEST_AS_THEY_START = {"numpy", "datarax", "datarax_scan", "deeplake", "lance"}
 """Adapters that are measured by the first example of their documentation."""
 
 THREADS = {"numpy", "spdl"}

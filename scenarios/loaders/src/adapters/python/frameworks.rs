@@ -77,6 +77,4 @@ registered! {
     Lance: lance, "Lance", tier 3;
     /// A data frame of Daft over converted files, handed out in batches.
     Daft: daft, "Daft", tier 3;
-    /// A client of datago over files of images.
-    Datago: datago, "datago", tier 3;
 }

@@ -10,7 +10,7 @@ mod open;
 mod parts;
 
 pub use frameworks::{
-    Daft, Dali, Datago, Datarax, DataraxScan, DeepLake, Energon, Ffcv, Grain, GrainRecords, HfDatasets,
+    Daft, Dali, Datarax, DataraxScan, DeepLake, Energon, Ffcv, Grain, GrainRecords, HfDatasets,
     JaxDataloader, Lance, LitData, Mosaic, NumPy, Ray, Spdl, TfData, Torch, TorchData, WebDataset,
 };
 pub use learners::{FlaxNnx, GradientTape, TorchAutograd};
