@@ -252,7 +252,8 @@ pub mod data {
     // What `cargo weighbridge` of the same version takes beside that: it may change in any release.
     #[doc(hidden)]
     pub use crate::bencher::{
-        Content, Evidence, FileUse, Phase, Purpose, SkipReason, Unstopped, WorkReport, is_unseen, visible_in_line,
+        Content, Evidence, FileUse, Phase, Purpose, SkipReason, Unstopped, WorkReport, is_unseen,
+        visible_in_line,
     };
     #[doc(hidden)]
     pub use crate::compare::{

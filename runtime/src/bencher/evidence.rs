@@ -80,6 +80,9 @@ pub struct Expected {
     pub keeps: bool,
 }
 
+/// Rows that are padded to the longest of their batch may have so many times the bytes of the specification's at most.
+const PADDED: u64 = 4;
+
 impl Expected {
     /// Batches of an epoch.
     pub fn batches(&self) -> u64 {
@@ -89,6 +92,18 @@ impl Expected {
     /// The most batches that an epoch may be handed out in: each that makes batches may end with a short one.
     pub fn most_batches(&self) -> u64 {
         self.batches().saturating_add(self.short_ones() - 1)
+    }
+
+    /// Whether so many batches may hold so many elements: of a whole epoch all of them, of a part no more than there can be.
+    pub fn holds(&self, elements: u64, batches: u64, whole: bool) -> bool {
+        let right = if whole { elements == self.elements } else { elements <= self.elements };
+        right && batches <= self.most_batches() && elements <= batches.saturating_mul(self.batch)
+    }
+
+    /// Whether so many elements may have so many bytes: those of the specification, or of rows that are padded.
+    pub fn fits(&self, elements: u64, bytes: u64) -> bool {
+        let row = self.bytes.div_ceil(self.elements.max(1));
+        elements.checked_mul(row * PADDED).is_some_and(|most| bytes <= most)
     }
 
     /// How many batches of an epoch may be short.
@@ -301,4 +316,45 @@ pub struct Stopped {
     pub cpu: Option<u64>,
     /// Time on a processor of all but the thread of the loop.
     pub others: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IMAGES: Expected = Expected {
+        elements: 1000,
+        batch: 64,
+        bytes: 1000 * 768,
+        source: 1000 * 768,
+        transforms: true,
+        in_order: true,
+        in_memory: true,
+        makers: 1,
+        keeps: false,
+    };
+
+    #[test]
+    fn an_epoch_that_was_timed_has_all_of_its_elements_and_a_part_no_more() {
+        assert!(IMAGES.holds(1000, 16, true) && IMAGES.holds(640, 10, false));
+        for (elements, batches, whole) in
+            [(990, 16, true), (1001, 16, false), (641, 10, false), (1000, 17, true)]
+        {
+            assert!(!IMAGES.holds(elements, batches, whole), "{elements} in {batches}");
+        }
+        let by_three = Expected { in_order: false, makers: 3, ..IMAGES };
+        assert!(by_three.holds(1000, 18, true), "each of three ends with a short batch");
+        assert!(!by_three.holds(1000, 19, true), "and no batch besides");
+        assert!(!Expected { in_order: true, ..by_three }.holds(1000, 17, true), "in order there is one");
+        assert!(!IMAGES.holds(u64::MAX, u64::MAX, false), "and nothing wraps");
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_specification() {
+        assert!(IMAGES.fits(640, 640 * 768), "its own");
+        assert!(IMAGES.fits(640, 640 * 768 * 2), "padded");
+        for (elements, bytes) in [(640, u64::MAX), (u64::MAX, 1), (0, 1)] {
+            assert!(!IMAGES.fits(elements, bytes), "{bytes} bytes");
+        }
+    }
 }

@@ -14,7 +14,7 @@ use super::protocol::{
 };
 use super::{Failure, How, Outcome, TreeMemory};
 use crate::bencher::{PerIteration, Phase, Spot, visible};
-use crate::metric::{Block, Entry, Observation, TimedBy};
+use crate::metric::{Block, Entry, TimedBy};
 use crate::process::{ChildPlace, MemoryWatch, Output, Received, Spawning, Subprocess, left_behind};
 
 /// How often the parent looks at the deadline of a child that is silent.
@@ -268,12 +268,6 @@ impl Supervised {
         Some(match end {
             ListeningEnd::Interrupted => return None,
             ListeningEnd::Answered(answer) => match *answer {
-                ChildAnswer::Measured { seen: observation, .. }
-                    if u128::from(observation.wall) > seen.begun.elapsed().as_nanos()
-                        && !is_of_a_fake(&observation) =>
-                {
-                    (fail(How::Clock, overclaimed(observation.wall(), seen.begun.elapsed())), vec![])
-                }
                 ChildAnswer::Failed(failure) => {
                     (Outcome::Failed(Failure { stderr: tail(stderr), ..failure }), vec![])
                 }
@@ -320,11 +314,6 @@ impl Drop for Supervised {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-/// A fake may have a clock of its own, which runs as fast as it likes. Its figures are of no device anyway.
-fn is_of_a_fake(seen: &Observation) -> bool {
-    seen.device.as_ref().is_some_and(|device| device.info.fake)
 }
 
 fn overclaimed(claimed: Duration, passed: Duration) -> String {

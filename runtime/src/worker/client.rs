@@ -504,9 +504,6 @@ impl Remote for Worker {
             let what = "the worker says nothing of what was pending on its device when it handed batches out (`audit`)";
             return Err(Error::of(ErrorKind::Clock, what));
         }
-        if let Some(Open { epoch: Some(expected), .. }) = &self.open {
-            epoch::check_bytes(expected, ran.elements, ran.bytes)?;
-        }
         let checked = self.checked(&ran.checked)?;
         Ok(Ran {
             whole_pass: self.opened()?.whole_pass,
@@ -565,9 +562,9 @@ impl Remote for Worker {
             );
             return Err(Error::of(ErrorKind::Clock, what));
         }
-        if let Some(Open { epoch: Some(expected), .. }) = &self.open {
-            let whole = limit.is_none();
-            epoch::check_epoch(expected, timed.elements, timed.batches, whole || timed.ended)?;
+        // Of an epoch that may be cut short the rules judge by the evidence.
+        if let (Some(Open { epoch: Some(expected), .. }), None) = (&self.open, limit) {
+            epoch::check_epoch(expected, timed.elements, timed.batches)?;
         }
         Ok(Whole {
             wall,

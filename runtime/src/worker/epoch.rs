@@ -10,9 +10,6 @@ pub(super) const SLACK: Duration = Duration::from_millis(1);
 /// How many chunks of batches a pass has at least, where none is a call. A choice.
 const CHUNKS: u64 = 4;
 
-/// Rows that are padded to the longest of their batch may have so many times the bytes of the specification's at most.
-const PADDED: u64 = 4;
-
 /// The budget with which a pass has several chunks of batches that are made at a time, from the first batch on: what each
 /// pass makes is in its samples then. The last batch of an epoch stays out, since the first of a process always does. Those
 /// that were asked for where they reach as far, or further than the epoch. A pass that is one call (`whole_pass`) is one chunk.
@@ -23,23 +20,12 @@ pub(super) fn budget(expected: &Expected, asked: Budget, chunk: u64, whole_pass:
     if batches <= asked.batches { asked } else { Budget { warmup: 0, batches, ..asked } }
 }
 
-/// Elements have the bytes that the specification gives them.
-pub(super) fn check_bytes(expected: &Expected, elements: u64, bytes: u64) -> Result<()> {
-    let row = expected.bytes.div_ceil(expected.elements.max(1));
-    if elements.checked_mul(row * PADDED).is_some_and(|most| bytes <= most) {
+/// A whole epoch has the elements and batches that it must.
+pub(super) fn check_epoch(expected: &Expected, elements: u64, batches: u64) -> Result<()> {
+    if expected.holds(elements, batches, true) {
         return Ok(());
     }
-    let what = format!("the worker claims {bytes} bytes in {elements} elements, which have {row} each");
-    Err(Error::of(ErrorKind::Work, what))
-}
-
-/// An epoch has the elements and batches that it must; a part of it no more.
-pub(super) fn check_epoch(expected: &Expected, elements: u64, batches: u64, whole: bool) -> Result<()> {
-    let (all, most) = (expected.elements, batches.saturating_mul(expected.batch));
-    let right = if whole { elements == all } else { elements <= all };
-    if right && batches <= expected.most_batches() && elements <= most {
-        return Ok(());
-    }
+    let all = expected.elements;
     let what = format!(
         "the epoch that was timed has {elements} elements in {batches} batches instead of {all} in {}",
         expected.batches()
@@ -84,32 +70,5 @@ mod tests {
             assert_eq!(budget(&IMAGES, BUDGET, chunk, true), Budget { warmup: 0, batches, ..BUDGET });
         }
         assert_eq!(budget(&IMAGES, BUDGET, 9, true), BUDGET);
-    }
-
-    #[test]
-    fn an_epoch_that_was_timed_has_all_of_its_elements_and_a_part_no_more() {
-        check_epoch(&IMAGES, 1000, 16, true).expect("all of them");
-        check_epoch(&IMAGES, 640, 10, false).expect("a part");
-        for (elements, batches, whole) in
-            [(990, 16, true), (1001, 16, false), (641, 10, false), (1000, 17, true)]
-        {
-            let said = check_epoch(&IMAGES, elements, batches, whole).unwrap_err();
-            assert!(said.to_string().contains("instead of 1000 in 16"), "{said}");
-        }
-        let by_three = Expected { in_order: false, makers: 3, ..IMAGES };
-        check_epoch(&by_three, 1000, 18, true).expect("each of three ends with a short batch");
-        check_epoch(&by_three, 1000, 19, true).expect_err("and no batch besides");
-        check_epoch(&Expected { in_order: true, ..by_three }, 1000, 17, true)
-            .expect_err("in order there is one");
-        assert!(check_epoch(&IMAGES, u64::MAX, u64::MAX, false).is_err(), "and nothing wraps");
-    }
-
-    #[test]
-    fn bytes_are_those_of_the_specification() {
-        check_bytes(&IMAGES, 640, 640 * 768).expect("its own");
-        check_bytes(&IMAGES, 640, 640 * 768 * 2).expect("padded");
-        for (elements, bytes) in [(640, u64::MAX), (u64::MAX, 1), (0, 1)] {
-            assert!(check_bytes(&IMAGES, elements, bytes).is_err(), "{bytes} bytes");
-        }
     }
 }

@@ -11,7 +11,8 @@ pub(super) const RULE: Rule = Rule {
     name: "count",
     lie: "more elements are counted than delivered: padding, made-up counts, batches shown more often than they were made",
     looks: "every item that the clock saw: its elements must be those that the specification gives its place, and its bytes \
-            those of so many elements; a worker's sum must be that of the batches it was asked for",
+            those of so many elements; a worker's sum must be that of the batches it was asked for, and its bytes and the \
+            epoch that nobody stops must be those of the specification",
     blind: "nothing of a native subject; of a worker in any order, and where the epoch ended within a pass, only that there \
             are no more than there can be",
     remedy: "count real elements alone: padding is neither delivered nor counted",
@@ -20,7 +21,35 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(examined: &Examined<'_>) -> Vec<Accusation> {
-    each_repeat(examined, |one| Some((Severity::Fail, miscounted(one).or_else(|| overclaimed(one))?)))
+    each_repeat(examined, |one| {
+        let wrong = miscounted(one).or_else(|| overclaimed(one)).or_else(|| padded(one));
+        Some((Severity::Fail, wrong.or_else(|| other_epoch(one))?))
+    })
+}
+
+/// What a worker says of the bytes of its measured batches.
+fn padded(one: &EndedRepeat<'_>) -> Option<String> {
+    let (_, expected) = (one.evidence.account.as_ref()?, one.evidence.expected?);
+    let (elements, bytes) = (one.seen.elements, one.seen.bytes);
+    (!expected.fits(elements, bytes)).then(|| {
+        let row = expected.bytes.div_ceil(expected.elements.max(1));
+        format!("it claims {bytes} bytes in {elements} elements, which have {row} each")
+    })
+}
+
+/// What a worker says of an epoch that nobody stopped.
+fn other_epoch(one: &EndedRepeat<'_>) -> Option<String> {
+    let (_, expected) = (one.evidence.account.as_ref()?, one.evidence.expected?);
+    let epoch = one.evidence.unstopped?;
+    (!expected.holds(epoch.elements, epoch.batches, epoch.ended)).then(|| {
+        format!(
+            "the epoch that was timed has {} elements in {} batches instead of {} in {}",
+            epoch.elements,
+            epoch.batches,
+            expected.elements,
+            expected.batches()
+        )
+    })
 }
 
 fn miscounted(one: &EndedRepeat<'_>) -> Option<String> {

@@ -84,7 +84,7 @@ pub(super) fn honest() -> Case {
         seen,
         evidence,
         work: work(&[1.0, 2.0, 3.0]),
-        slot: 1,
+        slot: 100_000_000,
         repeats: 1,
         untold: 0,
     }

@@ -155,6 +155,7 @@ fn elements_are_as_many_as_the_specification_says() {
     // Passes that follow others in an epoch end before its last batch, whatever was left out before.
     let follow = |case: &mut super::fixture::Case, claimed| {
         case.evidence.expected = Some(short);
+        case.evidence.unstopped.as_mut().unwrap().elements = short.elements;
         (case.seen.warmup, case.seen.passes, case.evidence.begun) = (6, 4, 2);
         case.evidence.claimed = Some(claimed);
     };
@@ -169,6 +170,16 @@ fn elements_are_as_many_as_the_specification_says() {
         (case.evidence.claimed, case.seen.elements) = (Some(claimed), claimed);
         case.evidence.account = None;
     };
+    fails(
+        honest_worker(),
+        |case| case.seen.bytes = u64::MAX,
+        "count",
+        "it claims 18446744073709551615 bytes",
+    );
+    let other_epoch = |case: &mut super::fixture::Case| {
+        case.evidence.unstopped.as_mut().unwrap().elements = 4_990;
+    };
+    fails(honest_worker(), other_epoch, "count", "has 4990 elements in 100 batches instead of 5000 in 100");
     passes(honest_worker(), |case| at_once(case, 1_800));
     fails(honest_worker(), |case| at_once(case, 1_920), "count", "which hold 1800");
     passes(honest_worker(), |case| {
@@ -475,6 +486,8 @@ fn a_body_that_takes_no_time_is_none() {
     let loop_of_its_own =
         |case: &mut super::fixture::Case| case.evidence.overclaimed = Some((u64::MAX, 1_000));
     fails(honest(), loop_of_its_own, "no-time", "and 1µs passed");
+    let longer = |case: &mut super::fixture::Case| case.slot = case.seen.wall - 1;
+    fails(honest(), longer, "no-time", "of measured time, but");
 }
 
 #[test]

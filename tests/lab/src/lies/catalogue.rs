@@ -122,7 +122,7 @@ pub(super) const LIES: &[CataloguedLie] = &[
     lie("worker", "hands-over-nothing", UNTRANSFORMED, &["hands over 0 elements"]),
     lie("worker", "endless-samples", UNTRANSFORMED, &["of samples, but"]),
     lie("worker", "half-samples", UNTRANSFORMED, &["samples"]),
-    lie("worker", "endless-bytes", UNTRANSFORMED, &["claims 18446744073709551615 bytes"]),
+    lie("worker", "endless-bytes", UNTRANSFORMED, &["count"]),
     lie("worker", "endless-usage", UNTRANSFORMED, &["of processor time while its clock ran"]),
     lie("worker", "endless-set-up", UNTRANSFORMED, &["for opening a pipeline"]),
     lie("worker", "no-fields", UNTRANSFORMED, &["has no field"]),
