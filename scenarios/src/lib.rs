@@ -42,11 +42,11 @@ mod pages {
     struct FromDivan;
     #[doc = include_str!("../../docs/guide/gpu.md")]
     struct Gpu;
-    #[doc = include_str!("../../docs/guide/peers.md")]
+    #[doc = include_str!("../docs/guide/peers.md")]
     struct PeerInfo;
     #[doc = include_str!("../../docs/guide/sweeps.md")]
     struct Sweeps;
-    #[doc = include_str!("../../docs/guide/training.md")]
+    #[doc = include_str!("../docs/guide/training.md")]
     struct Training;
     #[doc = include_str!("../../docs/record-format.md")]
     struct RecordFormat;

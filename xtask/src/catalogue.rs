@@ -24,7 +24,7 @@ is stale.
 - A plain run takes the first variant of each scenario.
 - A scenario names every adapter that is registered for its contract, also an adapter that this build or machine lacks: the
   plan then says how to get it. A variant that an adapter declines is a recorded skip with the reason.
-- With `delivery=device` ([devices](gpu.md)) the time includes a batch's way to the device.
+- With `delivery=device` ([devices](../../docs/gpu.md)) the time includes a batch's way to the device.
 ";
 
 pub(crate) fn run(args: &Catalogue, place: &Place) -> Result<Said> {
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Catalogue, place: &Place) -> Result<Said> {
 }
 
 fn path(place: &Place) -> PathBuf {
-    place.root.join("docs").join("catalogue.md")
+    place.root.join("scenarios/docs/catalogue.md")
 }
 
 /// The first line that differs, of both.
@@ -131,7 +131,9 @@ fn add(page: &mut String, scenario: &Value, listing: &Value) {
     writeln!(page, "- Adapters: {adapters}").expect(FITS);
     let file = text(&scenario["file"]);
     let name = file.rsplit('/').next().unwrap_or(file);
-    writeln!(page, "- Written in [{name}](../{file})").expect(FITS);
+    // The page lies in `scenarios/docs`.
+    let (up, below) = file.strip_prefix("scenarios/").map_or(("../..", file), |below| ("..", below));
+    writeln!(page, "- Written in [{name}]({up}/{below})").expect(FITS);
     for axis in list(&scenario["axes"]) {
         let values: Vec<&str> = list(&axis["values"]).map(|value| text(&value["text"])).collect();
         let descriptions = axis["descriptions"].as_object().filter(|known| !known.is_empty());
@@ -214,7 +216,7 @@ Images.
 - Sets: `gate`
 - Work must agree: exact
 - Adapters: Reference (tier 0)
-- Written in [cv1.rs](../src/cv1.rs)
+- Written in [cv1.rs](../../src/cv1.rs)
 
 | variant | what it does |
 |---|---|

@@ -42,7 +42,7 @@ pub(crate) enum XtaskCommand {
     Calibrate(Calibrate),
     /// Write the page of all rules that can take a rank away, `docs/truth.md`, or check it.
     Truth(TruthArgs),
-    /// Write the page of all scenarios, `docs/catalogue.md`, or check it.
+    /// Write the page of all scenarios, `scenarios/docs/catalogue.md`, or check it.
     Catalogue(Catalogue),
     /// List, verify and find the real data sets.
     #[command(name = "data")]
@@ -65,7 +65,7 @@ pub(crate) enum XtaskCommand {
     Flops(crate::flops::FlopsArgs),
     /// Say what limits each loader and training of a run, by the experiments that were made.
     Bottleneck(crate::bottleneck::Bottleneck),
-    /// Write the page of what each adapter can do, `docs/coverage.md`, or check it.
+    /// Write the page of what each adapter can do, `scenarios/docs/coverage.md`, or check it.
     Coverage(CoverageArgs),
     /// List, install, check and remove the Python frameworks that are compared.
     Peers(PeersArgs),

@@ -1,8 +1,8 @@
 //! `coverage`: the page of what each adapter can do, from a dry execution of every variant of every scenario.
 //!
-//! Few machines have every framework, so what was found lies in `docs/evidence/coverage.json`, adapter by adapter. A run
-//! puts what it found in the place of what lay there; adapters that are not installed here keep theirs. With `--last` it
-//! takes what `peers check` has found a moment before, which is the same execution.
+//! Few machines have every framework, so what was found lies in `scenarios/docs/evidence/coverage.json`, adapter by
+//! adapter. A run puts what it found in the place of what lay there; adapters that are not installed here keep theirs.
+//! With `--last` it takes what `peers check` has found a moment before, which is the same execution.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -89,11 +89,11 @@ pub(crate) fn supported(place: &Place) -> BTreeMap<String, String> {
 }
 
 fn path(place: &Place) -> PathBuf {
-    place.root.join("docs").join("coverage.md")
+    place.root.join("scenarios/docs/coverage.md")
 }
 
 fn evidence(place: &Place) -> PathBuf {
-    place.root.join("docs").join("evidence").join("coverage.json")
+    place.root.join("scenarios/docs/evidence/coverage.json")
 }
 
 fn read(place: &Place) -> Result<Coverage> {
@@ -261,12 +261,12 @@ mod tests {
 
     #[test]
     fn the_committed_page_is_what_the_committed_evidence_says() {
-        let evidence = include_str!("../../docs/evidence/coverage.json");
+        let evidence = include_str!("../../scenarios/docs/evidence/coverage.json");
         let known: Coverage = serde_json::from_str(evidence).expect("it is ours");
-        let there = include_str!("../../docs/coverage.md");
+        let there = include_str!("../../scenarios/docs/coverage.md");
         assert!(
             there == page(&known),
-            "docs/coverage.md is stale: `cargo xtask coverage --render` writes it anew"
+            "scenarios/docs/coverage.md is stale: `cargo xtask coverage --render` writes it anew"
         );
     }
 

@@ -14,7 +14,7 @@
 //! value    = colour_k + across * (2j - w + 1) / 2w - down * (2i - h + 1) / 2h + p + n
 //! ```
 //!
-//! `mix` is that of `docs/transforms.md`, `G` its constant; quotients are rounded towards zero.
+//! `mix` is that of `scenarios/docs/transforms.md`, `G` its constant; quotients are rounded towards zero.
 
 /// Draws pictures, byte after byte.
 pub(super) struct Scene {

@@ -1,4 +1,4 @@
-"""`docs/transforms.md` in numpy, and the outputs that loaders are held to.
+"""`scenarios/docs/transforms.md` in numpy, and the outputs that loaders are held to.
 
     python3 scenarios/python/oracle/transforms.py            writes golden/*.bin beside this file
     python3 scenarios/python/oracle/transforms.py --check    says whether they are what it would write

@@ -194,7 +194,7 @@ def test_what_cannot_be_done_is_declined_and_what_fails_says_so(worker, images, 
     name, said = worker.open(images, tmp_path, images.spec(workers=2))
     assert name == "declined" and "2 workers" in said["why"]
     name, said = worker.open(images, tmp_path, {**images.spec("Normalize"), "output": []})
-    assert name == "failed" and said["detail"].rstrip().endswith("docs/transforms.md differs")
+    assert name == "failed" and said["detail"].rstrip().endswith("scenarios/docs/transforms.md differs")
     assert worker.ask("close")[0] == "closed"
     assert worker.open(images, tmp_path, images.spec("Normalize"))[0] == "opened"
 

@@ -345,7 +345,8 @@ class Program:
         self.ways = ways(pipeline, self.sources)
         made = tuple(way.now for way in self.ways)
         if made != pipeline.output:
-            raise Refused(f"the steps deliver {made}, but {pipeline.output} is asked for: docs/transforms.md differs")
+            page = "scenarios/docs/transforms.md"
+            raise Refused(f"the steps deliver {made}, but {pipeline.output} is asked for: {page} differs")
         self.row = max(1, sum(kind.size for kind in made))
         self.straight = straight(self.ways)
         self.lengths = next((source.kind.name for source in self.sources if source.kind.name == "length"), None)

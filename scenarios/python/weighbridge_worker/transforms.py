@@ -1,4 +1,4 @@
-"""`docs/transforms.md` in numpy, over whole batches: the first axis of every array is the batch.
+"""`scenarios/docs/transforms.md` in numpy, over whole batches: the first axis of every array is the batch.
 
 A step takes the batch of one field and gives back what becomes of it. A *pointwise* step can write into an array that
 it is given, which may be its own input; the others make a new one.

@@ -144,7 +144,9 @@ mod tests {
     fn every_line_of_the_laboratory_on_a_page_is_understood() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut all = vec![root.join("CONTRIBUTING.md")];
-        pages(&root.join("docs"), &mut all);
+        for folder in ["docs", "scenarios/docs"] {
+            pages(&root.join(folder), &mut all);
+        }
         let mut seen = 0;
         for page in all {
             let text = std::fs::read_to_string(&page).expect("text");

@@ -250,10 +250,10 @@ impl PipelineSpec {
         })
     }
 
-    /// How far the work of two systems must agree: bit by bit where both follow `docs/transforms.md`. By operators of their own
-    /// within what rounding may do to the traits of an element: half a level of 255 for each step on `u8` that makes fractions
-    /// (two for a resize there and back), at least 0.001. A batch that is mixed shares its draw, so that chance goes down
-    /// with the number of batches alone: there 0.13 more, over its root.
+    /// How far the work of two systems must agree: bit by bit where both follow `scenarios/docs/transforms.md`.
+    /// By operators of their own within what rounding may do to the traits of an element: half a level of 255 for each
+    /// step on `u8` that makes fractions (two for a resize there and back), at least 0.001. A batch that is mixed shares
+    /// its draw, so that chance goes down with the number of batches alone: there 0.13 more, over its root.
     pub fn agreement(&self) -> Equivalence {
         if self.operators == Operators::Shared {
             return Equivalence::Exact;

@@ -7,7 +7,7 @@ use weighbridge::{Dtype, FieldKind};
 
 /// One step of a pipeline. The variant is the whole of it: constants belong to the definition, so that a name alone
 /// tells any implementation in any language what to do. The definitions in full, with every rounding and every draw,
-/// are in `docs/transforms.md`; the lines here say what each is.
+/// are in `scenarios/docs/transforms.md`; the lines here say what each is.
 ///
 /// Each step says which fields it touches; the others pass unchanged. A step that touches no field of the data is
 /// refused when the pipeline is checked, because it would be a step in name only. All arithmetic on `f32` is rounded
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn every_name_is_defined_on_the_page() {
-        let page = include_str!("../../../../docs/transforms.md");
+        let page = include_str!("../../../docs/transforms.md");
         for transform in Transform::ALL {
             assert!(page.contains(&format!("`{transform}`")), "{transform}");
         }

@@ -1,4 +1,5 @@
-//! `docs/transforms.md`, written a second time: slow, obvious, from the page alone, and sharing nothing with the loaders.
+//! `scenarios/docs/transforms.md`, written a second time: slow, obvious, from the page alone.
+//! It shares nothing with the loaders.
 #![expect(
     clippy::many_single_char_names,
     clippy::approx_constant,

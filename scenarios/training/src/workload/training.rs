@@ -381,7 +381,7 @@ mod tests {
 
     #[test]
     fn the_training_on_the_page_can_be_read() {
-        let page = include_str!("../../../../docs/guide/training.md");
+        let page = include_str!("../../../docs/guide/training.md");
         let written =
             page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("it has one");
         let spec = TrainingSpec::read(written).unwrap();

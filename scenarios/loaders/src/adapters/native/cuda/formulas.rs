@@ -1,4 +1,5 @@
-//! The formulas of `docs/transforms.md`, written operation by operation: none is contracted, so the bits are the same.
+//! The formulas of `scenarios/docs/transforms.md`, written operation by operation. None is
+//! contracted, so the bits are the same.
 #![expect(clippy::many_single_char_names, reason = "the names of the page")]
 
 use std::fmt::Display;

@@ -1,5 +1,5 @@
 //! What looks at a whole pixel, at its neighbours or at the draws of a window: the formulas of images in
-//! `docs/transforms.md`, written operation by operation.
+//! `scenarios/docs/transforms.md`, written operation by operation.
 
 use weighbridge::Dtype;
 

@@ -1,4 +1,4 @@
-//! The functions of `docs/transforms.md`: formulas that every language gives the same bits for.
+//! The functions of `scenarios/docs/transforms.md`: formulas that every language gives the same bits for.
 #![expect(clippy::many_single_char_names, reason = "the names of the page")]
 #![expect(clippy::inline_always, reason = "loops around them are compiled for several instruction sets")]
 
