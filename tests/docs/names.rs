@@ -98,7 +98,7 @@ fn every_test_that_a_page_names_exists() {
 
 #[test]
 fn every_requirement_has_one_row_in_order_and_says_what_shows_it() {
-    let page = page("docs/requirements.md");
+    let page = page("docs/development/requirements.md");
     let rows = page.text.lines().filter_map(|line| line.strip_prefix("| R"));
     let mut last = 0;
     for row in rows {

@@ -21,8 +21,9 @@ A case is ranked only if no rule fails it. What a rule finds is a *finding*. A f
 and the run ends with exit code 6. A `caveat` stands beside the figures.
 
 Children and workers hand over evidence and judge nothing. The evidence is stored with each repeat, so
-`cargo xtask runs judge RUN` can judge a stored run again by today's rules. [How equal work is verified](equal-work.md) says how
-the evidence is taken. [The log of bounds](log/2026-11-bounds.md) has the honest systems that the bounds were derived from.
+`cargo xtask runs judge RUN` can judge a stored run again by today's rules. [How equal work is
+verified](equal-work.md) says how the evidence is taken. [The log of bounds](development/log/2026-11-bounds.md) has the
+honest systems that the bounds were derived from.
 ";
 
 const FOOT: &str = "

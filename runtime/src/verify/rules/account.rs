@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// A worker's account may fall short by this share and so much: its answer is written and read after it. See
-/// `docs/log/2026-11-bounds.md` for what honest systems need.
+/// `docs/development/log/2026-11-bounds.md` for what honest systems need.
 const SHORT: f64 = 0.03;
 const SLACK: u64 = 50_000_000;
 

@@ -18,8 +18,8 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// From here on the ratio stands beside the rank, and from here on it takes it away: `docs/log/2026-11-bounds.md` has the ratios of
-/// honest systems that the bounds follow from.
+/// From here on the ratio stands beside the rank, and from here on it takes it away:
+/// `docs/development/log/2026-11-bounds.md` has the ratios of honest systems that the bounds follow from.
 pub(super) const BESIDE: f64 = 2.0;
 pub(super) const BOUND: f64 = 3.0;
 

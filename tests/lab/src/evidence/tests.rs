@@ -59,16 +59,16 @@ fn rounds_that_were_kept_decide_again_as_they_did() {
 #[test]
 fn the_published_table_follows_from_the_published_rounds_and_bears_its_claims_out() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    let text = fs::read(docs.join("evidence/duel.json")).expect("the evidence is published");
+    let text = fs::read(docs.join("development/evidence/duel.json")).expect("the evidence is published");
     let evidence: CalibrationEvidence = serde_json::from_slice(&text).expect("it is ours");
     for kept in &evidence.comparisons {
         let all: Vec<JudgedRounds> = kept.cases.iter().map(rounds).collect();
         let said: Vec<&str> = kept.cases.iter().map(|case| case.verdict.as_str()).collect();
         assert_eq!(decide(&all, evidence.margin, evidence.alpha), said);
     }
-    let page = fs::read_to_string(docs.join("log/2026-11-duels.md")).expect("there is such a page");
+    let page = fs::read_to_string(docs.join("development/log/2026-11-duels.md")).expect("there is such a page");
     for line in evidence.report().lines() {
-        assert!(page.contains(line), "docs/log/2026-11-duels.md lacks: {line}");
+        assert!(page.contains(line), "docs/development/log/2026-11-duels.md lacks: {line}");
     }
     let all = |planted: f64| {
         let comparisons =
