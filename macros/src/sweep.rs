@@ -300,7 +300,7 @@ const KEYS: &[AttrKey] = &[
     AttrKey { name: "crate", example: "crate = weighbridge" },
 ];
 
-/// A struct whose fields are axes.
+/// A struct whose fields are axes, or such structs themselves.
 struct SweepModel {
     runtime: Path,
     name: Ident,
@@ -339,12 +339,7 @@ impl SweepModel {
                         let name = field.ident.as_ref().expect("a named field has a name");
                         let attributes: Vec<_> = sweeps(&field.attrs).collect();
                         let Some(first) = attributes.first() else {
-                            errors.at(
-                                field,
-                                format!(
-                                    "every field is an axis: write its values, as in `#[sweep(1, 2)] {name}`"
-                                ),
-                            );
+                            fields.push((name.clone(), Swept::Options(field.ty.clone(), false)));
                             continue;
                         };
                         for second in &attributes[1..] {
@@ -385,6 +380,16 @@ impl SweepModel {
             let take = swept.take(index);
             quote!(#field: #take)
         });
+        let nested = fields.iter().filter_map(|(_, swept)| match swept {
+            Swept::Axis(_) => None,
+            Swept::Options(ty, _) => Some(quote! {
+                let __keep = <#ty as __wb::Sweep>::keep(__point);
+                if !::core::matches!(__keep, __wb::Keep::Yes) {
+                    return __keep;
+                }
+            }),
+        });
+        let nested: TokenStream = nested.collect();
         let keep = match filter {
             None => quote!(__wb::Keep::always(__point)),
             Some(filter) => quote! {
@@ -403,7 +408,7 @@ impl SweepModel {
                     fn take(__point: &__wb::Point) -> __wb::Result<Self, __wb::Error> {
                         __wb::Result::Ok(Self { #(#taken),* })
                     }
-                    fn keep(__point: &__wb::Point) -> __wb::Keep { #keep }
+                    fn keep(__point: &__wb::Point) -> __wb::Keep { #nested #keep }
                 }
             };
         }

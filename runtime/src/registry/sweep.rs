@@ -3,7 +3,7 @@
 use super::{Axis, Keep, Point};
 use crate::bencher;
 
-/// A struct whose fields are axes: a scenario takes it as one parameter. Derive it with
+/// A struct whose fields are axes, or such structs themselves: a scenario takes it as one parameter. Derive it with
 /// [`#[derive(Sweep)]`](macro@crate::Sweep).
 ///
 /// ```
@@ -22,7 +22,7 @@ use crate::bencher;
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither an axis nor an options struct",
-    label = "no `#[sweep(...)]` stands before this parameter, and `{Self}` does not derive `Sweep`",
+    label = "no `#[sweep(...)]` stands before this, and `{Self}` does not derive `Sweep`",
     note = "for an axis write its values: `#[sweep(1, 2)] name: {Self}`",
     note = "for an options struct put `#[derive(Sweep)]` on `{Self}`",
     note = "for the system under test write `&mut dyn Contract`"

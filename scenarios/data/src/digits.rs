@@ -1,11 +1,11 @@
-//! Handwritten digits: 1,797 of 8 by 8 points from 0 to 16 (Alpaydin and Kaynak 1998, the UCI repository's test set), which come
-//! with the crate `smartcore`.
+//! Handwritten digits: 1,797 of 8 by 8 points from 0 to 16. They are the test set of the UCI repository's "Optical Recognition of
+//! Handwritten Digits" (Alpaydin and Kaynak 1998, doi:10.24432/C50P49, CC BY 4.0), and lie in `digits.bin`: for each its points,
+//! row by row, and the digit, a byte each.
 //!
 //! They are dealt out for a training: first its samples, pass after pass over those that are learned from, each pass in an order
 //! of its own; then those that were held out.
 
 use rand_pcg::Pcg64;
-use smartcore::dataset::digits;
 use weighbridge::{Dtype, Error, FieldKind, Result};
 
 use super::DataSpec;
@@ -16,6 +16,11 @@ pub const DIGITS: usize = 1_797;
 
 /// Points of each.
 const POINTS: usize = 64;
+
+/// All of them.
+const SET: &[[u8; POINTS + 1]] = include_bytes!("digits.bin").as_chunks().0;
+
+const _: () = assert!(SET.len() == DIGITS);
 
 /// The fields of `spec`, the first of which is the points (from 0 to 1, each as often in succession as fill its shape), and the
 /// second the digit.
@@ -45,7 +50,6 @@ pub(super) fn read(spec: &DataSpec, seed: u64, held_out: usize) -> Result<Vec<Ve
             "{held_out} of {DIGITS} digits are to be held out: nothing is left to learn from"
         )));
     }
-    let set = digits::load_dataset();
     let mut order: Vec<usize> = (0..DIGITS).collect();
     let mut random = Pcg64::new(u128::from(seed), 0);
     shuffle(&mut order, &mut random);
@@ -57,13 +61,13 @@ pub(super) fn read(spec: &DataSpec, seed: u64, held_out: usize) -> Result<Vec<Ve
     }
     dealt.extend(kept_back.iter());
     let points = |digit: &usize| {
-        let points = &set.data[digit * POINTS..][..POINTS];
+        let (points, _) = SET[*digit].split_at(POINTS);
         points
             .iter()
-            .flat_map(move |point| std::iter::repeat_n((point / 16.0).to_le_bytes(), channels))
+            .flat_map(move |point| std::iter::repeat_n((f32::from(*point) / 16.0).to_le_bytes(), channels))
             .flatten()
     };
-    let label = |digit: &usize| (set.target[*digit] as i32).to_le_bytes();
+    let label = |digit: &usize| i32::from(SET[*digit][POINTS]).to_le_bytes();
     Ok(vec![dealt.iter().flat_map(points).collect(), dealt.iter().flat_map(label).collect()])
 }
 
@@ -85,6 +89,14 @@ mod tests {
             .read_from(Origin::Digits { seed: 7, held_out });
         let place = tempfile::tempdir().unwrap();
         Cache::at(place.path()).open(&spec)
+    }
+
+    /// The repository says how often each digit is there.
+    #[test]
+    fn each_digit_is_there_as_often_as_is_published() {
+        let often = (0..10u8).map(|digit| SET.iter().filter(|row| row[POINTS] == digit).count());
+        assert_eq!(often.collect::<Vec<_>>(), [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]);
+        assert!(SET.iter().all(|row| row[..POINTS].iter().all(|point| *point <= 16)));
     }
 
     fn singles(set: &crate::DataSet, element: usize) -> Vec<f32> {

@@ -15,6 +15,26 @@ use super::watched::Watched;
 use crate::contract::{Checkpointer, SaveOptions, Saving};
 use crate::workload::{Compression, DeviceMesh, OrbaxOptions, Placement, Setting, State};
 
+/// The axes of CKPT-1.
+#[derive(Clone, Debug, Sweep)]
+struct RoundTripAxes {
+    #[sweep(
+            default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
+        )]
+    variant: State,
+    #[sweep(all, save = Operation::Save, durable_save = Operation::DurableSave, load = Operation::Load)]
+    operation: Operation,
+    #[sweep(implied, Saving::Blocking, Saving::Background)]
+    saving: Saving,
+    #[sweep(implied, Medium::Disk, Medium::Memory)]
+    medium: Medium,
+    #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))]
+    mesh: DeviceMesh,
+    #[sweep(implied, Setting::Own, Setting::Set(Compression::None), Setting::Set(Compression::Zstd))]
+    compression: Setting<Compression>,
+    orbax: OrbaxOptions,
+}
+
 /// A state of tensors, saved to files and loaded from them.
 ///
 /// What does a checkpoint cost, and when is it safe? `save` is until a reader finds it, `durable_save` until its file system has
@@ -34,23 +54,8 @@ use crate::workload::{Compression, DeviceMesh, OrbaxOptions, Placement, Setting,
 /// case.
 #[scenario(id = "CKPT-1", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
-#[expect(clippy::too_many_arguments, reason = "each is an axis")]
-fn round_trip(
-    bencher: &mut Bencher,
-    checkpointer: &mut dyn Checkpointer,
-    #[sweep(
-        default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
-    )]
-    variant: State,
-    #[sweep(all, save = Operation::Save, durable_save = Operation::DurableSave, load = Operation::Load)]
-    operation: Operation,
-    #[sweep(implied, Saving::Blocking, Saving::Background)] saving: Saving,
-    #[sweep(implied, Medium::Disk, Medium::Memory)] medium: Medium,
-    #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))] mesh: DeviceMesh,
-    #[sweep(implied, Setting::Own, Setting::Set(Compression::None), Setting::Set(Compression::Zstd))]
-    compression: Setting<Compression>,
-    orbax: OrbaxOptions,
-) -> Result<()> {
+fn round_trip(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: RoundTripAxes) -> Result<()> {
+    let RoundTripAxes { variant, operation, saving, medium, mesh, compression, orbax } = axes;
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let placement = Placement::as_written(mesh, &state);
     let options = SaveOptions { compression, orbax, ..SaveOptions::on(saving, placement) };
@@ -77,15 +82,8 @@ fn round_trip(
 }
 
 /// Whether the state can lie on the mesh, for the plan.
-fn fits(
-    variant: &State,
-    _: &Operation,
-    _: &Saving,
-    _: &Medium,
-    mesh: &DeviceMesh,
-    compression: &Setting<Compression>,
-    orbax: &OrbaxOptions,
-) -> Result<(), String> {
+fn fits(axes: &RoundTripAxes) -> Result<(), String> {
+    let RoundTripAxes { variant, mesh, compression, orbax, .. } = axes;
     orbax.fit()?;
     if *compression != Setting::Own && orbax.use_compression != Setting::Own {
         return Err("`compression` and `use_compression` say the same, and one is enough".to_owned());
@@ -94,28 +92,14 @@ fn fits(
 }
 
 /// What a point needs, for the plan.
-fn needs(
-    variant: &State,
-    _: &Operation,
-    _: &Saving,
-    _: &Medium,
-    _: &DeviceMesh,
-    _: &Setting<Compression>,
-    _: &OrbaxOptions,
-) -> Requirements {
+fn needs(axes: &RoundTripAxes) -> Requirements {
+    let RoundTripAxes { variant, .. } = axes;
     variant.needs()
 }
 
 /// What a point does, for listings.
-fn describe(
-    variant: &State,
-    operation: &Operation,
-    saving: &Saving,
-    medium: &Medium,
-    mesh: &DeviceMesh,
-    compression: &Setting<Compression>,
-    _: &OrbaxOptions,
-) -> String {
+fn describe(axes: &RoundTripAxes) -> String {
+    let RoundTripAxes { variant, operation, saving, medium, mesh, compression, .. } = axes;
     let compressed = match compression {
         Setting::Own => String::new(),
         Setting::Set(compression) => format!(", compression {compression}"),

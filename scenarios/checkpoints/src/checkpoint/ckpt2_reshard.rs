@@ -14,6 +14,20 @@ use super::watched::Watched;
 use crate::contract::{Checkpointer, SaveOptions, Saving};
 use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 
+/// The axes of CKPT-2.
+#[derive(Clone, Debug, Sweep)]
+struct ReshardAxes {
+    #[sweep(
+            default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
+        )]
+    variant: State,
+    #[sweep(implied, DeviceMesh::line(8), DeviceMesh::grid(&[("data", 2), ("model", 4)]), DeviceMesh::NONE)]
+    mesh: DeviceMesh,
+    #[sweep(implied, DeviceMesh::grid(&[("data", 2), ("model", 2)]), DeviceMesh::line(8), DeviceMesh::NONE)]
+    onto: DeviceMesh,
+    orbax: OrbaxOptions,
+}
+
 /// A state of tensors, saved from the devices of `mesh` and loaded onto those of `onto`.
 ///
 /// What does it cost to go on with a training on other devices than it was saved from? Each axis of a mesh cuts the first dimension
@@ -29,19 +43,8 @@ use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 /// the case.
 #[scenario(id = "CKPT-2", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
-fn reshard(
-    bencher: &mut Bencher,
-    checkpointer: &mut dyn Checkpointer,
-    #[sweep(
-        default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
-    )]
-    variant: State,
-    #[sweep(implied, DeviceMesh::line(8), DeviceMesh::grid(&[("data", 2), ("model", 4)]), DeviceMesh::NONE)]
-    mesh: DeviceMesh,
-    #[sweep(implied, DeviceMesh::grid(&[("data", 2), ("model", 2)]), DeviceMesh::line(8), DeviceMesh::NONE)]
-    onto: DeviceMesh,
-    orbax: OrbaxOptions,
-) -> Result<()> {
+fn reshard(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: ReshardAxes) -> Result<()> {
+    let ReshardAxes { variant, mesh, onto, orbax } = axes;
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let (placement, onto) = (Placement::spread(mesh, &state), Placement::spread(onto, &state));
     let options =
@@ -65,14 +68,16 @@ fn reshard(
 }
 
 /// Whether the state can lie on both meshes, for the plan.
-fn fits(variant: &State, mesh: &DeviceMesh, onto: &DeviceMesh, orbax: &OrbaxOptions) -> Result<(), String> {
+fn fits(axes: &ReshardAxes) -> Result<(), String> {
+    let ReshardAxes { variant, mesh, onto, orbax } = axes;
     orbax.fit()?;
     mesh.holds(variant)?;
     onto.holds(variant).map_err(|why| format!("to be loaded onto it: {why}"))
 }
 
 /// What a point needs, for the plan: a tensor that is not cut lies on every device.
-fn needs(variant: &State, mesh: &DeviceMesh, onto: &DeviceMesh, _: &OrbaxOptions) -> Requirements {
+fn needs(axes: &ReshardAxes) -> Requirements {
+    let ReshardAxes { variant, mesh, onto, .. } = axes;
     let mut needs = variant.needs();
     for mesh in [mesh, onto] {
         needs.memory = needs.memory.saturating_add(Placement::spread(mesh.clone(), variant).bytes(variant));
@@ -81,6 +86,7 @@ fn needs(variant: &State, mesh: &DeviceMesh, onto: &DeviceMesh, _: &OrbaxOptions
 }
 
 /// What a point does, for listings.
-fn describe(variant: &State, mesh: &DeviceMesh, onto: &DeviceMesh, _: &OrbaxOptions) -> String {
+fn describe(axes: &ReshardAxes) -> String {
+    let ReshardAxes { variant, mesh, onto, .. } = axes;
     format!("load of {}, from {mesh} onto {onto}", variant.describe())
 }

@@ -17,6 +17,21 @@ use super::watched::Watched;
 use crate::contract::{Checkpointer, SaveOptions, Saving, StoredCheckpoint, StoredFiles};
 use crate::workload::{DeviceCount, DeviceMesh, OrbaxLoadOptions, State};
 
+/// The axes of CKPT-3.
+#[derive(Clone, Debug, Sweep)]
+struct BroadcastAxes {
+    #[sweep(
+            default = State::MB_268, tiny = State::MB_16, large = State::GB_1
+        )]
+    variant: State,
+    #[sweep(implied, DeviceCount::TWO, DeviceCount::FOUR)]
+    replicas: DeviceCount,
+    #[sweep(implied, DeviceCount::TWO, DeviceCount::ONE, DeviceCount::FOUR)]
+    model: DeviceCount,
+    #[sweep(implied, broadcast = Sharing::Broadcast, each = Sharing::Each)]
+    sharing: Sharing,
+}
+
 /// A checkpoint that is loaded onto several replicas: one reads it, and the others get a copy.
 ///
 /// What does it cost to begin a training with several replicas, whose files are far away? The devices are a grid: `replicas` times the
@@ -33,17 +48,8 @@ use crate::workload::{DeviceCount, DeviceMesh, OrbaxLoadOptions, State};
 /// overwritten as in CKPT-7. Last of all, one load more has collectors, as in CKPT-1.
 #[scenario(id = "CKPT-3", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
-fn broadcast(
-    bencher: &mut Bencher,
-    checkpointer: &mut dyn Checkpointer,
-    #[sweep(
-        default = State::MB_268, tiny = State::MB_16, large = State::GB_1
-    )]
-    variant: State,
-    #[sweep(implied, DeviceCount::TWO, DeviceCount::FOUR)] replicas: DeviceCount,
-    #[sweep(implied, DeviceCount::TWO, DeviceCount::ONE, DeviceCount::FOUR)] model: DeviceCount,
-    #[sweep(implied, broadcast = Sharing::Broadcast, each = Sharing::Each)] sharing: Sharing,
-) -> Result<()> {
+fn broadcast(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: BroadcastAxes) -> Result<()> {
+    let BroadcastAxes { variant, replicas, model, sharing } = axes;
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let data = Arc::new(state.open(&Cache::from_env())?);
     let room = Medium::Disk.place(bencher, 2 * state.bytes())?;
@@ -88,7 +94,8 @@ fn broadcast(
 }
 
 /// Whether the state can lie on the devices, for the plan.
-fn fits(variant: &State, replicas: &DeviceCount, model: &DeviceCount, _: &Sharing) -> Result<(), String> {
+fn fits(axes: &BroadcastAxes) -> Result<(), String> {
+    let BroadcastAxes { variant, replicas, model, .. } = axes;
     if replicas.get() < 2 {
         return Err("one replica has nobody to give a copy to".to_owned());
     }
@@ -96,7 +103,8 @@ fn fits(variant: &State, replicas: &DeviceCount, model: &DeviceCount, _: &Sharin
 }
 
 /// What a point needs, for the plan: every replica has the whole state.
-fn needs(variant: &State, replicas: &DeviceCount, model: &DeviceCount, _: &Sharing) -> Requirements {
+fn needs(axes: &BroadcastAxes) -> Requirements {
+    let BroadcastAxes { variant, replicas, model, .. } = axes;
     let mut needs = variant.needs();
     // What the axis of the model does not divide lies on every device.
     needs.memory = needs
@@ -106,7 +114,8 @@ fn needs(variant: &State, replicas: &DeviceCount, model: &DeviceCount, _: &Shari
 }
 
 /// What a point does, for listings.
-fn describe(variant: &State, replicas: &DeviceCount, model: &DeviceCount, sharing: &Sharing) -> String {
+fn describe(axes: &BroadcastAxes) -> String {
+    let BroadcastAxes { variant, replicas, model, sharing } = axes;
     let how = match sharing {
         Sharing::Broadcast => "read once and copied",
         Sharing::Each => "read as the system does it",

@@ -16,6 +16,24 @@ use super::shares::{Shares, WriterRule};
 use crate::contract::{Checkpointer, Replicas, SaveOptions, Saving};
 use crate::workload::{DeviceCount, DeviceMesh, OrbaxOptions, Placement, Setting, State, Tensor};
 
+/// The axes of CKPT-4.
+#[derive(Clone, Debug, Sweep)]
+struct ReplicasAxes {
+    #[sweep(
+            default = State::MB_268, tiny = State::MB_16, large = State::GB_1
+        )]
+    variant: State,
+    #[sweep(implied, DeviceCount::TWO, DeviceCount::FOUR)]
+    replicas: DeviceCount,
+    #[sweep(implied, DeviceCount::TWO, DeviceCount::ONE, DeviceCount::FOUR)]
+    model: DeviceCount,
+    #[sweep(all, first = Writers::First, shared = Writers::Shared, shared_apart = Writers::SharedApart)]
+    writers: Writers,
+    #[sweep(implied, Saving::Blocking, Saving::Background)]
+    saving: Saving,
+    orbax: OrbaxOptions,
+}
+
 /// A state that lies on `replicas` times `model` devices, saved by the first replica or by all replicas together.
 ///
 /// Is a save quicker if each replica writes a share? The devices are a grid as in CKPT-3: `replicas` times the devices that a replica
@@ -32,21 +50,8 @@ use crate::workload::{DeviceCount, DeviceMesh, OrbaxOptions, Placement, Setting,
 /// compared with the state as it was, and one save more has collectors, as in CKPT-1.
 #[scenario(id = "CKPT-4", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
-#[expect(clippy::too_many_arguments, reason = "each is an axis")]
-fn replicas(
-    bencher: &mut Bencher,
-    checkpointer: &mut dyn Checkpointer,
-    #[sweep(
-        default = State::MB_268, tiny = State::MB_16, large = State::GB_1
-    )]
-    variant: State,
-    #[sweep(implied, DeviceCount::TWO, DeviceCount::FOUR)] replicas: DeviceCount,
-    #[sweep(implied, DeviceCount::TWO, DeviceCount::ONE, DeviceCount::FOUR)] model: DeviceCount,
-    #[sweep(all, first = Writers::First, shared = Writers::Shared, shared_apart = Writers::SharedApart)]
-    writers: Writers,
-    #[sweep(implied, Saving::Blocking, Saving::Background)] saving: Saving,
-    orbax: OrbaxOptions,
-) -> Result<()> {
+fn replicas(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: ReplicasAxes) -> Result<()> {
+    let ReplicasAxes { variant, replicas, model, writers, saving, orbax } = axes;
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let placement = lying(DeviceMesh::replicated(replicas, model), &state);
     let options = SaveOptions {
@@ -112,14 +117,8 @@ impl fmt::Display for Writers {
 }
 
 /// Whether the state can lie on the devices, for the plan.
-fn fits(
-    variant: &State,
-    replicas: &DeviceCount,
-    model: &DeviceCount,
-    writers: &Writers,
-    _: &Saving,
-    orbax: &OrbaxOptions,
-) -> Result<(), String> {
+fn fits(axes: &ReplicasAxes) -> Result<(), String> {
+    let ReplicasAxes { variant, replicas, model, writers, orbax, .. } = axes;
     if replicas.get() < 2 {
         return Err("one replica has nobody to share with".to_owned());
     }
@@ -160,14 +159,8 @@ fn shared(placement: &Placement, state: &State, replicas: usize) -> usize {
 }
 
 /// What a point needs, for the plan: every replica has the whole state.
-fn needs(
-    variant: &State,
-    replicas: &DeviceCount,
-    model: &DeviceCount,
-    _: &Writers,
-    _: &Saving,
-    _: &OrbaxOptions,
-) -> Requirements {
+fn needs(axes: &ReplicasAxes) -> Requirements {
+    let ReplicasAxes { variant, replicas, model, .. } = axes;
     let mut needs = variant.needs();
     // What the axis of the model does not divide lies on every device. It is there twice while devices are marked.
     let devices = (2 * replicas.get() * model.get().min(2)) as u64;
@@ -176,14 +169,8 @@ fn needs(
 }
 
 /// What a point does, for listings.
-fn describe(
-    variant: &State,
-    replicas: &DeviceCount,
-    model: &DeviceCount,
-    writers: &Writers,
-    saving: &Saving,
-    _: &OrbaxOptions,
-) -> String {
+fn describe(axes: &ReplicasAxes) -> String {
+    let ReplicasAxes { variant, replicas, model, writers, saving, .. } = axes;
     format!("save of {} from {replicas} replicas of {model} devices, {writers}, {saving}", variant.describe())
 }
 
@@ -203,7 +190,8 @@ mod tests {
         assert_eq!(part("a:float32[9];b:float32[3x3x3]", 9, 1), 25);
         let told = |replicas: &str, writers| {
             let [replicas, model] = [replicas, "2"].map(|text| text.parse().unwrap());
-            fits(&State::MB_16, &replicas, &model, &writers, &Saving::Blocking, &OrbaxOptions::OWN)
+            let (variant, saving, orbax) = (State::MB_16, Saving::Blocking, OrbaxOptions::OWN);
+            fits(&ReplicasAxes { variant, replicas, model, writers, saving, orbax })
         };
         assert_eq!(told("2", Writers::Shared), Ok(()));
         assert_eq!(told("3", Writers::First), Ok(()));

@@ -15,6 +15,22 @@ use crate::contract::{
 };
 use crate::workload::{DeviceMesh, Placement, State};
 
+/// The axes of CKPT-5.
+#[derive(Clone, Debug, Sweep)]
+struct ManagerAxes {
+    #[sweep(
+            default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
+        )]
+    variant: State,
+    #[sweep(all, save = ManagerOperation::Save, restore = ManagerOperation::Restore, delete = ManagerOperation::Delete)]
+    operation: ManagerOperation,
+    #[sweep(implied, Saving::Background, Saving::Blocking)]
+    saving: Saving,
+    #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))]
+    mesh: DeviceMesh,
+    training: ManagedTraining,
+}
+
 /// A training that saves some of its steps, keeps the newest checkpoints, and goes on from the last.
 ///
 /// What does a manager of checkpoints cost? A training has `train_steps` steps. The manager saves each whose number
@@ -35,19 +51,8 @@ use crate::workload::{DeviceMesh, Placement, State};
 /// loaded, and which must change what is loaded next. Last of all, what was timed is done once more with collectors, as in CKPT-1.
 #[scenario(id = "CKPT-5", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
-fn manager(
-    bencher: &mut Bencher,
-    checkpointer: &mut dyn Checkpointer,
-    #[sweep(
-        default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
-    )]
-    variant: State,
-    #[sweep(all, save = ManagerOperation::Save, restore = ManagerOperation::Restore, delete = ManagerOperation::Delete)]
-    operation: ManagerOperation,
-    #[sweep(implied, Saving::Background, Saving::Blocking)] saving: Saving,
-    #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))] mesh: DeviceMesh,
-    training: ManagedTraining,
-) -> Result<()> {
+fn manager(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: ManagerAxes) -> Result<()> {
+    let ManagerAxes { variant, operation, saving, mesh, training } = axes;
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let placement = Placement::as_written(mesh, &state);
     let options = SaveOptions::on(saving, placement);
@@ -152,13 +157,8 @@ impl ManagedTraining {
 }
 
 /// Whether there is such a training, for the plan.
-fn fits(
-    variant: &State,
-    operation: &ManagerOperation,
-    _: &Saving,
-    mesh: &DeviceMesh,
-    training: &ManagedTraining,
-) -> Result<(), String> {
+fn fits(axes: &ManagerAxes) -> Result<(), String> {
+    let ManagerAxes { variant, operation, mesh, training, .. } = axes;
     let ManagedTraining { save_interval_steps, max_to_keep, train_steps, num_deletion_threads, .. } =
         *training;
     for (name, value) in [
@@ -196,26 +196,16 @@ fn fits(
 }
 
 /// What a point needs, for the plan: a copy more than other scenarios, since the next training begins with the state again.
-fn needs(
-    variant: &State,
-    _: &ManagerOperation,
-    _: &Saving,
-    _: &DeviceMesh,
-    _: &ManagedTraining,
-) -> Requirements {
+fn needs(axes: &ManagerAxes) -> Requirements {
+    let ManagerAxes { variant, .. } = axes;
     let mut needs = variant.needs();
     needs.memory = needs.memory.saturating_add(variant.bytes());
     needs
 }
 
 /// What a point does, for listings.
-fn describe(
-    variant: &State,
-    operation: &ManagerOperation,
-    saving: &Saving,
-    mesh: &DeviceMesh,
-    training: &ManagedTraining,
-) -> String {
+fn describe(axes: &ManagerAxes) -> String {
+    let ManagerAxes { variant, operation, saving, mesh, training } = axes;
     let devices = if *mesh == DeviceMesh::NONE { String::new() } else { format!(", cut over {mesh}") };
     let ManagedTraining { save_interval_steps, max_to_keep, train_steps, .. } = training;
     let (save, keep) = (&training.save_decision_policy, &training.preservation_policy);

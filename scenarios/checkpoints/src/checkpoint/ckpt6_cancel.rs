@@ -15,6 +15,19 @@ use super::medium::Medium;
 use crate::contract::{Checkpointer, SaveOptions, Saving};
 use crate::workload::{DeviceMesh, Placement, State};
 
+/// The axes of CKPT-6.
+#[derive(Clone, Debug, Sweep)]
+struct CancelAxes {
+    #[sweep(
+            default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
+        )]
+    variant: State,
+    #[sweep(implied, CancelDelay::SHORT, CancelDelay::NONE)]
+    cancel_delay_secs: CancelDelay,
+    #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))]
+    mesh: DeviceMesh,
+}
+
 /// A save in the background that is cancelled before it is complete.
 ///
 /// What does it cost to call a save off, as a training does that is about to be moved? `cancel_delay_secs` after the caller could
@@ -30,16 +43,8 @@ use crate::workload::{DeviceMesh, Placement, State};
 /// is compared tensor by tensor, and a new save is proven as in CKPT-1. Last of all, one cancel more has collectors.
 #[scenario(id = "CKPT-6", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
-fn cancel(
-    bencher: &mut Bencher,
-    checkpointer: &mut dyn Checkpointer,
-    #[sweep(
-        default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
-    )]
-    variant: State,
-    #[sweep(implied, CancelDelay::SHORT, CancelDelay::NONE)] cancel_delay_secs: CancelDelay,
-    #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))] mesh: DeviceMesh,
-) -> Result<()> {
+fn cancel(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: CancelAxes) -> Result<()> {
+    let CancelAxes { variant, cancel_delay_secs, mesh } = axes;
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let placement = Placement::as_written(mesh, &state);
     let options = SaveOptions::on(Saving::Background, placement);
@@ -83,17 +88,20 @@ impl FromStr for CancelDelay {
 }
 
 /// Whether the state can lie on the mesh, for the plan.
-fn fits(variant: &State, _: &CancelDelay, mesh: &DeviceMesh) -> Result<(), String> {
+fn fits(axes: &CancelAxes) -> Result<(), String> {
+    let CancelAxes { variant, mesh, .. } = axes;
     mesh.holds(variant)
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &State, _: &CancelDelay, _: &DeviceMesh) -> Requirements {
+fn needs(axes: &CancelAxes) -> Requirements {
+    let CancelAxes { variant, .. } = axes;
     variant.needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &State, delay: &CancelDelay, mesh: &DeviceMesh) -> String {
+fn describe(axes: &CancelAxes) -> String {
+    let CancelAxes { variant, cancel_delay_secs: delay, mesh } = axes;
     let devices = if *mesh == DeviceMesh::NONE { String::new() } else { format!(", cut over {mesh}") };
     format!("save of {}{devices}, cancelled after {delay} s", variant.describe())
 }

@@ -17,6 +17,24 @@ use super::watched::Watched;
 use crate::contract::{CheckpointFormat, Checkpointer, SaveOptions, Saving, StoredCheckpoint, StoredFiles};
 use crate::workload::{CheckpointSource, CutsFile, DeviceMesh, DigestUse, OrbaxLoadOptions, State};
 
+/// The axes of CKPT-7.
+#[derive(Clone, Debug, Sweep)]
+struct LoadAxes {
+    #[sweep(
+            default = CheckpointSource::Spec(State::MB_268),
+            tiny = CheckpointSource::Spec(State::MB_16),
+            large = CheckpointSource::Spec(State::GB_1)
+        )]
+    variant: CheckpointSource,
+    #[sweep(implied, own = MadeFormat::Own, safetensors = MadeFormat::Safetensors)]
+    format: MadeFormat,
+    #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))]
+    onto: DeviceMesh,
+    #[sweep(implied, spread = Cut::Spread, replicated = Cut::Replicated, replicas = Cut::Replicas)]
+    cut: Cut,
+    orbax: OrbaxLoadOptions,
+}
+
 /// A checkpoint that lies somewhere, loaded: from safetensors, from Orbax's files, from those of Reference (sharded).
 ///
 /// What does it cost to begin with somebody else's weights? A variant `path:/models/llama` names a checkpoint: a directory, or a
@@ -38,20 +56,8 @@ use crate::workload::{CheckpointSource, CutsFile, DeviceMesh, DigestUse, OrbaxLo
 /// Last of all, another copy is loaded once more with collectors, as in CKPT-1.
 #[scenario(id = "CKPT-7", category = "Checkpoints", sets = ["checkpoint"], equivalence = by(agreement),
     filter = fits, needs = needs, describe = describe)]
-fn load(
-    bencher: &mut Bencher,
-    checkpointer: &mut dyn Checkpointer,
-    #[sweep(
-        default = CheckpointSource::Spec(State::MB_268),
-        tiny = CheckpointSource::Spec(State::MB_16),
-        large = CheckpointSource::Spec(State::GB_1)
-    )]
-    variant: CheckpointSource,
-    #[sweep(implied, own = MadeFormat::Own, safetensors = MadeFormat::Safetensors)] format: MadeFormat,
-    #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))] onto: DeviceMesh,
-    #[sweep(implied, spread = Cut::Spread, replicated = Cut::Replicated, replicas = Cut::Replicas)] cut: Cut,
-    orbax: OrbaxLoadOptions,
-) -> Result<()> {
+fn load(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: LoadAxes) -> Result<()> {
+    let LoadAxes { variant, format, onto, cut, orbax } = axes;
     let (made, bytes);
     let mut store = None;
     let mut known = match variant.digests() {
@@ -176,13 +182,8 @@ impl fmt::Display for MadeFormat {
 }
 
 /// Whether the state can lie on the mesh, for the plan; of a path the files say it, when it is run.
-fn fits(
-    variant: &CheckpointSource,
-    _: &MadeFormat,
-    onto: &DeviceMesh,
-    _: &Cut,
-    _: &OrbaxLoadOptions,
-) -> Result<(), String> {
+fn fits(axes: &LoadAxes) -> Result<(), String> {
+    let LoadAxes { variant, onto, .. } = axes;
     match variant {
         CheckpointSource::Spec(state) => onto.holds(state),
         CheckpointSource::Path { .. } | CheckpointSource::Store { .. } => Ok(()),
@@ -191,13 +192,8 @@ fn fits(
 
 /// What must agree at a point. Where each system makes its checkpoint, what they load is compared; where there are digests, each is
 /// held against those. What is loaded from a path without any agrees with nothing, and neither does what is loaded from a store.
-fn agreement(
-    variant: &CheckpointSource,
-    format: &MadeFormat,
-    _: &DeviceMesh,
-    _: &Cut,
-    _: &OrbaxLoadOptions,
-) -> Equivalence {
+fn agreement(axes: &LoadAxes) -> Equivalence {
+    let LoadAxes { variant, format, .. } = axes;
     match (variant, format) {
         (CheckpointSource::Spec(_), MadeFormat::Safetensors)
         | (CheckpointSource::Path { digests: DigestUse::Check(_), .. }, _) => Equivalence::None,
@@ -206,13 +202,8 @@ fn agreement(
 }
 
 /// What a point needs, for the plan: of a path what its files have.
-fn needs(
-    variant: &CheckpointSource,
-    _: &MadeFormat,
-    onto: &DeviceMesh,
-    cut: &Cut,
-    _: &OrbaxLoadOptions,
-) -> Requirements {
+fn needs(axes: &LoadAxes) -> Requirements {
+    let LoadAxes { variant, onto, cut, .. } = axes;
     let devices: u64 = onto.axes().iter().map(|(_, size)| *size as u64).product();
     let copies = match cut {
         Cut::Spread => 1,
@@ -233,13 +224,8 @@ fn needs(
 }
 
 /// What a point does, for listings.
-fn describe(
-    variant: &CheckpointSource,
-    _: &MadeFormat,
-    onto: &DeviceMesh,
-    cut: &Cut,
-    _: &OrbaxLoadOptions,
-) -> String {
+fn describe(axes: &LoadAxes) -> String {
+    let LoadAxes { variant, onto, cut, .. } = axes;
     let devices = match cut {
         _ if *onto == DeviceMesh::NONE => String::new(),
         _ if let CheckpointSource::Path { cuts: Some(cuts), .. } = variant => {

@@ -17,6 +17,25 @@ use super::rounds::SaveRounds;
 use crate::contract::{Checkpointer, Checkpoints, SaveLayer, SaveOptions, Saving, TensorHeader};
 use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 
+/// The axes of CKPT-8.
+#[derive(Clone, Debug, Sweep)]
+struct LayersAxes {
+    #[sweep(
+            default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
+        )]
+    variant: State,
+    #[sweep(all, save = LayerOperation::Save, metadata = LayerOperation::Metadata, load = LayerOperation::Load)]
+    operation: LayerOperation,
+    #[sweep(all, checkpointer = SaveLayer::Checkpointer, tree = SaveLayer::Tree, arrays = SaveLayer::Arrays,
+            arrays_with_metadata = SaveLayer::ArraysWithMetadata)]
+    layer: SaveLayer,
+    #[sweep(implied, Saving::Blocking, Saving::Background)]
+    saving: Saving,
+    #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))]
+    mesh: DeviceMesh,
+    orbax: OrbaxOptions,
+}
+
 /// A state of tensors, saved and loaded by one layer of a system.
 ///
 /// What of a checkpoint's cost is of the arrays, and what do the layers above them add? `checkpointer` is what users call, as in
@@ -36,23 +55,8 @@ use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 /// loads the last checkpoint and compares it with the state, and what was timed is done once more with collectors, as in CKPT-1.
 #[scenario(id = "CKPT-8", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
-#[expect(clippy::too_many_arguments, reason = "each is an axis")]
-fn layers(
-    bencher: &mut Bencher,
-    checkpointer: &mut dyn Checkpointer,
-    #[sweep(
-        default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
-    )]
-    variant: State,
-    #[sweep(all, save = LayerOperation::Save, metadata = LayerOperation::Metadata, load = LayerOperation::Load)]
-    operation: LayerOperation,
-    #[sweep(all, checkpointer = SaveLayer::Checkpointer, tree = SaveLayer::Tree, arrays = SaveLayer::Arrays,
-        arrays_with_metadata = SaveLayer::ArraysWithMetadata)]
-    layer: SaveLayer,
-    #[sweep(implied, Saving::Blocking, Saving::Background)] saving: Saving,
-    #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))] mesh: DeviceMesh,
-    orbax: OrbaxOptions,
-) -> Result<()> {
+fn layers(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: LayersAxes) -> Result<()> {
+    let LayersAxes { variant, operation, layer, saving, mesh, orbax } = axes;
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let placement = Placement::as_written(mesh, &state);
     let options = SaveOptions { orbax, layer, ..SaveOptions::on(saving, placement) };
@@ -142,39 +146,21 @@ fn prove_nothing_is_said(checkpoints: &mut dyn Checkpoints, nowhere: &Path) -> R
 }
 
 /// Whether the state can lie on the mesh, for the plan.
-fn fits(
-    variant: &State,
-    _: &LayerOperation,
-    _: &SaveLayer,
-    _: &Saving,
-    mesh: &DeviceMesh,
-    orbax: &OrbaxOptions,
-) -> Result<(), String> {
+fn fits(axes: &LayersAxes) -> Result<(), String> {
+    let LayersAxes { variant, mesh, orbax, .. } = axes;
     orbax.fit()?;
     mesh.holds(variant)
 }
 
 /// What a point needs, for the plan.
-fn needs(
-    variant: &State,
-    _: &LayerOperation,
-    _: &SaveLayer,
-    _: &Saving,
-    _: &DeviceMesh,
-    _: &OrbaxOptions,
-) -> Requirements {
+fn needs(axes: &LayersAxes) -> Requirements {
+    let LayersAxes { variant, .. } = axes;
     variant.needs()
 }
 
 /// What a point does, for listings.
-fn describe(
-    variant: &State,
-    operation: &LayerOperation,
-    layer: &SaveLayer,
-    saving: &Saving,
-    mesh: &DeviceMesh,
-    _: &OrbaxOptions,
-) -> String {
+fn describe(axes: &LayersAxes) -> String {
+    let LayersAxes { variant, operation, layer, saving, mesh, .. } = axes;
     let devices = if *mesh == DeviceMesh::NONE { String::new() } else { format!(", cut over {mesh}") };
     format!("{operation} of {} by its {layer}, {saving}{devices}", variant.describe())
 }

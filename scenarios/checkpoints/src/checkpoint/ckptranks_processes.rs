@@ -17,6 +17,23 @@ use super::watched::Watched;
 use crate::contract::{Checkpointer, Checkpoints, SaveOptions, Saving};
 use crate::workload::{DeviceMesh, Placement, State};
 
+/// The axes of CKPT-RANKS.
+#[derive(Clone, Debug, Sweep)]
+struct ProcessesAxes {
+    #[sweep(
+            default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
+        )]
+    variant: State,
+    #[sweep(2, 1, 4, 8)]
+    ranks: usize,
+    #[sweep(all, save = Operation::Save, durable_save = Operation::DurableSave, load = Operation::Load)]
+    operation: Operation,
+    #[sweep(implied, Saving::Blocking, Saving::Background)]
+    saving: Saving,
+    #[sweep(implied, Medium::Disk, Medium::Memory)]
+    medium: Medium,
+}
+
 /// A state of tensors that lies on several processes, saved by all of them as one checkpoint, and loaded.
 ///
 /// What does a checkpoint cost a training on several ranks? Each rank has its part of every tensor that their number divides, and the
@@ -32,19 +49,8 @@ use crate::workload::{DeviceMesh, Placement, State};
 /// rank find is called by its number. A rank that dies or hangs is named, and the others are ended.
 #[scenario(id = "CKPT-RANKS", category = "Checkpoints", sets = ["checkpoint-ranks"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
-fn processes(
-    bencher: &mut Bencher,
-    checkpointer: &mut dyn Checkpointer,
-    #[sweep(
-        default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
-    )]
-    variant: State,
-    #[sweep(2, 1, 4, 8)] ranks: usize,
-    #[sweep(all, save = Operation::Save, durable_save = Operation::DurableSave, load = Operation::Load)]
-    operation: Operation,
-    #[sweep(implied, Saving::Blocking, Saving::Background)] saving: Saving,
-    #[sweep(implied, Medium::Disk, Medium::Memory)] medium: Medium,
-) -> Result<()> {
+fn processes(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: ProcessesAxes) -> Result<()> {
+    let ProcessesAxes { variant, ranks, operation, saving, medium } = axes;
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let options = SaveOptions::on(saving, Placement::spread(DeviceMesh::line(ranks), &state));
     let data = Arc::new(state.open(&Cache::from_env())?);
@@ -88,25 +94,22 @@ fn measure(
 }
 
 /// Whether the state can lie on the ranks, for the plan.
-fn fits(variant: &State, ranks: &usize, _: &Operation, _: &Saving, _: &Medium) -> Result<(), String> {
+fn fits(axes: &ProcessesAxes) -> Result<(), String> {
+    let ProcessesAxes { variant, ranks, .. } = axes;
     DeviceMesh::line(*ranks).holds(variant)
 }
 
 /// What a point needs, for the plan: a process for each rank, and what is not cut on every one.
-fn needs(variant: &State, ranks: &usize, _: &Operation, _: &Saving, _: &Medium) -> Requirements {
+fn needs(axes: &ProcessesAxes) -> Requirements {
+    let ProcessesAxes { variant, ranks, .. } = axes;
     let one = variant.needs();
     let process = State::SMALL.needs().memory;
     Requirements { memory: one.memory.saturating_add(process.saturating_mul(*ranks as u64)), ..one }
 }
 
 /// What a point does, for listings.
-fn describe(
-    variant: &State,
-    ranks: &usize,
-    operation: &Operation,
-    saving: &Saving,
-    medium: &Medium,
-) -> String {
+fn describe(axes: &ProcessesAxes) -> String {
+    let ProcessesAxes { variant, ranks, operation, saving, medium } = axes;
     format!("{operation} of {}, {saving}, on {medium}, by {ranks} processes", variant.describe())
 }
 

@@ -15,6 +15,19 @@ use super::rounds::flush;
 use crate::contract::{Checkpointer, SaveOptions, Saving, StepTimes};
 use crate::workload::{State, StepKind};
 
+/// The axes of CKPT-STEP.
+#[derive(Clone, Debug, Sweep)]
+struct TrainingStepsAxes {
+    #[sweep(
+            default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
+        )]
+    variant: State,
+    #[sweep(all, processor = StepKind::Processor, memory = StepKind::Memory, interpreter = StepKind::Interpreter)]
+    step: StepKind,
+    #[sweep(Saving::Blocking, Saving::Background)]
+    saving: Saving,
+}
+
 /// Steps of a training loop, and a save in the middle of them.
 ///
 /// What does a checkpoint take from the training? Steps of a stub run in the process that holds the state: first alone, then on
@@ -34,14 +47,9 @@ use crate::workload::{State, StepKind};
 fn training_steps(
     bencher: &mut Bencher,
     checkpointer: &mut dyn Checkpointer,
-    #[sweep(
-        default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
-    )]
-    variant: State,
-    #[sweep(all, processor = StepKind::Processor, memory = StepKind::Memory, interpreter = StepKind::Interpreter)]
-    step: StepKind,
-    #[sweep(Saving::Blocking, Saving::Background)] saving: Saving,
+    axes: TrainingStepsAxes,
 ) -> Result<()> {
+    let TrainingStepsAxes { variant, step, saving } = axes;
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let (saves, steps) = if bencher.is_smoke() { (2, 5) } else { (SAVES, STEPS) };
     let data = Arc::new(state.open(&Cache::from_env())?);
@@ -108,13 +116,15 @@ fn rank(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// What a point needs, for the plan: a copy more than other scenarios, of what is saved in the background.
-fn needs(variant: &State, _: &StepKind, _: &Saving) -> Requirements {
+fn needs(axes: &TrainingStepsAxes) -> Requirements {
+    let TrainingStepsAxes { variant, .. } = axes;
     let needs = variant.needs();
     Requirements { memory: needs.memory + variant.bytes(), ..needs }
 }
 
 /// What a point does, for listings.
-fn describe(variant: &State, step: &StepKind, saving: &Saving) -> String {
+fn describe(axes: &TrainingStepsAxes) -> String {
+    let TrainingStepsAxes { variant, step, saving } = axes;
     format!("steps bound by {step}, and a {saving} save of {}", variant.describe())
 }
 

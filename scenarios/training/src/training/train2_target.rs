@@ -9,6 +9,22 @@ use super::proof::{prove, prove_learning_curve};
 use crate::contract::{Train, Trainer, open_material};
 use crate::workload::{Compilation, TrainingSpec};
 
+/// The axes of TRAIN-2.
+#[derive(Clone, Debug, Sweep)]
+struct ToATargetAxes {
+    #[sweep(
+            digits_mlp = Preset::DigitsMlp,
+            digits_vit = Preset::DigitsVit,
+            clusters_mlp = Preset::ClustersMlp,
+            tiny = Preset::DigitsForTests
+        )]
+    variant: Preset,
+    #[sweep(all, eager = Compilation::Eager, compiled = Compilation::Compiled)]
+    mode: Compilation,
+    #[sweep(1, 2, 3)]
+    seed: u64,
+}
+
 /// Training until samples that nothing was learned from are known.
 ///
 /// How many steps does a system need, and how long do they take? The stream is of an epoch of steps, as in TRAIN-1. Then the system
@@ -22,19 +38,8 @@ use crate::workload::{Compilation, TrainingSpec};
 /// many of the samples as the system says.
 #[scenario(id = "TRAIN-2", category = "Training", sets = ["convergence"], equivalence = shape,
     needs = needs, describe = describe)]
-fn to_a_target(
-    bencher: &mut Bencher,
-    trainer: &mut dyn Trainer,
-    #[sweep(
-        digits_mlp = Preset::DigitsMlp,
-        digits_vit = Preset::DigitsVit,
-        clusters_mlp = Preset::ClustersMlp,
-        tiny = Preset::DigitsForTests
-    )]
-    variant: Preset,
-    #[sweep(all, eager = Compilation::Eager, compiled = Compilation::Compiled)] mode: Compilation,
-    #[sweep(1, 2, 3)] seed: u64,
-) -> Result<()> {
+fn to_a_target(bencher: &mut Bencher, trainer: &mut dyn Trainer, axes: ToATargetAxes) -> Result<()> {
+    let ToATargetAxes { variant, mode, seed } = axes;
     let preset = if bencher.is_smoke() { Preset::DigitsForTests } else { variant };
     train_to_target(bencher, trainer, mode, &seeded(preset, seed))
 }
@@ -60,12 +65,14 @@ pub fn train_to_target(
 }
 
 /// What a point needs, for the plan.
-fn needs(variant: &Preset, _: &Compilation, _: &u64) -> Requirements {
+fn needs(axes: &ToATargetAxes) -> Requirements {
+    let ToATargetAxes { variant, .. } = axes;
     variant.spec().needs()
 }
 
 /// What a point does, for listings.
-fn describe(variant: &Preset, mode: &Compilation, seed: &u64) -> String {
+fn describe(axes: &ToATargetAxes) -> String {
+    let ToATargetAxes { variant, mode, seed } = axes;
     format!("{}, {mode}, seed {seed}", variant.spec().describe())
 }
 

@@ -19,6 +19,41 @@ use super::trainer_choice::TrainerChoice;
 use crate::contract::{Trainer, open_material};
 use crate::workload::{Compilation, TrainingSpec};
 
+/// The axes of TRAIN-3.
+#[derive(Clone, Debug, Sweep)]
+struct LoaderAndStepAxes {
+    #[sweep(vit5_tiny = Preset::Vit5Tiny, vit5_wide = Preset::Vit5Wide, tiny = Preset::ForTests)]
+    variant: Preset,
+    #[sweep(all, normalised = Preparation::Normalised, augmented = Preparation::Augmented)]
+    transforms: Preparation,
+    #[sweep(0, 2)]
+    workers: usize,
+    #[sweep(
+            implied,
+            memory = LoaderStorage::Memory,
+            staged = LoaderStorage::Staged,
+            local = LoaderStorage::Local,
+            network = LoaderStorage::Network
+        )]
+    storage: LoaderStorage,
+    #[sweep(
+            implied,
+            ndarray = TrainerChoice::Ndarray,
+            reference = TrainerChoice::Reference,
+            pytorch = TrainerChoice::PyTorch,
+            flax = TrainerChoice::Flax,
+            tensorflow = TrainerChoice::TensorFlow,
+            keras = TrainerChoice::Keras,
+            keras_jax = TrainerChoice::KerasJax,
+            keras_torch = TrainerChoice::KerasTorch
+        )]
+    trainer: TrainerChoice,
+    #[sweep(implied, eager = Compilation::Eager, compiled = Compilation::Compiled)]
+    mode: Compilation,
+    #[sweep(implied, 1, 2, 4)]
+    ahead: usize,
+}
+
 /// Steps of training that a loader feeds.
 ///
 /// What is a faster loader worth to a training? Each round has three experiments over the same batches: the loader alone, which
@@ -45,38 +80,8 @@ use crate::workload::{Compilation, TrainingSpec};
 /// of an epoch, or do not run in a thread, are skipped.
 #[scenario(id = "TRAIN-3", category = "Training", sets = ["loader-and-step"], equivalence = by(agreement),
     needs = needs, describe = describe)]
-#[expect(clippy::too_many_arguments, reason = "each is an axis")]
-fn loader_and_step(
-    bencher: &mut Bencher,
-    loader: &mut dyn Loader,
-    #[sweep(vit5_tiny = Preset::Vit5Tiny, vit5_wide = Preset::Vit5Wide, tiny = Preset::ForTests)]
-    variant: Preset,
-    #[sweep(all, normalised = Preparation::Normalised, augmented = Preparation::Augmented)]
-    transforms: Preparation,
-    #[sweep(0, 2)] workers: usize,
-    #[sweep(
-        implied,
-        memory = LoaderStorage::Memory,
-        staged = LoaderStorage::Staged,
-        local = LoaderStorage::Local,
-        network = LoaderStorage::Network
-    )]
-    storage: LoaderStorage,
-    #[sweep(
-        implied,
-        ndarray = TrainerChoice::Ndarray,
-        reference = TrainerChoice::Reference,
-        pytorch = TrainerChoice::PyTorch,
-        flax = TrainerChoice::Flax,
-        tensorflow = TrainerChoice::TensorFlow,
-        keras = TrainerChoice::Keras,
-        keras_jax = TrainerChoice::KerasJax,
-        keras_torch = TrainerChoice::KerasTorch
-    )]
-    trainer: TrainerChoice,
-    #[sweep(implied, eager = Compilation::Eager, compiled = Compilation::Compiled)] mode: Compilation,
-    #[sweep(implied, 1, 2, 4)] ahead: usize,
-) -> Result<()> {
+fn loader_and_step(bencher: &mut Bencher, loader: &mut dyn Loader, axes: LoaderAndStepAxes) -> Result<()> {
+    let LoaderAndStepAxes { variant, transforms, workers, storage, trainer, mode, ahead } = axes;
     let preset = if bencher.is_smoke() { Preset::ForTests } else { variant };
     let (spec, _) = open_material(bencher, &fed(preset))?;
     let pipeline = pipeline(&spec, transforms).workers(workers).access(storage.access());
@@ -243,28 +248,14 @@ fn pipeline(spec: &TrainingSpec, preparation: Preparation) -> PipelineSpec {
 const SEED: u64 = 7;
 
 /// What must agree at a point: the batches.
-fn agreement(
-    variant: &Preset,
-    transforms: &Preparation,
-    _: &usize,
-    _: &LoaderStorage,
-    _: &TrainerChoice,
-    _: &Compilation,
-    _: &usize,
-) -> Equivalence {
+fn agreement(axes: &LoaderAndStepAxes) -> Equivalence {
+    let LoaderAndStepAxes { variant, transforms, .. } = axes;
     pipeline(&fed(*variant), *transforms).agreement()
 }
 
 /// What a point needs, for the plan: both, and all batches of an epoch twice.
-fn needs(
-    variant: &Preset,
-    transforms: &Preparation,
-    _: &usize,
-    _: &LoaderStorage,
-    _: &TrainerChoice,
-    _: &Compilation,
-    _: &usize,
-) -> Requirements {
+fn needs(axes: &LoaderAndStepAxes) -> Requirements {
+    let LoaderAndStepAxes { variant, transforms, .. } = axes;
     let spec = fed(*variant);
     let (training, loading) = (spec.needs(), pipeline(&spec, *transforms).needs());
     let batches = 3 * spec.data().expect("a preset has data").bytes();
@@ -272,15 +263,8 @@ fn needs(
 }
 
 /// What a point does, for listings.
-fn describe(
-    variant: &Preset,
-    transforms: &Preparation,
-    workers: &usize,
-    storage: &LoaderStorage,
-    trainer: &TrainerChoice,
-    mode: &Compilation,
-    ahead: &usize,
-) -> String {
+fn describe(axes: &LoaderAndStepAxes) -> String {
+    let LoaderAndStepAxes { variant, transforms, workers, storage, trainer, mode, ahead } = axes;
     let spec = fed(*variant);
     let loading = pipeline(&spec, *transforms).workers(*workers).describe();
     format!("{}; {trainer}, {mode}, fed {ahead} ahead out of {storage} by: {loading}", spec.describe())

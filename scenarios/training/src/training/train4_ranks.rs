@@ -13,6 +13,21 @@ use super::rank_proof::{TrainingRank, prove_ranks};
 use crate::contract::{Trainer, open_material, tell_rank_phases};
 use crate::workload::{Compilation, GradientExchange, Scaling, TrainingRanks, TrainingSpec};
 
+/// The axes of TRAIN-4.
+#[derive(Clone, Debug, Sweep)]
+struct RanksAxes {
+    #[sweep(vit5_tiny = Preset::Vit5Tiny, gpt_tiny = Preset::GptTiny, mlp_tiny = Preset::MlpTiny, tiny = Preset::ForTests)]
+    variant: Preset,
+    #[sweep(1, 2, 4, 8)]
+    ranks: usize,
+    #[sweep(all, eager = Compilation::Eager, compiled = Compilation::Compiled)]
+    mode: Compilation,
+    #[sweep(implied, strong = Scaling::Strong, weak = Scaling::Weak)]
+    scaling: Scaling,
+    #[sweep(implied, apart = GradientExchange::Apart, overlapped = GradientExchange::Overlapped)]
+    communication: GradientExchange,
+}
+
 /// Steps of one training on 1, 2, 4 or 8 ranks, whose gradients are averaged in every step.
 ///
 /// What do more ranks bring, and what does their exchange of gradients cost? Each rank has the whole model and a share of every batch;
@@ -28,17 +43,8 @@ use crate::workload::{Compilation, GradientExchange, Scaling, TrainingRanks, Tra
 /// timed ones, which are equal on all ranks bit by bit and agree with a training in one place on whole batches in `f64`.
 #[scenario(id = "TRAIN-4", category = "Training", sets = ["ranks"], equivalence = shape,
     filter = fits, needs = needs, describe = describe)]
-fn ranks(
-    bencher: &mut Bencher,
-    trainer: &mut dyn Trainer,
-    #[sweep(vit5_tiny = Preset::Vit5Tiny, gpt_tiny = Preset::GptTiny, mlp_tiny = Preset::MlpTiny, tiny = Preset::ForTests)]
-    variant: Preset,
-    #[sweep(1, 2, 4, 8)] ranks: usize,
-    #[sweep(all, eager = Compilation::Eager, compiled = Compilation::Compiled)] mode: Compilation,
-    #[sweep(implied, strong = Scaling::Strong, weak = Scaling::Weak)] scaling: Scaling,
-    #[sweep(implied, apart = GradientExchange::Apart, overlapped = GradientExchange::Overlapped)]
-    communication: GradientExchange,
-) -> Result<()> {
+fn ranks(bencher: &mut Bencher, trainer: &mut dyn Trainer, axes: RanksAxes) -> Result<()> {
+    let RanksAxes { variant, ranks, mode, scaling, communication } = axes;
     let preset = if bencher.is_smoke() { Preset::ForTests } else { variant };
     let asked = TrainingRanks { count: ranks, exchange: communication };
     train_on_ranks(bencher, trainer, mode, asked, &of_all(preset, ranks, scaling))
@@ -129,37 +135,22 @@ impl Epochs for Borrowed<'_, '_> {
 }
 
 /// Whether the ranks divide the batch, for the plan.
-fn fits(
-    variant: &Preset,
-    ranks: &usize,
-    _: &Compilation,
-    scaling: &Scaling,
-    communication: &GradientExchange,
-) -> Result<(), String> {
+fn fits(axes: &RanksAxes) -> Result<(), String> {
+    let RanksAxes { variant, ranks, scaling, communication, .. } = axes;
     let asked = TrainingRanks { count: *ranks, exchange: *communication };
     asked.check(&of_all(*variant, *ranks, *scaling)).map_err(|error| error.to_string())
 }
 
 /// What a point needs, for the plan: on every rank the model, and all the data.
-fn needs(
-    variant: &Preset,
-    ranks: &usize,
-    _: &Compilation,
-    scaling: &Scaling,
-    _: &GradientExchange,
-) -> Requirements {
+fn needs(axes: &RanksAxes) -> Requirements {
+    let RanksAxes { variant, ranks, scaling, .. } = axes;
     let of_rank = of_all(*variant, 1, *scaling).needs();
     Requirements { memory: of_rank.memory * *ranks as u64, ..of_rank }
 }
 
 /// What a point does, for listings.
-fn describe(
-    variant: &Preset,
-    ranks: &usize,
-    mode: &Compilation,
-    scaling: &Scaling,
-    communication: &GradientExchange,
-) -> String {
+fn describe(axes: &RanksAxes) -> String {
+    let RanksAxes { variant, ranks, mode, scaling, communication } = axes;
     let spec = of_all(*variant, *ranks, *scaling);
     format!(
         "{}, {mode}, on {ranks} ranks ({scaling} scaling), communication {communication}",
@@ -293,7 +284,14 @@ mod tests {
     #[test]
     fn a_batch_that_the_ranks_do_not_divide_is_refused_in_the_plan() {
         let plan = |ranks| {
-            fits(&Preset::Vit5Tiny, &ranks, &Compilation::Eager, &Scaling::Strong, &GradientExchange::Apart)
+            let (scaling, communication) = (Scaling::Strong, GradientExchange::Apart);
+            fits(&RanksAxes {
+                variant: Preset::Vit5Tiny,
+                ranks,
+                mode: Compilation::Eager,
+                scaling,
+                communication,
+            })
         };
         assert_eq!(plan(3).unwrap_err(), "`ranks` 3 do not divide `batch` 32");
         assert!(plan(8).is_ok());
