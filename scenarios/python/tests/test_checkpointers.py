@@ -195,7 +195,7 @@ def test_options_are_read_and_what_is_not_said_is_the_systems_own():
         "mesh": [["data", 2], ["model", 4]],
         "shardings": [[["data", "model"], []], []],
         "onto": {"mesh": [["data", 4]], "shardings": [[], [["data"]]]},
-        "orbax": {"use_zarr3": True, "use_ocdbt": None, "chunk_byte_size": 64},
+        "system": {"use_zarr3": True, "use_ocdbt": None, "chunk_byte_size": 64},
     }
     assert save_options(said) == SaveOptions(
         "background",

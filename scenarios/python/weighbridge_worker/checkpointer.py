@@ -75,8 +75,8 @@ class SaveOptions:
     onto: Placement | None = None
     """The devices that it is loaded onto, where that is to be another placement."""
 
-    orbax: dict[str, Any] = field(default_factory=dict)
-    """What Orbax is told by its own names. What is not there is its own."""
+    system: dict[str, Any] = field(default_factory=dict)
+    """What the system is told by its own names. What is not there is its own."""
 
     layer: str = "checkpointer"
     """What of the system does it: `checkpointer` (what its users call), `tree` (what saves a tree of arrays in a
@@ -420,7 +420,7 @@ def save_options(said: Message) -> SaveOptions:
         said["saving"],
         placement(said),
         None if onto is None else placement(onto),
-        {name: value for name, value in said.get("orbax", {}).items() if value is not None},
+        {name: value for name, value in said.get("system", {}).items() if value is not None},
         said.get("layer", "checkpointer"),
         replicas=said.get("replicas", False),
         compression=said.get("compression"),

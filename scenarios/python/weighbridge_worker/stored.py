@@ -33,8 +33,8 @@ class StoredFiles:
     store: str | None = None
     """Where it lies instead, in an object store: `s3://BUCKET/PREFIX`."""
 
-    orbax: dict[str, Any] = field(default_factory=dict)
-    """How Orbax is to read it, by the names of its benchmarks. What is not there is its own."""
+    system: dict[str, Any] = field(default_factory=dict)
+    """How the system is to read it, by its own names. What is not there is its own."""
 
     def only(self, *formats: str) -> None:
         """Declines what is of another format, or in an object store."""
@@ -128,8 +128,8 @@ class StoredCase:
         if saver.open_stored is None:
             raise Declined("a checkpoint that lies somewhere: it is not asked for those here")
         asked = said["stored"]
-        orbax = {name: value for name, value in asked.get("orbax", {}).items() if value is not None}
-        files = StoredFiles(Path(asked["directory"]), asked["format"], asked.get("store"), orbax)
+        system = {name: value for name, value in asked.get("system", {}).items() if value is not None}
+        files = StoredFiles(Path(asked["directory"]), asked["format"], asked.get("store"), system)
         start = time.perf_counter_ns()
         self.exchange = Exchange(said["exchange"])
         place = Place(Path(said["scratch"]), Path(said["converted"]))

@@ -58,7 +58,7 @@ fn round_trip(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: 
     let RoundTripAxes { variant, operation, saving, medium, mesh, compression, orbax } = axes;
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let placement = Placement::as_written(mesh, &state);
-    let options = SaveOptions { compression, orbax, ..SaveOptions::on(saving, placement) };
+    let options = SaveOptions { compression, system: (&orbax).into(), ..SaveOptions::on(saving, placement) };
     let data = Arc::new(state.open(&Cache::from_env())?);
     let place = medium.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;

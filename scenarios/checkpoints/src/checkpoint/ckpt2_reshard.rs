@@ -47,8 +47,11 @@ fn reshard(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Res
     let ReshardAxes { variant, mesh, onto, orbax } = axes;
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let (placement, onto) = (Placement::spread(mesh, &state), Placement::spread(onto, &state));
-    let options =
-        SaveOptions { onto: Some(onto.clone()), orbax, ..SaveOptions::on(Saving::Blocking, placement) };
+    let options = SaveOptions {
+        onto: Some(onto.clone()),
+        system: (&orbax).into(),
+        ..SaveOptions::on(Saving::Blocking, placement)
+    };
     let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;

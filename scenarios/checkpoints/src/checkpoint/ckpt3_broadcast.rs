@@ -15,7 +15,7 @@ use super::replicas::{ReplicaReads, Sharing};
 use super::stored::{CheckpointDigests, Cut, StoredProof, copy, measure, place};
 use super::watched::Watched;
 use crate::contract::{Checkpointer, SaveOptions, Saving, StoredCheckpoint, StoredFiles};
-use crate::workload::{DeviceCount, DeviceMesh, OrbaxLoadOptions, State};
+use crate::workload::{DeviceCount, DeviceMesh, State, SystemOptions};
 
 /// The axes of CKPT-3.
 #[derive(Clone, Debug, Sweep)]
@@ -62,7 +62,7 @@ fn broadcast(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: B
     make(checkpointer, &directory)?;
     let format = copy::format(&directory)
         .map_err(|_| skip("loading onto devices: it has none, and holds a state whole"))?;
-    let files = StoredFiles { directory: &directory, store: None, format, orbax: &OrbaxLoadOptions::OWN };
+    let files = StoredFiles { directory: &directory, store: None, format, system: &SystemOptions::NONE };
     let mut stored = bencher.open(|| checkpointer.open_stored(files))?;
     let mesh = DeviceMesh::replicated(replicas, model);
     let prepare = |stored: &mut dyn StoredCheckpoint| {

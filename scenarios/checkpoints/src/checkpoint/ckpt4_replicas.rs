@@ -56,7 +56,7 @@ fn replicas(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Re
     let placement = lying(DeviceMesh::replicated(replicas, model), &state);
     let options = SaveOptions {
         replicas: Some(writers.of(replicas)),
-        orbax: writers.told(orbax),
+        system: (&writers.told(orbax)).into(),
         ..SaveOptions::on(saving, placement)
     };
     let data = Arc::new(state.open(&Cache::from_env())?);

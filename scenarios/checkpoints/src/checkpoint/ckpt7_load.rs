@@ -90,7 +90,7 @@ fn load(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: LoadAx
         None => copy::format(&directory)
             .map_err(|error| if is_own { skip("what it saves is read by itself alone") } else { error })?,
     };
-    let files = StoredFiles { directory: &directory, store, format, orbax: &orbax };
+    let files = StoredFiles { directory: &directory, store, format, system: &(&orbax).into() };
     let mut stored = bencher.open(|| checkpointer.open_stored(files))?;
     let mesh = onto;
     let cuts = match &variant {

@@ -59,7 +59,7 @@ fn layers(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Laye
     let LayersAxes { variant, operation, layer, saving, mesh, orbax } = axes;
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let placement = Placement::as_written(mesh, &state);
-    let options = SaveOptions { orbax, layer, ..SaveOptions::on(saving, placement) };
+    let options = SaveOptions { system: (&orbax).into(), layer, ..SaveOptions::on(saving, placement) };
     let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;

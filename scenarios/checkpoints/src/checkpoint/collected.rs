@@ -312,7 +312,7 @@ mod tests {
     use super::*;
     use crate::adapters::native::ReferenceSharded;
     use crate::contract::{CheckpointFormat, SaveOptions};
-    use crate::workload::{OrbaxLoadOptions, State};
+    use crate::workload::{State, SystemOptions};
 
     /// The reference, whose collectors say this.
     struct Telling<'a> {
@@ -448,8 +448,8 @@ mod tests {
         let run = |make: &dyn Fn(&mut dyn Checkpointer, &Path) -> Result<()>| {
             let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
             bencher.metric("measured before", 1.0, Unit::COUNT, Direction::Lower);
-            let (format, orbax) = (CheckpointFormat::Sharded, &OrbaxLoadOptions::OWN);
-            let files = StoredFiles { directory: &directory, store: None, format, orbax };
+            let (format, system) = (CheckpointFormat::Sharded, &SystemOptions::NONE);
+            let files = StoredFiles { directory: &directory, store: None, format, system };
             collect_stored(&bencher, &mut ReferenceSharded, files, make, &|_| Ok(()));
             bencher.finish().unwrap()
         };

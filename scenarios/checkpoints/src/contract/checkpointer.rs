@@ -10,13 +10,13 @@ use weighbridge::{Error, Kept, Result, skip};
 use weighbridge_data::{DataSet, Executed};
 
 use crate::contract::{Manager, Retention, StoredCheckpoint, StoredFiles, TensorHeader};
-use crate::workload::{Compression, OrbaxOptions, Placement, Setting, StepKind, Stub};
+use crate::workload::{Compression, Placement, Setting, StepKind, Stub, SystemOptions};
 
 /// A system that saves states and loads them.
 pub trait Checkpointer {
     /// Takes a state, whose tensors are the fields of `data` (one element), into memory of its own, in the form that its users
     /// have there. What happens here is set-up and never timed. A system that knows nothing of devices has the state whole, and
-    /// one that is not Orbax takes no notice of Orbax's options.
+    /// takes no notice of options that are another's.
     ///
     /// # Errors
     /// A [`skip`](weighbridge::skip) for a way to save that the system does not have. A failure for anything else.
@@ -60,8 +60,8 @@ pub struct SaveOptions {
     pub onto: Option<Placement>,
     /// How files are compressed.
     pub compression: Setting<Compression>,
-    /// What Orbax is told.
-    pub orbax: OrbaxOptions,
+    /// What the system is told by names of its own.
+    pub system: SystemOptions,
     /// What of the system does it.
     pub layer: SaveLayer,
 }
@@ -80,7 +80,7 @@ impl SaveOptions {
             replicas: None,
             onto: None,
             compression: Setting::Own,
-            orbax: OrbaxOptions::OWN,
+            system: SystemOptions::NONE,
             layer: SaveLayer::Checkpointer,
         }
     }

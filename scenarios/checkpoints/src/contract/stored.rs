@@ -7,7 +7,7 @@ use weighbridge::worker::Collected;
 use weighbridge::{Dtype, Error, FieldKind, Result, skip};
 use weighbridge_data::Executed;
 
-use crate::workload::{OrbaxLoadOptions, Placement};
+use crate::workload::{Placement, SystemOptions};
 
 /// How the files of a checkpoint are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +39,8 @@ pub struct StoredFiles<'a> {
     pub store: Option<&'a str>,
     /// How it is laid out.
     pub format: CheckpointFormat,
-    /// How Orbax is to read it; other systems take no notice of that.
-    pub orbax: &'a OrbaxLoadOptions,
+    /// How it is to be read, by names of the system's own.
+    pub system: &'a SystemOptions,
 }
 
 impl StoredFiles<'_> {

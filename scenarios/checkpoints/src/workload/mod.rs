@@ -11,6 +11,7 @@ mod placement;
 mod state;
 mod state_file;
 mod step;
+mod system_options;
 
 pub use checkpoint_source::{CheckpointSource, DigestUse};
 pub use compression::Compression;
@@ -23,3 +24,4 @@ pub use placement::Placement;
 pub use state::{State, Tensor};
 pub use state_file::StateFile;
 pub use step::{StepKind, Stub};
+pub use system_options::SystemOptions;

@@ -2,7 +2,7 @@
 
 use weighbridge::Sweep;
 
-use super::Setting;
+use super::{Setting, SystemOptions};
 
 /// How Orbax is to read a checkpoint that lies somewhere. The names are those of its benchmarks.
 #[derive(Clone, Debug, PartialEq, Sweep)]
@@ -25,4 +25,13 @@ impl OrbaxLoadOptions {
         safetensors_read_chunk_mb: Setting::Own,
         safetensors_max_over_read_ratio: Setting::Own,
     };
+}
+
+impl From<&OrbaxLoadOptions> for SystemOptions {
+    fn from(options: &OrbaxLoadOptions) -> Self {
+        SystemOptions::NONE
+            .with("restore_concurrent_gb", options.restore_concurrent_gb)
+            .with("safetensors_read_chunk_mb", options.safetensors_read_chunk_mb)
+            .with("safetensors_max_over_read_ratio", options.safetensors_max_over_read_ratio)
+    }
 }

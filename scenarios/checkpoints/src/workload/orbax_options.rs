@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use weighbridge::Sweep;
 
+use super::SystemOptions;
+
 /// What Orbax is told of the files that it writes and of how it writes them. The names are Orbax's.
 #[derive(Clone, Debug, PartialEq, Eq, Sweep)]
 pub struct OrbaxOptions {
@@ -62,6 +64,20 @@ impl OrbaxOptions {
         use_replica_parallel: Setting::Own,
         enable_replica_parallel_separate_folder: Setting::Own,
     };
+}
+
+impl From<&OrbaxOptions> for SystemOptions {
+    fn from(options: &OrbaxOptions) -> Self {
+        SystemOptions::NONE
+            .with("use_ocdbt", options.use_ocdbt)
+            .with("use_zarr3", options.use_zarr3)
+            .with("use_compression", options.use_compression)
+            .with("save_concurrent_gb", options.save_concurrent_gb)
+            .with("restore_concurrent_gb", options.restore_concurrent_gb)
+            .with("chunk_byte_size", options.chunk_byte_size)
+            .with("use_replica_parallel", options.use_replica_parallel)
+            .with("enable_replica_parallel_separate_folder", options.enable_replica_parallel_separate_folder)
+    }
 }
 
 /// An option of a system.

@@ -104,7 +104,7 @@ class Orbax(Checkpoints):
 
     def prepare(self) -> None:
         """Makes what saves and loads."""
-        if self.options.orbax or self.options.leaves:  # the handler that is standard takes no text
+        if self.options.system or self.options.leaves:  # the handler that is standard takes no text
             handler = self.tree_handler()
         else:
             handler = ocp.StandardCheckpointHandler()
@@ -114,7 +114,7 @@ class Orbax(Checkpoints):
 
     def tree_handler(self) -> Any:
         """The handler of trees, and the arguments that it takes."""
-        told = dict(self.options.orbax)
+        told = dict(self.options.system)
         chunk = told.pop("chunk_byte_size", None)
         if of_replicas := {name: told.pop(name) for name in OF_REPLICAS if name in told}:
             # As the handler of trees has it itself, but for these.
@@ -279,7 +279,7 @@ class Arrays(LayerOfOrbax):
     """`ArrayHandler`, as Orbax's own benchmark of it calls it: what it writes for one process is merged after it."""
 
     def prepare(self) -> None:
-        told = dict(self.options.orbax)
+        told = dict(self.options.system)
         of_replicas = {name: told.pop(name) for name in OF_REPLICAS if name in told}
         self.use_ocdbt = told.pop("use_ocdbt", True)
         self.chunk = told.pop("chunk_byte_size", None)
@@ -452,13 +452,13 @@ class StoredOrbax(Stored):
         told: dict[str, Any] = {}
         if files.format == "safetensors":
             told["checkpoint_layout"] = layout.SAFETENSORS
-            chunk = files.orbax.get("safetensors_read_chunk_mb")
+            chunk = files.system.get("safetensors_read_chunk_mb")
             told["safetensors_options"] = ocp_v1.options.SafetensorsOptions(
-                max_over_read_ratio=files.orbax.get("safetensors_max_over_read_ratio"),
+                max_over_read_ratio=files.system.get("safetensors_max_over_read_ratio"),
                 read_chunk_bytes=None if chunk is None else chunk * 2**20,
             )
         self.context = ocp_v1.Context(**told)
-        if (limit := files.orbax.get("restore_concurrent_gb")) is not None:
+        if (limit := files.system.get("restore_concurrent_gb")) is not None:
             self.context.memory.read_concurrent_bytes = limit * 2**30
         self.directory = files.directory
         with ocp_v1.Context(context=self.context):
@@ -535,8 +535,8 @@ LAYERS = {"checkpointer": Orbax, "tree": Tree, "arrays": Arrays, "arrays with me
 
 def open(state: State, options: SaveOptions, place: Place) -> Orbax:
     if options.compression:
-        told = {**options.orbax, "use_compression": options.compression == "zstd"}
-        options = replace(options, orbax=told)
+        told = {**options.system, "use_compression": options.compression == "zstd"}
+        options = replace(options, system=told)
     return LAYERS[options.layer](state, options)
 
 

@@ -14,7 +14,7 @@ use weighbridge_python::{RankMessage, TensorFiles, entry_point, executed};
 
 use super::stored::headers;
 use crate::contract::{Checkpoints, Manager, Retention, SaveOptions, StepTimes, TensorHeader};
-use crate::workload::{OrbaxOptions, Placement, StepKind};
+use crate::workload::{Placement, StepKind, SystemOptions};
 
 /// What `open` says of a state.
 #[derive(Debug, Serialize)]
@@ -33,7 +33,7 @@ struct StateForm {
     /// The placement that it is loaded onto.
     onto: Option<PlacementForm>,
     compression: Option<String>,
-    orbax: OrbaxForm,
+    system: SystemOptions,
     layer: String,
     replicas: bool,
     /// The fields that stand for values that are no arrays, and what they are.
@@ -56,34 +56,6 @@ impl From<&Placement> for PlacementForm {
     }
 }
 
-/// What Orbax is told; what is not said is its own.
-#[derive(Debug, Serialize)]
-struct OrbaxForm {
-    use_ocdbt: Option<bool>,
-    use_zarr3: Option<bool>,
-    use_compression: Option<bool>,
-    save_concurrent_gb: Option<u64>,
-    restore_concurrent_gb: Option<u64>,
-    chunk_byte_size: Option<u64>,
-    use_replica_parallel: Option<bool>,
-    enable_replica_parallel_separate_folder: Option<bool>,
-}
-
-impl From<&OrbaxOptions> for OrbaxForm {
-    fn from(options: &OrbaxOptions) -> Self {
-        Self {
-            use_ocdbt: options.use_ocdbt.set(),
-            use_zarr3: options.use_zarr3.set(),
-            use_compression: options.use_compression.set(),
-            save_concurrent_gb: options.save_concurrent_gb.set(),
-            restore_concurrent_gb: options.restore_concurrent_gb.set(),
-            chunk_byte_size: options.chunk_byte_size.set(),
-            use_replica_parallel: options.use_replica_parallel.set(),
-            enable_replica_parallel_separate_folder: options.enable_replica_parallel_separate_folder.set(),
-        }
-    }
-}
-
 impl StateParts {
     pub(super) fn of(options: &SaveOptions, data: &DataSet) -> Self {
         let state = StateForm {
@@ -91,7 +63,7 @@ impl StateParts {
             placement: (&options.placement).into(),
             onto: options.onto.as_ref().map(Into::into),
             compression: options.compression.set().map(|compression| compression.to_string()),
-            orbax: (&options.orbax).into(),
+            system: options.system.clone(),
             layer: options.layer.to_string(),
             replicas: options.replicas.is_some(),
             leaves: data.leaves().map(|(name, leaf)| (name.to_owned(), leaf.name())).collect(),

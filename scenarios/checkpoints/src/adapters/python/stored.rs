@@ -9,7 +9,7 @@ use weighbridge_python::{entry_point, executed};
 
 use super::state::{COLLECTORS, PlacementForm, text};
 use crate::contract::{LoadedTensor, StoredCheckpoint, StoredFiles, TensorHeader};
-use crate::workload::Placement;
+use crate::workload::{Placement, SystemOptions};
 
 /// What `open` says of a checkpoint.
 #[derive(Debug, Serialize)]
@@ -23,27 +23,14 @@ struct StoredForm {
     #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<String>,
     format: String,
-    orbax: OrbaxLoadForm,
-}
-
-/// How Orbax is to read it; what is not said is its own.
-#[derive(Debug, Serialize)]
-struct OrbaxLoadForm {
-    restore_concurrent_gb: Option<u64>,
-    safetensors_read_chunk_mb: Option<u64>,
-    safetensors_max_over_read_ratio: Option<f64>,
+    system: SystemOptions,
 }
 
 impl StoredParts {
     pub(super) fn of(files: StoredFiles<'_>) -> Result<Self> {
-        let orbax = OrbaxLoadForm {
-            restore_concurrent_gb: files.orbax.restore_concurrent_gb.set(),
-            safetensors_read_chunk_mb: files.orbax.safetensors_read_chunk_mb.set(),
-            safetensors_max_over_read_ratio: files.orbax.safetensors_max_over_read_ratio.set(),
-        };
         let directory = text(files.directory)?.to_owned();
         let (store, format) = (files.store.map(str::to_owned), files.format.to_string());
-        Ok(Self { stored: StoredForm { directory, store, format, orbax } })
+        Ok(Self { stored: StoredForm { directory, store, format, system: files.system.clone() } })
     }
 }
 

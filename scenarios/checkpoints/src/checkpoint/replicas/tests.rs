@@ -15,7 +15,7 @@ use crate::checkpoint::stored::{
 use crate::contract::{
     Checkpointer, LoadedTensor, SaveOptions, Saving, StoredCheckpoint, StoredFiles, TensorHeader,
 };
-use crate::workload::{DeviceMesh, OrbaxLoadOptions, Placement, State};
+use crate::workload::{DeviceMesh, Placement, State, SystemOptions};
 
 /// A checkpoint on two replicas of two devices, which is lied about in one way.
 struct Lying<'a> {
@@ -101,7 +101,7 @@ fn run(lie: Lie, sharing: Sharing) -> Result<RepeatResult> {
     let mut checkpointer = ReferenceSharded;
     checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?.save(&directory, false)?;
     let format = copy::format(&directory)?;
-    let files = StoredFiles { directory: &directory, store: None, format, orbax: &OrbaxLoadOptions::OWN };
+    let files = StoredFiles { directory: &directory, store: None, format, system: &SystemOptions::NONE };
     let mut stored = Lying { lie, honest: checkpointer.open_stored(files)? };
     let onto = place(&mut stored, DeviceMesh::grid(&[("replica", 2), ("model", 2)]), Cut::Replicas)?;
     stored.share(sharing == Sharing::Broadcast)?;
@@ -175,13 +175,13 @@ fn each_way_to_lie_about_replicas_is_told() {
 
 #[test]
 fn who_has_no_replicas_declines() {
-    let (room, files) = (tempfile::tempdir().unwrap(), OrbaxLoadOptions::OWN);
+    let (room, files) = (tempfile::tempdir().unwrap(), SystemOptions::NONE);
     let data = Cache::at(room.path().join("data")).open(&State::SMALL.data()).unwrap();
     let directory = room.path().join("checkpoint");
     write_safetensors(&data, &directory).unwrap();
     let format = copy::format(&directory).unwrap();
     let mut checkpointer = Safetensors;
-    let files = StoredFiles { directory: &directory, store: None, format, orbax: &files };
+    let files = StoredFiles { directory: &directory, store: None, format, system: &files };
     let mut stored = checkpointer.open_stored(files).unwrap();
     assert!(place(&mut *stored, DeviceMesh::line(2), Cut::Spread).unwrap_err().is_skip());
     assert!(stored.share(true).unwrap_err().is_skip());

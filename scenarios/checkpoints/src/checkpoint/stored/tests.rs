@@ -13,7 +13,7 @@ use crate::contract::{
     CheckpointFormat, Checkpointer, LoadedTensor, SaveOptions, Saving, StoredCheckpoint, StoredFiles,
     TensorHeader,
 };
-use crate::workload::{DeviceMesh, OrbaxLoadOptions, Placement, State};
+use crate::workload::{DeviceMesh, Placement, State, SystemOptions};
 
 fn state() -> Arc<DataSet> {
     let place = tempfile::tempdir().unwrap();
@@ -34,7 +34,7 @@ fn saved(format: CheckpointFormat, data: &Arc<DataSet>, directory: &Path) {
 
 fn opened(directory: &Path) -> Result<Box<dyn StoredCheckpoint>> {
     let format = copy::format(directory)?;
-    let files = StoredFiles { directory, store: None, format, orbax: &OrbaxLoadOptions::OWN };
+    let files = StoredFiles { directory, store: None, format, system: &SystemOptions::NONE };
     // Neither of the two borrows itself.
     match format {
         CheckpointFormat::Safetensors => Box::leak(Box::new(Safetensors)).open_stored(files),
@@ -129,9 +129,9 @@ fn each_device_has_its_part_of_what_lies_somewhere_and_who_has_no_devices_declin
 
 #[test]
 fn who_reads_files_alone_declines_what_lies_in_an_object_store() {
-    let (directory, orbax) = (Path::new("nowhere"), &OrbaxLoadOptions::OWN);
+    let (directory, system) = (Path::new("nowhere"), &SystemOptions::NONE);
     for format in FORMATS {
-        let files = StoredFiles { directory, store: Some("s3://weights/llama"), format, orbax };
+        let files = StoredFiles { directory, store: Some("s3://weights/llama"), format, system };
         for checkpointer in [&mut ReferenceSharded as &mut dyn Checkpointer, &mut Safetensors] {
             let declined = checkpointer.open_stored(files).map(drop).unwrap_err();
             assert!(declined.is_skip() && declined.to_string().contains("object store"), "{declined}");
