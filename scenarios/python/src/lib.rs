@@ -5,6 +5,8 @@
 //! The families of the catalogue register their systems with [`registered!`].
 
 mod by_hand;
+#[cfg(feature = "embedded")]
+mod embedded;
 mod framework;
 mod interpreter;
 mod meeting;

@@ -17,15 +17,19 @@ pub(crate) fn module(python: PathBuf, module: &str) -> Command {
     VARIABLES.iter().fold(command, |command, (name, value)| command.env(name, value))
 }
 
-/// Where the package of the worker lies: where it is named, else in the sources that this was built from; where those are
-/// not, since the program was carried elsewhere, in a folder `python` beside the program.
+/// Where the package of the worker lies: where it is named, else in the sources that this was built from, else in a folder `python`
+/// beside the program, which was carried elsewhere, else in the user's cache, where a program that carries the package unpacks it.
 pub(crate) fn package() -> PathBuf {
     if let Some(named) = std::env::var_os(PATH).filter(|path| !path.is_empty()) {
         return named.into();
     }
     let sources = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let beside = || Some(std::env::current_exe().ok()?.parent()?.join("python"));
-    if sources.is_dir() { sources } else { beside().unwrap_or(sources) }
+    let has_worker = |folder: &PathBuf| folder.join("weighbridge_worker").is_dir();
+    let found = Some(sources.clone()).filter(has_worker).or_else(|| beside().filter(has_worker));
+    #[cfg(feature = "embedded")]
+    let found = found.or_else(|| crate::embedded::unpacked().ok());
+    found.unwrap_or(sources)
 }
 
 /// What Python and its frameworks find in their environment, beside what every worker finds.

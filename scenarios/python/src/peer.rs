@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::package::package;
+
 /// A framework that an adapter drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
@@ -177,7 +179,7 @@ pub fn free_threaded(home: &Path) -> PathBuf {
 
 /// The folder of requirement files: `<short>.in` says what is wanted, `<short>.txt` what is installed.
 pub fn requirements() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("requirements")
+    package().join("requirements")
 }
 
 /// What was installed: `installed.json` of an environment, which is written last, so that it stands for a whole one.
