@@ -41,7 +41,7 @@ use proc_macro::TokenStream;
 /// | `id = "CV-1"` | The id, by which it is named everywhere. Needed. Letters, digits, `_`, `.` and `-`. |
 /// | `category = "Computer vision"` | The heading it is listed under; else `Uncategorised`. |
 /// | `sets = ["gate", "canonical"]` | The sets it belongs to, for `--set`. |
-/// | `equivalence = exact` | What must agree between adapters: `exact`, `approx(1e-5)`, `alike(0.01)`, `shape` or `none`; `by(function)` asks a function over the axes. Without it `exact` for a scenario with a contract, and `none` for others. |
+/// | `equivalence = exact` | What must agree between adapters: `exact`, `approx(1e-5)`, `alike(0.01)`, `shape` or `none`; `by(function)` asks a function over the axes. Without it a scenario with a contract takes what its `workload` says, else `exact`; others `none`. |
 /// | `filter = path` | A function that says which points are run; see below. |
 /// | `needs = path` | A function of all axes, by reference, that gives the `Requirements` of a point; what the profile does not allow is a planned skip. |
 /// | `describe = path` | A function of all axes, by reference, that says what a point does, as a `String`; listings show it. |

@@ -168,17 +168,17 @@ impl ScenarioModel {
             self.of_workload(self.needs.as_ref(), "needs", &quote!(__wb::Requirements), swept);
         let (describe, describe_function) =
             self.of_workload(self.describe.as_ref(), "describe", &quote!(__wb::String), swept);
-        let (by, by_function) = told(
-            self.equivalence_by.as_ref(),
-            "equivalence",
-            &quote!(__wb::Equivalence),
-            self.taken(swept),
-            |told| told,
-        );
         let contract = self.parameters.iter().find_map(|parameter| match parameter {
             FunctionParameter::Subject { ty, contract } => Some(expansion::contract(ty, contract)),
             FunctionParameter::Swept(_) => None,
         });
+        let agreement = quote!(__wb::Equivalence);
+        let is_said = self.equivalence.is_some() || self.equivalence_by.is_some();
+        let (by, by_function) = if self.workload.is_some() && contract.is_some() && !is_said {
+            self.of_workload(None, "agreement", &agreement, swept)
+        } else {
+            told(self.equivalence_by.as_ref(), "equivalence", &agreement, self.taken(swept), |told| told)
+        };
         let contract = some_or_none(contract.as_ref());
         let equivalence = some_or_none(self.equivalence.as_ref());
         let group = some_or_none(self.group.as_ref());

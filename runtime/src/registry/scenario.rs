@@ -109,6 +109,11 @@ pub trait Workload {
 
     /// What it does, in words: data, transforms, batch size.
     fn describe(&self) -> String;
+
+    /// What must agree between adapters, where the scenario does not say it.
+    fn agreement(&self) -> Equivalence {
+        Equivalence::Exact
+    }
 }
 
 /// The axes of a scenario, as its entry has them.

@@ -1,6 +1,5 @@
 //! AUG-1: a chain of random transforms.
 
-use weighbridge::Equivalence;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -12,7 +11,7 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows, all three transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The work report must show `Normalize`, `GaussianNoise`, `RandomBrightness`, and `image` as `f32`.
-#[scenario(id = "AUG-1", category = "Augmentation", equivalence = by(agreement),
+#[scenario(id = "AUG-1", category = "Augmentation",
     workload = workload)]
 fn stochastic_chain(
     bencher: &mut Bencher,
@@ -24,16 +23,6 @@ fn stochastic_chain(
     #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
     bencher.load(loader, &workload(&variant, &workers, &delivery, &operators))
-}
-
-/// What must agree at a point.
-fn agreement(
-    variant: &Images,
-    workers: &usize,
-    delivery: &Destination,
-    operators: &Operators,
-) -> Equivalence {
-    workload(variant, workers, delivery, operators).agreement()
 }
 
 /// What a point does.

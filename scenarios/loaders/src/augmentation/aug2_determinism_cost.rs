@@ -1,6 +1,5 @@
 //! AUG-2: the same shape of chain, with random transforms and without.
 
-use weighbridge::Equivalence;
 use weighbridge::prelude::*;
 use weighbridge_data::time_epoch;
 
@@ -18,7 +17,7 @@ use crate::prelude::*;
 /// `image` as `f32`.
 ///
 /// In the suite that this one follows only the deterministic half was run.
-#[scenario(id = "AUG-2", category = "Augmentation", equivalence = by(agreement), workload = workload)]
+#[scenario(id = "AUG-2", category = "Augmentation", workload = workload)]
 fn determinism_cost(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -36,11 +35,6 @@ fn determinism_cost(
     let (without, with) = (seconds(ChainForm::Deterministic)?, seconds(ChainForm::Stochastic)?);
     bencher.metric("stochastic over deterministic", with / without, Unit::RATIO, Direction::Lower);
     Ok(())
-}
-
-/// What must agree at a point.
-fn agreement(variant: &ChainForm, data: &Images, workers: &usize, operators: &Operators) -> Equivalence {
-    workload(variant, data, workers, operators).agreement()
 }
 
 /// What a point does.

@@ -1,7 +1,6 @@
 //! HPC-1: the chain of self-supervised learning.
 
 use crate::prelude::*;
-use weighbridge::Equivalence;
 use weighbridge::prelude::*;
 
 /// Images of 224 pixels through the eight transforms of self-supervised learning.
@@ -11,7 +10,7 @@ use weighbridge::prelude::*;
 ///
 /// Timed: fetching the rows, all eight transforms, putting the batch together. Not timed: making and mapping the data,
 /// opening the pipeline. The work report must show the eight transforms, and `image` as `f32`.
-#[scenario(id = "HPC-1", category = "Pipeline complexity", sets = ["heavy"], equivalence = by(agreement),
+#[scenario(id = "HPC-1", category = "Pipeline complexity", sets = ["heavy"],
     workload = workload)]
 fn self_supervised(
     bencher: &mut Bencher,
@@ -23,16 +22,6 @@ fn self_supervised(
     #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
     bencher.load(loader, &workload(&variant, &workers, &delivery, &operators))
-}
-
-/// What must agree at a point.
-fn agreement(
-    variant: &Images,
-    workers: &usize,
-    delivery: &Destination,
-    operators: &Operators,
-) -> Equivalence {
-    workload(variant, workers, delivery, operators).agreement()
 }
 
 /// What a point does.

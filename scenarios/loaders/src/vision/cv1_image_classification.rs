@@ -1,6 +1,5 @@
 //! CV-1: images to normalised float batches.
 
-use weighbridge::Equivalence;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -14,7 +13,7 @@ use crate::prelude::*;
 /// opening the pipeline. The work report must show `Normalize`, `CastToFloat32`, and `image` as `f32`; the cast finds `f32`
 /// already and has nothing to do where the system's `Normalize` gives that type. The variants `batch_1` to `batch_512` are
 /// `small` in batches of other sizes: small ones show what a batch costs a system however little is in it.
-#[scenario(id = "CV-1", category = "Computer vision", sets = ["canonical", "gate", "tpu"], equivalence = by(agreement),
+#[scenario(id = "CV-1", category = "Computer vision", sets = ["canonical", "gate", "tpu"],
     workload = workload)]
 #[expect(clippy::too_many_arguments, reason = "each is an axis")]
 fn image_classification(
@@ -39,18 +38,6 @@ fn image_classification(
     #[sweep(implied, FrameworkSetting::Best, FrameworkSetting::Default)] setting: FrameworkSetting,
 ) -> Result<()> {
     bencher.load(loader, &workload(&variant, &workers, &delivery, &operators, &python, &setting))
-}
-
-/// What must agree at a point.
-fn agreement(
-    variant: &Images,
-    workers: &usize,
-    delivery: &Destination,
-    operators: &Operators,
-    python: &Interpreter,
-    setting: &FrameworkSetting,
-) -> Equivalence {
-    workload(variant, workers, delivery, operators, python, setting).agreement()
 }
 
 /// What a point does.

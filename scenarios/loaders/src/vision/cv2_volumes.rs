@@ -1,6 +1,5 @@
 //! CV-2: float volumes, two to a batch.
 
-use weighbridge::Equivalence;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -15,7 +14,7 @@ use crate::prelude::*;
 ///
 /// `Normalize` takes the constants of the data set for each index of the last axis, so it changes every number. In the
 /// suite that this one follows it left `f32` as it was, and the scenario was iteration alone.
-#[scenario(id = "CV-2", category = "Computer vision", sets = ["canonical", "tpu"], equivalence = by(agreement),
+#[scenario(id = "CV-2", category = "Computer vision", sets = ["canonical", "tpu"],
     workload = workload)]
 fn volumes(
     bencher: &mut Bencher,
@@ -27,16 +26,6 @@ fn volumes(
     #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
     bencher.load(loader, &workload(&variant, &workers, &delivery, &operators))
-}
-
-/// What must agree at a point.
-fn agreement(
-    variant: &Volumes,
-    workers: &usize,
-    delivery: &Destination,
-    operators: &Operators,
-) -> Equivalence {
-    workload(variant, workers, delivery, operators).agreement()
 }
 
 /// What a point does.

@@ -1,6 +1,5 @@
 //! CV-3: images of a batch mixed with each other.
 
-use weighbridge::Equivalence;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -17,7 +16,7 @@ use crate::prelude::*;
 /// as `f32`.
 ///
 /// In the suite that this one follows `CutMix` was never selected.
-#[scenario(id = "CV-3", category = "Computer vision", equivalence = by(agreement), filter = can_be_verified, workload = workload)]
+#[scenario(id = "CV-3", category = "Computer vision", filter = can_be_verified, workload = workload)]
 fn batch_mixing(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -56,17 +55,6 @@ fn can_be_verified(
         )),
         Mixing::MixUp { .. } => Ok(()),
     }
-}
-
-/// What must agree at a point.
-fn agreement(
-    variant: &Images,
-    mixing: &Mixing,
-    workers: &usize,
-    delivery: &Destination,
-    operators: &Operators,
-) -> Equivalence {
-    workload(variant, mixing, workers, delivery, operators).agreement()
 }
 
 /// What a point does.

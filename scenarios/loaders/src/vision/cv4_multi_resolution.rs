@@ -1,6 +1,5 @@
 //! CV-4: images resized to two resolutions.
 
-use weighbridge::Equivalence;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -12,7 +11,7 @@ use crate::prelude::*;
 ///
 /// Timed: fetching the rows, both resizings, the cast, putting the batch together. Not timed: making and mapping the
 /// data, opening the pipeline. The work report must show `MultiScaleResize`, `Normalize`, and `image` as `f32`.
-#[scenario(id = "CV-4", category = "Computer vision", equivalence = by(agreement),
+#[scenario(id = "CV-4", category = "Computer vision",
     workload = workload)]
 fn multi_resolution(
     bencher: &mut Bencher,
@@ -24,16 +23,6 @@ fn multi_resolution(
     #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
 ) -> Result<()> {
     bencher.load(loader, &workload(&variant, &workers, &delivery, &operators))
-}
-
-/// What must agree at a point.
-fn agreement(
-    variant: &Images,
-    workers: &usize,
-    delivery: &Destination,
-    operators: &Operators,
-) -> Equivalence {
-    workload(variant, workers, delivery, operators).agreement()
 }
 
 /// What a point does.

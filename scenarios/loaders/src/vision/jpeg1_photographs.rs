@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use weighbridge::Equivalence;
 use weighbridge::prelude::*;
 
 use crate::prelude::*;
@@ -19,7 +18,7 @@ use crate::prelude::*;
 /// together. Not timed: making the photographs, writing them in the form that is asked for, opening the pipeline. The work report must
 /// show `DecodeResizedCrop`, `RandomFlip`, `Normalize`, and `image` as `f32`. Work must be alike, and not the same: decoders
 /// differ by a level or two, and draws are each system's own.
-#[scenario(id = "JPEG-1", category = "Computer vision", equivalence = by(agreement), workload = workload)]
+#[scenario(id = "JPEG-1", category = "Computer vision", workload = workload)]
 fn photographs(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -30,11 +29,6 @@ fn photographs(
     #[sweep(implied, Interpreter::Default, Interpreter::FreeThreaded)] python: Interpreter,
 ) -> Result<()> {
     bencher.load(loader, &workload(&variant, &storage, &workers, &python))
-}
-
-/// What must agree at a point.
-fn agreement(variant: &PhotographForms, storage: &Storage, _: &usize, _: &Interpreter) -> Equivalence {
-    pipeline(*variant, *storage).agreement()
 }
 
 /// What a point does.

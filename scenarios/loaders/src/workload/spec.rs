@@ -250,22 +250,6 @@ impl PipelineSpec {
         })
     }
 
-    /// How far the work of two systems must agree: bit by bit where both follow `scenarios/docs/transforms.md`.
-    /// By operators of their own within what rounding may do to the traits of an element: half a level of 255 for each
-    /// step on `u8` that makes fractions (two for a resize there and back), at least 0.001. A batch that is mixed shares
-    /// its draw, so that chance goes down with the number of batches alone: there 0.13 more, over its root.
-    pub fn agreement(&self) -> Equivalence {
-        if self.operators == Operators::Shared {
-            return Equivalence::Exact;
-        }
-        let routes = self.routes().unwrap_or_default(); // what is refused is refused when it is opened
-        let rounded = |route: &Route| -> u32 { route.touches().map(Touch::roundings).sum() };
-        let steps = routes.iter().map(rounded).max().unwrap_or_default();
-        let batches = self.elements().len().div_ceil(self.batch_size.max(1)).max(1) as f64;
-        let mixed = if self.structure.mixing.is_some() { MIXED / batches.sqrt() } else { 0.0 };
-        Equivalence::Alike((0.5 * f64::from(steps) / 255.0).max(LEAST) + mixed)
-    }
-
     /// Every step by name, in order, as work reports tell it: transforms with their probabilities, branches, and what is
     /// done with whole batches.
     pub fn work(&self) -> Vec<String> {
@@ -345,6 +329,22 @@ impl PipelineSpec {
 }
 
 impl Workload for PipelineSpec {
+    /// How far the work of two systems must agree: bit by bit where both follow `scenarios/docs/transforms.md`.
+    /// By operators of their own within what rounding may do to the traits of an element: half a level of 255 for each
+    /// step on `u8` that makes fractions (two for a resize there and back), at least 0.001. A batch that is mixed shares
+    /// its draw, so that chance goes down with the number of batches alone: there 0.13 more, over its root.
+    fn agreement(&self) -> Equivalence {
+        if self.operators == Operators::Shared {
+            return Equivalence::Exact;
+        }
+        let routes = self.routes().unwrap_or_default(); // what is refused is refused when it is opened
+        let rounded = |route: &Route| -> u32 { route.touches().map(Touch::roundings).sum() };
+        let steps = routes.iter().map(rounded).max().unwrap_or_default();
+        let batches = self.elements().len().div_ceil(self.batch_size.max(1)).max(1) as f64;
+        let mixed = if self.structure.mixing.is_some() { MIXED / batches.sqrt() } else { 0.0 };
+        Equivalence::Alike((0.5 * f64::from(steps) / 255.0).max(LEAST) + mixed)
+    }
+
     /// The pipeline in a line: elements and fields, batch size, transforms in order, seeds.
     fn describe(&self) -> String {
         let transforms = self.work();
