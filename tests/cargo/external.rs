@@ -137,11 +137,15 @@ impl Bench {
 /// for what the commands build.
 static XTASK: LazyLock<PathBuf> = LazyLock::new(|| {
     let mut command = Command::new(env!("CARGO"));
-    command.args(["build", "--package", "weighbridge-xtask", "--bin", "xtask", "--message-format=json"]);
+    // As `cargo test --workspace` has built it, for a test of the tool's: alone, all below it would have other features, and be
+    // built once more.
+    command.args(["test", "--workspace", "--no-run", "--test", "program", "--message-format=json"]);
     clean(command.current_dir(root()).stdin(Stdio::null()));
     let messages = json_messages(&mut command);
-    let built = messages.iter().filter_map(|message| message["executable"].as_str()).next_back();
-    built.expect("it is built").into()
+    let is_tool =
+        |message: &&Value| message["target"]["name"] == "xtask" && message["executable"].is_string();
+    let tool = messages.iter().find(is_tool).expect("it is built");
+    tool["executable"].as_str().expect("a path").into()
 });
 
 /// The program behind `cargo xtask`.

@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{Artifact, Message};
 
+use crate::place::Place;
+
 /// A program that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BuiltProgram {
@@ -46,6 +48,16 @@ pub(crate) fn build(directory: &Path, target: &Path, arguments: &[&str]) -> Resu
 pub(crate) fn of_target(programs: &[BuiltProgram], target: &str) -> Result<BuiltProgram> {
     let found = programs.iter().find(|program| program.target == target);
     found.cloned().with_context(|| format!("cargo built no `{target}`"))
+}
+
+/// Builds the tool as the product's tests have it, for a test of its own: alone, all below it would have other features, and be
+/// built once more.
+///
+/// # Errors
+/// When cargo cannot build it.
+pub(crate) fn xtask(place: &Place) -> Result<PathBuf> {
+    let line = ["test", "--workspace", "--no-run", "--test", "program"];
+    Ok(of_target(&build(&place.root, &place.target, &line)?, "xtask")?.path)
 }
 
 impl BuiltProgram {

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use super::step::CiOutcome;
+use super::step::{CiOutcome, tool};
 use crate::place::Place;
 use crate::programs::cargo;
 
@@ -42,19 +42,15 @@ pub(super) fn light(place: &Place) -> Result<CiOutcome> {
     let user = place.data.join("peers");
     let home = user.join("weighbridge").join("peers");
     let of_peers = |action: &str| {
-        let mut command = cargo(&place.root, &place.target);
-        command.args(["xtask", "peers", "--home"]).arg(&home).arg(action).args(LIGHT);
-        command
+        let mut command = tool(place, &["peers", "--home"])?;
+        command.arg(&home).arg(action).args(LIGHT);
+        Ok::<_, anyhow::Error>(command)
     };
-    // Not in the time of the installation.
-    let tool = ["build", "--quiet", "--package", "weighbridge-xtask", "--bin", "xtask"];
-    if !cargo(&place.root, &place.target).args(tool).status().context("failed to start cargo")?.success() {
-        return Ok(CiOutcome::Failed("failed: the tool does not build".to_owned()));
-    }
+    let install = of_peers("install")?; // the tool is not built in the time of the installation
     let end = Instant::now() + LIMIT;
     let package = place.root.join("scenarios").join("python");
     let tools = home.join(TOOLS).join("venv");
-    let lines = [of_peers("install"), environment(&tools), packages(&tools, &package)];
+    let lines = [install, environment(&tools), packages(&tools, &package)];
     for mut line in lines {
         if !before(&mut line, end)?.is_some_and(|ended| ended.success()) {
             let why = "the light peers cannot be installed here within five minutes";
@@ -64,7 +60,7 @@ pub(super) fn light(place: &Place) -> Result<CiOutcome> {
     if let failed @ CiOutcome::Failed(_) = worker(&tools.join("bin"), &package, &home)? {
         return Ok(failed);
     }
-    let checked = of_peers("check").args(["--set", "gate"]).status().context("failed to start cargo")?;
+    let checked = of_peers("check")?.args(["--set", "gate"]).status().context("failed to start cargo")?;
     if !checked.success() {
         return Ok(CiOutcome::Failed("found peers that break".to_owned()));
     }

@@ -1,13 +1,15 @@
 //! A step: what it is called, what it runs, and how that must end.
 
+use std::ffi::OsStr;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, Result};
 use weighbridge::data::Exit;
 
 use super::{peers, tree};
 use crate::place::Place;
-use crate::programs::cargo;
+use crate::programs::{cargo, xtask};
 
 /// The folder, below the data directory, where somebody who came a minute ago keeps their things: nothing was made or installed
 /// there before.
@@ -31,7 +33,7 @@ pub(super) enum StepAction {
     Peers,
 }
 
-/// A command of cargo.
+/// A command of cargo; one of the tool is that of the program behind `cargo xtask`.
 #[derive(Clone, Debug)]
 pub(super) struct StepCommand {
     words: Vec<String>,
@@ -91,8 +93,15 @@ impl StepCommand {
     }
 
     fn run(&self, place: &Place, skipped: &Path) -> Result<CiOutcome> {
-        let mut command = cargo(&place.root, &place.target);
-        command.args(&self.words).envs(self.variables.iter().copied()).env(needs::FILE, skipped);
+        let mut command = match &self.words[..] {
+            [first, rest @ ..] if first == "xtask" => tool(place, rest)?,
+            words => {
+                let mut command = cargo(&place.root, &place.target);
+                command.args(words);
+                command
+            }
+        };
+        command.envs(self.variables.iter().copied()).env(needs::FILE, skipped);
         if self.as_new_user {
             let user = place.data.join(USER);
             command.env("XDG_CACHE_HOME", user.join("cache")).env("XDG_DATA_HOME", user.join("data"));
@@ -105,6 +114,13 @@ impl StepCommand {
             CiOutcome::Failed(format!("should end with exit code {}: {ended}", self.exit.code()))
         })
     }
+}
+
+/// A command of the tool, in the product's workspace.
+pub(super) fn tool<T: AsRef<OsStr>>(place: &Place, words: &[T]) -> Result<Command> {
+    let mut command = Command::new(xtask(place)?);
+    command.args(words).current_dir(&place.root).env("CARGO_TARGET_DIR", &place.target);
+    Ok(command)
 }
 
 impl CiStep {

@@ -13,7 +13,7 @@ mod surroundings;
 mod toll;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -33,7 +33,7 @@ const RECORDS: usize = 126;
 const SMALL: usize = 13;
 
 pub(crate) fn run(args: &Storm, place: &Place) -> Result<Output> {
-    let lab = Lab::new(&victim(place)?, xtask(place)?)?;
+    let lab = Lab::new(&victim(place)?, programs::xtask(place)?)?;
     let tolls = faults(args, &lab);
     lab.close();
     Ok(toll::said(&tolls?))
@@ -65,12 +65,6 @@ fn victim(place: &Place) -> Result<BuiltProgram> {
     let target = place.target.join("tmp").join("external");
     let built = programs::build(&folder, &target, &["bench", "--no-run", "--bench", "storm"])?;
     programs::of_target(&built, "storm")
-}
-
-/// Builds the tool, whose commands read what is damaged.
-fn xtask(place: &Place) -> Result<PathBuf> {
-    let line = ["build", "--package", "weighbridge-xtask", "--bin", "xtask"];
-    Ok(programs::of_target(&programs::build(&place.root, &place.target, &line)?, "xtask")?.path)
 }
 
 #[cfg(test)]
