@@ -66,7 +66,8 @@ fn the_published_table_follows_from_the_published_rounds_and_bears_its_claims_ou
         let said: Vec<&str> = kept.cases.iter().map(|case| case.verdict.as_str()).collect();
         assert_eq!(decide(&all, evidence.margin, evidence.alpha), said);
     }
-    let page = fs::read_to_string(docs.join("development/log/2026-11-duels.md")).expect("there is such a page");
+    let page =
+        fs::read_to_string(docs.join("development/log/2026-11-duels.md")).expect("there is such a page");
     for line in evidence.report().lines() {
         assert!(page.contains(line), "docs/development/log/2026-11-duels.md lacks: {line}");
     }
