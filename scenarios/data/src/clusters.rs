@@ -3,7 +3,7 @@
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 
-use super::generate::below;
+use super::bounded::below;
 
 /// The stream of the centres: far from those of fields, which are their positions.
 const CENTRES: u128 = 1 << 64;

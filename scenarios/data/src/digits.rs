@@ -9,7 +9,7 @@ use rand_pcg::Pcg64;
 use weighbridge::{Dtype, Error, FieldKind, Result};
 
 use super::DataSpec;
-use super::generate::below;
+use super::bounded::below;
 
 /// How many there are.
 pub const DIGITS: usize = 1_797;

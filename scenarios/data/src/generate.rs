@@ -9,6 +9,7 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 use weighbridge::{Dtype, Error, Result};
 
+use super::bounded::below;
 use super::clusters::Clusters;
 use super::normal_stream::NormalStream;
 use super::photograph::{Photographs, ROOM};
@@ -215,11 +216,6 @@ fn scaled(dtype: Dtype, bytes: &mut [u8], mut draw: impl FnMut() -> f64) {
 fn nearest_bf16(number: f32) -> u16 {
     let bits = number.to_bits();
     ((bits + 0x7fff + ((bits >> 16) & 1)) >> 16) as u16
-}
-
-/// The upper bits of `bits * bound`: one draw a number, with a bias below `bound / 2^64`.
-pub(super) fn below(random: &mut Pcg64, bound: u32) -> u32 {
-    ((u128::from(random.next_u64()) * u128::from(bound)) >> 64) as u32
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ compile_error!(
     "data sets are little-endian on disk and are mapped as they lie: a big-endian machine cannot use them"
 );
 
+mod bounded;
 mod cache;
 mod cifar10;
 mod clusters;

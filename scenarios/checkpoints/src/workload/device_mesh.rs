@@ -3,16 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{DeviceCount, State, Tensor};
+use super::DeviceCount;
 
 /// A grid of devices: each axis with its size. Without axes there is no grid, and a state lies in memory whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceMesh {
-    axes: Vec<(String, usize)>,
+    pub(super) axes: Vec<(String, usize)>,
 }
-
-/// The most devices that one process simulates: each has threads of its own.
-const MOST: usize = 64;
 
 impl DeviceMesh {
     /// No grid.
@@ -53,39 +50,6 @@ impl DeviceMesh {
     #[must_use]
     pub fn of_a_replica(&self) -> Self {
         Self { axes: self.axes.iter().skip(1).cloned().collect() }
-    }
-
-    /// Whether a state can lie on it.
-    ///
-    /// # Errors
-    /// Why not: more devices than one process simulates, an axis that the mesh lacks, a dimension that does not divide.
-    pub fn holds(&self, state: &State) -> Result<(), String> {
-        let devices = self.axes.iter().try_fold(1_usize, |devices, (_, size)| devices.checked_mul(*size));
-        if devices.is_none_or(|devices| devices > MOST) {
-            let devices = devices.map_or_else(|| "too many".to_owned(), |devices| devices.to_string());
-            return Err(format!(
-                "the mesh {self} needs {devices} devices, and one process simulates {MOST} at most"
-            ));
-        }
-        for Tensor { name, shape, sharding, .. } in state.tensors() {
-            for (dimension, (size, axes)) in shape.iter().zip(&sharding).enumerate() {
-                let along = axes.join("+");
-                let Some(parts) = self.parts(axes) else {
-                    let mesh = if self.axes.is_empty() {
-                        "there is no mesh".to_owned()
-                    } else {
-                        format!("the mesh {self} has no such axis")
-                    };
-                    return Err(format!("tensor `{name}` is cut along `{along}`, and {mesh}"));
-                };
-                if !size.is_multiple_of(parts) {
-                    return Err(format!(
-                        "dimension {dimension} of tensor `{name}` is {size}, which `{along}` = {parts} does not divide"
-                    ));
-                }
-            }
-        }
-        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ mod attention;
 mod dense;
 mod loss;
 mod norm;
+mod numbers;
 mod optimiser;
 mod pointwise;
 mod real;
@@ -20,6 +21,7 @@ use ndarray::{Array2, Axis, s};
 use weighbridge::{Error, Result};
 
 pub(crate) use loss::cross_entropy;
+pub(crate) use numbers::{Gradients, NetworkParameters};
 pub(crate) use optimiser::Descent;
 pub use real::Real;
 
@@ -28,12 +30,6 @@ use attention::Attention;
 use dense::Affine;
 use norm::Norm;
 use windows::NetworkWindows;
-
-/// The numbers of each parameter: a matrix whose columns are its last axis; one row where it has one axis.
-pub(crate) type NetworkParameters<T> = Vec<Array2<T>>;
-
-/// The gradient of a loss to each parameter, likewise.
-pub(crate) type Gradients<T> = Vec<Array2<T>>;
 
 /// A model that can be computed, with what its last way forward has left for the way back.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ mod rank;
 mod reference_sharded;
 mod replicas;
 mod safetensors;
+mod safetensors_error;
 mod safetensors_stored;
 mod sharded_stored;
 mod shards;

@@ -14,6 +14,7 @@ use weighbridge::{Delivery, Dtype, Error, Kept, KeptField, Result, adapter, skip
 use weighbridge_data::{DataSet, Executed, of_safetensors};
 
 use super::owned::Owned;
+use super::safetensors_error::told;
 use super::safetensors_stored::StoredSafetensors;
 use crate::contract::{
     CheckpointFormat, Checkpointer, Checkpoints, SaveOptions, Saving, StoredCheckpoint, StoredFiles,
@@ -92,8 +93,4 @@ impl Checkpoints for SafetensorsFile {
     fn executed(&self) -> Executed {
         Executed::ours(Vec::new(), Delivery::Owned, 1)
     }
-}
-
-pub(super) fn told(error: safetensors::SafeTensorError) -> Error {
-    Error::new(format!("safetensors: {error}"))
 }

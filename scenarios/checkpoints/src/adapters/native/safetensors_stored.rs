@@ -7,7 +7,7 @@ use safetensors::{Dtype as Type, SafeTensors};
 use weighbridge::{Delivery, Error, Result, skip};
 use weighbridge_data::{Executed, FiledTensor, safetensors_files, safetensors_headers};
 
-use super::safetensors::told;
+use super::safetensors_error::told;
 use crate::contract::{LoadedTensor, StoredCheckpoint, TensorHeader};
 
 /// The files, and what was loaded of them.

@@ -12,7 +12,7 @@ use weighbridge_loaders::contract::{Phases, Tensors};
 
 use super::clocked::clocked;
 use super::meeting::RankSeat;
-use super::settings;
+use super::settings::settings;
 use crate::contract::{First, TrainingLoop};
 use crate::network::{Descent, Gradients, Network, NetworkParameters, Real, cross_entropy, matrix};
 use crate::workload::TrainingSpec;

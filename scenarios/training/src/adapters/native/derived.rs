@@ -11,7 +11,7 @@ use weighbridge_loaders::contract::{Phases, Tensors};
 
 use super::by_hand::{Losses, handed, integers, singles};
 use super::clocked::clocked;
-use super::settings;
+use super::settings::settings;
 use crate::contract::{First, TrainingLoop};
 use crate::workload::model::Shape;
 use crate::workload::{Optimiser, Schedule, TrainingSpec};

@@ -15,8 +15,8 @@ mod clocked;
 #[cfg(any(feature = "burn", feature = "candle"))]
 mod derived;
 mod meeting;
+mod settings;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,9 +25,7 @@ use weighbridge_data::DataSet;
 
 use crate::contract::{Trainer, TrainingLoop};
 use crate::network::Real;
-use crate::workload::{
-    Compilation, GradientExchange, Optimiser, Precision, Schedule, TrainingRanks, TrainingSpec,
-};
+use crate::workload::{Compilation, GradientExchange, Precision, TrainingRanks, TrainingSpec};
 
 #[cfg(not(feature = "burn"))]
 pub use absent::burn::BurnTrainer;
@@ -103,24 +101,6 @@ fn check_asked(spec: &TrainingSpec, how: Compilation) -> Result<()> {
         )));
     }
     Ok(())
-}
-
-/// The settings of a training by the keys of its configuration.
-fn settings(
-    (optimiser, schedule): (Optimiser, Schedule),
-    precision: String,
-    batch: usize,
-    parameters: usize,
-) -> BTreeMap<String, String> {
-    let words = [
-        ("optimiser", optimiser.name().to_owned()),
-        ("precision", precision),
-        ("batch", batch.to_string()),
-        ("parameters", parameters.to_string()),
-    ];
-    let numbers = optimiser.settings().into_iter().map(|(key, value)| (key, value.to_string()));
-    let rates = schedule.settings(optimiser.rate()).into_iter().map(|(key, rate)| (key, rate.to_string()));
-    words.into_iter().chain(numbers).map(|(key, value)| (key.to_owned(), value)).chain(rates).collect()
 }
 
 /// The same formulae in `f32`, with the products of matrices of the crate `ndarray` on all processors.

@@ -3,7 +3,7 @@
 
 use weighbridge_data::{Draw, Draws};
 
-use super::ImageSquare;
+use super::square::{ImageSquare, before_turns};
 use crate::adapters::native::elements::corner;
 use crate::workload::Transform;
 
@@ -116,17 +116,5 @@ impl CompiledStep for Rotate {
             room.next.extend_from_slice(&room.now[(row * side + column) * channels..][..channels]);
         }
         std::mem::swap(&mut room.now, &mut room.next);
-    }
-}
-
-/// Where the pixel at a row and a column was before so many quarter turns, counterclockwise.
-#[inline]
-pub(super) fn before_turns(turns: u64, side: usize, row: usize, column: usize) -> (usize, usize) {
-    let last = side - 1;
-    match turns {
-        0 => (row, column),
-        1 => (column, last - row),
-        2 => (last - row, last - column),
-        _ => (last - column, row),
     }
 }

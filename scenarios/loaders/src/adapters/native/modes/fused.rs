@@ -2,8 +2,7 @@
 
 use weighbridge_data::Draws;
 
-use super::ImageSquare;
-use super::compiled::before_turns;
+use super::square::{ImageSquare, before_turns};
 use crate::adapters::native::elements::corner;
 use crate::workload::Transform;
 

@@ -3,15 +3,17 @@
 mod compiled;
 mod eager;
 mod fused;
+mod square;
 
 use std::sync::Arc;
 
 use weighbridge::{Delivery, Dtype, FieldKind, Result, skip};
-use weighbridge_data::{Batch, DataSet, Draws, Epochs, Executed, Normalisation};
+use weighbridge_data::{Batch, DataSet, Draws, Epochs, Executed};
 
 use self::compiled::{Compiled, ModeRoom};
 use self::eager::EagerOperation;
 use self::fused::Fused;
+use self::square::ImageSquare;
 use super::buffer::{Buffers, row_bytes};
 use super::chain::{ElementBlock, Indices, Writing};
 use super::input::Input;
@@ -45,13 +47,6 @@ enum Way {
 
 /// The lists that `compiled` and `fused` are written for: there is one.
 const WRITTEN: [Transform; 3] = [Transform::Normalize, Transform::RandomCrop, Transform::AffineRotation];
-
-/// Where [`WRITTEN`] runs: the constants of `Normalize`, the sides and channels of an element.
-struct ImageSquare {
-    constants: Normalisation,
-    side: usize,
-    channels: usize,
-}
 
 impl InMode {
     pub(super) fn open(mode: ExecutionMode, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Self> {
