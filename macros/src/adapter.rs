@@ -115,7 +115,7 @@ impl AdapterModel {
         let registration = format_ident!("__WEIGHBRIDGE_ADAPTER_{}_FOR_{}", flat(&path), flat(&ty));
         let made = new.map_or_else(
             || quote_spanned!(ty.span()=> <#ty as ::core::default::Default>::default()),
-            |new| quote_spanned!(new.span()=> __wb::Made::<#ty>::made(#new())?),
+            |new| quote_spanned!(new.span()=> __wb::AdapterOutput::<#ty>::made(#new())?),
         );
         let probe = some_or_none(probe.as_ref());
         let unequal = some_or_none(unequal.as_ref());

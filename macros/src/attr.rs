@@ -18,7 +18,7 @@ pub(crate) struct AttrKey {
 const TYPES: &str = "types";
 
 /// What stands behind the `=` of an option.
-enum Given {
+enum OptionValue {
     Expression(Expr),
     Types(TokenStream),
 }
@@ -84,7 +84,7 @@ impl AttrOptions {
         let value = if name == TYPES {
             match input.parse::<TokenTree>()? {
                 TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket => {
-                    Given::Types(group.stream())
+                    OptionValue::Types(group.stream())
                 }
                 other => {
                     skip_to_comma(input);
@@ -95,7 +95,7 @@ impl AttrOptions {
                 }
             }
         } else {
-            Given::Expression(ungrouped(input.parse()?))
+            OptionValue::Expression(ungrouped(input.parse()?))
         };
         if !input.is_empty() && !input.peek(Token![,]) {
             let rest: TokenTree = input.parse()?;
@@ -107,8 +107,8 @@ impl AttrOptions {
             return Ok(());
         }
         match value {
-            Given::Expression(value) => self.given.push((key, value)),
-            Given::Types(types) => self.types = Some((key, types)),
+            OptionValue::Expression(value) => self.given.push((key, value)),
+            OptionValue::Types(types) => self.types = Some((key, types)),
         }
         Ok(())
     }

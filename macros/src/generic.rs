@@ -88,10 +88,13 @@ fn of_types(parameter: &Ident, values: &TokenStream, errors: &mut Errors) -> Opt
     }
     let values = types.iter().map(|(label, ty)| {
         let text = shown(ty.to_token_stream());
-        AxisSource { label: Some(label.clone()), expression: syn::parse_quote!(__wb::Written(#text)) }
+        AxisSource { label: Some(label.clone()), expression: syn::parse_quote!(__wb::WrittenValue(#text)) }
     });
-    let axis =
-        AxisModel::of_values(parameter, &syn::parse_quote!(__wb::Written<&'static str>), values.collect());
+    let axis = AxisModel::of_values(
+        parameter,
+        &syn::parse_quote!(__wb::WrittenValue<&'static str>),
+        values.collect(),
+    );
     Some(Generic { axis, arguments: types.iter().map(|(_, ty)| ty.to_token_stream()).collect() })
 }
 
@@ -124,10 +127,11 @@ fn of_consts(parameter: &Ident, ty: &Type, values: &[Expr], errors: &mut Errors)
             errors.at(value, format!("the value `{text}` is given twice: remove one"));
         }
     }
-    let made = values
-        .iter()
-        .map(|value| AxisSource { label: None, expression: syn::parse_quote!(__wb::Written::<#ty>(#value)) });
-    let axis = AxisModel::of_values(parameter, &syn::parse_quote!(__wb::Written<#ty>), made.collect());
+    let made = values.iter().map(|value| AxisSource {
+        label: None,
+        expression: syn::parse_quote!(__wb::WrittenValue::<#ty>(#value)),
+    });
+    let axis = AxisModel::of_values(parameter, &syn::parse_quote!(__wb::WrittenValue<#ty>), made.collect());
     Some(Generic { axis, arguments: values.iter().map(|value| quote!({ #value })).collect() })
 }
 

@@ -10,7 +10,7 @@ use crate::errors::Errors;
 use crate::expansion::{self, first_line, location, some_or_none};
 use crate::generic::{self, Generic};
 use crate::signature::{Function, FunctionParameter, FunctionParameters};
-use crate::sweep::Swept;
+use crate::sweep::SweepSpec;
 
 const KEYS: &[AttrKey] = &[
     AttrKey { name: "id", example: "id = \"CV-1\"" },
@@ -158,7 +158,7 @@ impl ScenarioModel {
         let functions = generic.chain(functions);
         let run = self.run();
         let (axes, axes_function) = if own > 0 || swept().next().is_some() {
-            let listing = Swept::listing(self.generics.iter().map(|generic| &generic.axis), swept());
+            let listing = SweepSpec::listing(self.generics.iter().map(|generic| &generic.axis), swept());
             (quote!(__wb::Axes::Written(__axes)), quote!(fn __axes() -> __wb::Vec<__wb::Axis> { #listing }))
         } else {
             (quote!(__wb::Axes::NONE), TokenStream::new())
@@ -259,10 +259,13 @@ impl ScenarioModel {
     }
 
     /// The function that says whether a point is run: what it is called, and what it is.
-    fn keep<'a, S: Iterator<Item = &'a Swept>>(&self, swept: impl Fn() -> S) -> (TokenStream, TokenStream) {
+    fn keep<'a, S: Iterator<Item = &'a SweepSpec>>(
+        &self,
+        swept: impl Fn() -> S,
+    ) -> (TokenStream, TokenStream) {
         let grouped = swept().filter_map(|swept| match swept {
-            Swept::Options(ty, _) => Some(quote!(<#ty as __wb::Sweep>::keep(__point))),
-            Swept::Axis(_) => None,
+            SweepSpec::Options(ty, _) => Some(quote!(<#ty as __wb::Sweep>::keep(__point))),
+            SweepSpec::Axis(_) => None,
         });
         let own = self.filter.as_ref().map(|filter| {
             let taken = swept().zip(self.generics.len()..).map(|(swept, index)| swept.take(index));
@@ -288,12 +291,12 @@ impl ScenarioModel {
     }
 
     /// The axes of the author's functions as they are taken out of a point.
-    fn taken<'a, S: Iterator<Item = &'a Swept>>(&self, swept: impl Fn() -> S) -> Vec<TokenStream> {
+    fn taken<'a, S: Iterator<Item = &'a SweepSpec>>(&self, swept: impl Fn() -> S) -> Vec<TokenStream> {
         swept().zip(self.generics.len()..).map(|(swept, index)| swept.take(index)).collect()
     }
 
     /// What the workload of a point says, or a function of the author's own.
-    fn of_workload<'a, S: Iterator<Item = &'a Swept>>(
+    fn of_workload<'a, S: Iterator<Item = &'a SweepSpec>>(
         &self,
         own: Option<&Expr>,
         what: &str,
@@ -393,7 +396,7 @@ fn refuse_group_with_contract(options: &AttrOptions, parameters: &[FunctionParam
 /// A generic parameter and another one may differ in case only for the compiler.
 fn refuse_doubled_axis(generics: &[Generic], parameters: &[FunctionParameter], errors: &mut Errors) {
     for parameter in parameters {
-        let FunctionParameter::Swept(Swept::Axis(axis)) = parameter else { continue };
+        let FunctionParameter::Swept(SweepSpec::Axis(axis)) = parameter else { continue };
         if generics.iter().any(|generic| generic.axis.name.eq_ignore_ascii_case(&axis.name)) {
             errors.at(
                 &axis.ty,

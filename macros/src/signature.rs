@@ -11,7 +11,7 @@ use syn::{
 
 use crate::attr::{nearest, tight};
 use crate::errors::Errors;
-use crate::sweep::{AxisModel, Swept, axis_name, sweeps};
+use crate::sweep::{AxisModel, SweepSpec, axis_name, sweeps};
 
 /// A function whose body is nobody's business.
 pub(crate) struct Function {
@@ -56,7 +56,7 @@ pub(crate) enum FunctionParameter {
     /// `&mut dyn Contract`: the type behind the reference, and the trait.
     Subject { ty: Type, contract: Path },
     /// An axis, or several in an options struct.
-    Swept(Swept),
+    Swept(SweepSpec),
 }
 
 /// What the parameters ask for.
@@ -152,14 +152,14 @@ impl FunctionParameters {
             match ty {
                 // Told by `contract_object`.
                 _ if mentioned_trait(ty).is_some() => {}
-                Type::Path(_) => self.rest.push(FunctionParameter::Swept(Swept::Options(ty.clone(), false))),
+                Type::Path(_) => self.rest.push(FunctionParameter::Swept(SweepSpec::Options(ty.clone(), false))),
                 _ if is_reference_to_bencher(ty) => {
                     errors.at(ty, "a second bencher: a scenario has one, its first parameter");
                 }
                 Type::Reference(reference)
                     if reference.mutability.is_none() && matches!(*reference.elem, Type::Path(_)) =>
                 {
-                    self.rest.push(FunctionParameter::Swept(Swept::Options((*reference.elem).clone(), true)));
+                    self.rest.push(FunctionParameter::Swept(SweepSpec::Options((*reference.elem).clone(), true)));
                 }
                 _ => errors.at(
                     parameter,
@@ -177,14 +177,14 @@ impl FunctionParameters {
             return;
         };
         let axis = AxisModel::parse(&pattern.ident, ty, first, errors);
-        let is_same = |other: &FunctionParameter| matches!(other, FunctionParameter::Swept(Swept::Axis(other)) if other.name == axis.name);
+        let is_same = |other: &FunctionParameter| matches!(other, FunctionParameter::Swept(SweepSpec::Axis(other)) if other.name == axis.name);
         if self.rest.iter().any(is_same) {
             errors.at(
                 &pattern.ident,
                 format!("a second axis called `{}`: rename one", axis_name(&pattern.ident)),
             );
         }
-        self.rest.push(FunctionParameter::Swept(Swept::Axis(axis)));
+        self.rest.push(FunctionParameter::Swept(SweepSpec::Axis(axis)));
     }
 
     fn subject(&mut self, parameter: &Type, object: Type, errors: &mut Errors) {

@@ -117,13 +117,13 @@ impl AxisModel {
 }
 
 /// What a scenario or a struct is swept over: axes of its own, and whole options structs.
-pub(crate) enum Swept {
+pub(crate) enum SweepSpec {
     Axis(AxisModel),
     /// The type of an options struct, and whether the scenario borrows it.
     Options(Type, bool),
 }
 
-impl Swept {
+impl SweepSpec {
     /// The body of a function that lists the axes in order: first those that stand for themselves.
     pub(crate) fn listing<'a>(
         first: impl ExactSizeIterator<Item = &'a AxisModel>,
@@ -305,7 +305,7 @@ struct SweepModel {
     runtime: Path,
     name: Ident,
     filter: Option<Expr>,
-    fields: Vec<(Ident, Swept)>,
+    fields: Vec<(Ident, SweepSpec)>,
 }
 
 /// Expands `#[derive(Sweep)]`.
@@ -331,7 +331,7 @@ impl SweepModel {
         let options = AttrOptions::parse(tokens, KEYS, &mut errors);
         let filter = options.path("filter", &mut errors);
         let runtime = options.runtime(&mut errors);
-        let mut fields: Vec<(Ident, Swept)> = Vec::new();
+        let mut fields: Vec<(Ident, SweepSpec)> = Vec::new();
         match &item.data {
             Data::Struct(data) => match &data.fields {
                 Fields::Named(named) => {
@@ -339,19 +339,18 @@ impl SweepModel {
                         let name = field.ident.as_ref().expect("a named field has a name");
                         let attributes: Vec<_> = sweeps(&field.attrs).collect();
                         let Some(first) = attributes.first() else {
-                            fields.push((name.clone(), Swept::Options(field.ty.clone(), false)));
+                            fields.push((name.clone(), SweepSpec::Options(field.ty.clone(), false)));
                             continue;
                         };
                         for second in &attributes[1..] {
                             errors.at(second, "a second `#[sweep]`: write all values in one");
                         }
                         let axis = AxisModel::parse(name, &field.ty, first, &mut errors);
-                        let same =
-                            |swept: &Swept| matches!(swept, Swept::Axis(other) if other.name == axis.name);
+                        let same = |swept: &SweepSpec| matches!(swept, SweepSpec::Axis(other) if other.name == axis.name);
                         if fields.iter().any(|(_, swept)| same(swept)) {
                             errors.at(name, format!("a second axis called `{}`: rename one", axis.name));
                         }
-                        fields.push((name.clone(), Swept::Axis(axis)));
+                        fields.push((name.clone(), SweepSpec::Axis(axis)));
                     }
                 }
                 Fields::Unnamed(fields) => errors.at(
@@ -375,14 +374,14 @@ impl SweepModel {
     fn into_tokens(self) -> TokenStream {
         let Self { runtime, name, filter, fields } = self;
         let functions = fields.iter().enumerate().map(|(index, (_, swept))| swept.functions(index));
-        let listing = Swept::listing([].iter(), fields.iter().map(|(_, swept)| swept));
+        let listing = SweepSpec::listing([].iter(), fields.iter().map(|(_, swept)| swept));
         let taken = fields.iter().enumerate().map(|(index, (field, swept))| {
             let take = swept.take(index);
             quote!(#field: #take)
         });
         let nested = fields.iter().filter_map(|(_, swept)| match swept {
-            Swept::Axis(_) => None,
-            Swept::Options(ty, _) => Some(quote! {
+            SweepSpec::Axis(_) => None,
+            SweepSpec::Options(ty, _) => Some(quote! {
                 let __keep = <#ty as __wb::Sweep>::keep(__point);
                 if !::core::matches!(__keep, __wb::Keep::Yes) {
                     return __keep;

@@ -137,7 +137,7 @@ pub mod criterion;
 pub mod __private;
 
 pub use bencher::{
-    Batched, Bencher, Budget, Count, Delivery, DeviceBencher, Dtype, Error, ErrorKind, Field, FieldKind,
+    BatchBencher, Bencher, Budget, Count, Delivery, DeviceBencher, Dtype, Error, ErrorKind, Field, FieldKind,
     Item, ItemBytes, Kept, KeptField, Operator, PartialBudget, Result, Source, Stream, Work, WorkReport,
     fail, skip,
 };
@@ -198,7 +198,7 @@ pub mod prelude {
 pub mod remote {
     pub use crate::bencher::{
         Asked, Audit, CheckedBatch, Costs, Evidence, Expected, HashKey, Purpose, Ran, Remote, RepeatResult,
-        RunSettings, See, Settings, Spot, Stopped, Used, Whole,
+        RunSettings, See, Settings, Spot, StoppedClock, Used, Whole,
     };
     #[doc(hidden)]
     pub use crate::bencher::{Content, FileUse, Moments, MomentsByField};
@@ -217,8 +217,8 @@ pub mod gpu {
     };
     #[doc(hidden)]
     pub use crate::metric::{
-        Calibration, DEVICE_METRICS, DeviceAudit, DevicePhase, DeviceSample, Enough, Replayed, Returns,
-        Roofline,
+        Calibration, DEVICE_METRICS, DeviceAudit, DevicePhase, DeviceSample, ReplayCosts, Returns, Roofline,
+        SamplingEnd,
     };
 }
 
@@ -287,8 +287,8 @@ pub mod data {
     };
     #[doc(hidden)]
     pub use crate::store::{
-        Attempt, Disk, Duels, Files, MachineLock, OutputStream, PrunePolicy, Pruned, RunListing, Unreadable,
-        redigest,
+        Attempt, Disk, Duels, Files, MachineLock, OutputStream, PrunePolicy, PruneResult, RunListing,
+        Unreadable, redigest,
     };
     #[doc(hidden)]
     pub use crate::verify::{Agreement, Examined, Figure, RULES, Rule, agree, judge as judge_evidence};

@@ -12,9 +12,9 @@ pub use inventory::submit;
 pub use crate::bencher::{Bencher, Error, PartialBudget};
 pub use crate::harness::{Suite, main};
 pub use crate::registry::{
-    AdapterEntry, Added, Availability, Axes, Axis, AxisTraits, Contract, Equivalence, Keep, KeepOutput,
-    Location, Made, Point, Probe, Registry, Requirements, ScenarioEntry, ScenarioFn, ScenarioOutput, Sweep,
-    TypedAxis, Unlabelled, Workload, Written, add, find_adapter, find_scenario, kind, plain,
+    AdapterEntry, AdapterOutput, Added, Availability, Axes, Axis, AxisTraits, Contract, DisplayValue,
+    Equivalence, Keep, KeepOutput, Location, Point, Probe, Registry, Requirements, ScenarioEntry, ScenarioFn,
+    ScenarioOutput, Sweep, TypedAxis, Workload, WrittenValue, add, find_adapter, find_scenario, kind, plain,
 };
 
 pub use crate::__weighbridge_traits_of as traits_of;
@@ -26,8 +26,8 @@ pub use crate::__weighbridge_traits_of as traits_of;
 macro_rules! __weighbridge_traits_of {
     ($type:ty) => {{
         use $crate::__private::kind::{
-            Debugged as _, Displayed as _, Labels as _, Parsed as _, Text as _, Undebugged as _,
-            Undisplayed as _,
+            Labels as _, Text as _, WithDebug as _, WithDisplay as _, WithFromStr as _, WithoutDebug as _,
+            WithoutDisplay as _,
         };
         $crate::__private::AxisTraits {
             parse: (&&&$crate::__private::Probe::<$type>::NEW).parser(),

@@ -25,7 +25,7 @@ const MOST_INPUTS: u64 = 1024;
 ///     bencher.batched(text).bytes_of(String::len).at_once(64).iter_ref(|text| text.split(' ').count());
 /// }
 /// ```
-pub struct Batched<'a, I, S> {
+pub struct BatchBencher<'a, I, S> {
     bencher: &'a Bencher,
     setup: S,
     most: u64,
@@ -36,20 +36,20 @@ pub struct Batched<'a, I, S> {
 /// Counts what an input holds, on whichever thread made it.
 type BatchCount<'a, I> = Box<dyn Fn(&I) -> usize + Sync + 'a>;
 
-impl<I, S> fmt::Debug for Batched<'_, I, S> {
+impl<I, S> fmt::Debug for BatchBencher<'_, I, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batched").field("most", &self.most).finish_non_exhaustive()
     }
 }
 
 impl Bencher {
-    /// A body on inputs that `setup` makes, of which more is to be said; [`Batched::iter`] or [`Batched::iter_ref`] measures.
-    pub fn batched<I, S: FnMut() -> I>(&self, setup: S) -> Batched<'_, I, S> {
-        Batched { bencher: self, setup, most: MOST_INPUTS, elements: None, bytes: None }
+    /// A body on inputs that `setup` makes, of which more is to be said; [`BatchBencher::iter`] or [`BatchBencher::iter_ref`] measures.
+    pub fn batched<I, S: FnMut() -> I>(&self, setup: S) -> BatchBencher<'_, I, S> {
+        BatchBencher { bencher: self, setup, most: MOST_INPUTS, elements: None, bytes: None }
     }
 }
 
-impl<'a, I, S: FnMut() -> I> Batched<'a, I, S> {
+impl<'a, I, S: FnMut() -> I> BatchBencher<'a, I, S> {
     /// Makes at most so many inputs at once, and so has at most so many iterations in a sample: for inputs that are large. 1024
     /// where nothing is said.
     #[must_use]

@@ -1,6 +1,6 @@
 //! Counting what items hold: by the specification, where there is one, and not by what a subject says.
 
-use super::{Count, Expected, Item, Miscounted};
+use super::{Count, Expected, Item, Miscount};
 
 /// Follows a cursor through an epoch.
 #[derive(Debug)]
@@ -8,7 +8,7 @@ pub(super) struct ItemCounter {
     expected: Option<Expected>,
     /// Items since the epoch was begun.
     at: u64,
-    miscounted: Option<Miscounted>,
+    miscounted: Option<Miscount>,
 }
 
 impl ItemCounter {
@@ -43,13 +43,13 @@ impl ItemCounter {
     #[cold]
     fn note(&mut self, at: u64, item: &Item<'_>, bytes: u64) -> Count {
         let expected = self.expected.map_or(0, |expected| expected.elements_of(at));
-        let first = Miscounted { batches: 0, at, said: item.elements, expected };
+        let first = Miscount { batches: 0, at, said: item.elements, expected };
         self.miscounted.get_or_insert(first).batches += 1;
         Count { elements: item.elements.min(expected), bytes }
     }
 
     /// What did not hold what it must.
-    pub(super) fn miscounted(&self) -> Option<Miscounted> {
+    pub(super) fn miscounted(&self) -> Option<Miscount> {
         self.miscounted
     }
 }
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(see(&mut counter, 5, 5).elements, 4);
         assert_eq!(see(&mut counter, 4000, 4).elements, 4, "what it says and what it holds are two things");
         let noted = counter.miscounted().unwrap();
-        assert_eq!(noted, Miscounted { batches: 3, at: 3, said: 4, expected: 0 });
+        assert_eq!(noted, Miscount { batches: 3, at: 3, said: 4, expected: 0 });
     }
 
     #[test]

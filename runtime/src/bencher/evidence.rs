@@ -11,7 +11,7 @@ pub struct Evidence {
     /// What an epoch must hold.
     pub expected: Option<Expected>,
     /// Batches that did not hold what they must.
-    pub miscounted: Option<Miscounted>,
+    pub miscounted: Option<Miscount>,
     /// Elements that a worker says its measured batches have.
     pub claimed: Option<u64>,
     /// How often the epoch was begun for the measured passes.
@@ -129,7 +129,7 @@ impl Expected {
 
 /// Batches that did not hold what they must.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Miscounted {
+pub struct Miscount {
     /// How many batches.
     pub batches: u64,
     /// The place of the first one in its epoch, from 0.
@@ -284,7 +284,7 @@ pub struct Account {
     /// How many samples there are.
     pub count: u64,
     /// What happened while its clock stood.
-    pub stopped: Stopped,
+    pub stopped: StoppedClock,
     /// CPU time while its clock ran.
     pub running: Option<u64>,
     /// Whether its samples are whole passes.
@@ -309,7 +309,7 @@ pub struct Audit {
 
 /// What happened while the clock stood, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stopped {
+pub struct StoppedClock {
     /// How long it stood.
     pub wall: Option<u64>,
     /// Time on a processor of all.

@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::Moved;
+use crate::device::IoBytes;
 
 /// Bytes that went between a subject and files, while its pipeline was opened and gone through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,8 +23,8 @@ pub struct FileUse {
     pub worker: bool,
 }
 
-impl AddAssign<Moved> for FileUse {
-    fn add_assign(&mut self, more: Moved) {
+impl AddAssign<IoBytes> for FileUse {
+    fn add_assign(&mut self, more: IoBytes) {
         self.read = self.read.saturating_add(more.read);
         self.written = self.written.saturating_add(more.written);
     }

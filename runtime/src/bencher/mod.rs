@@ -41,7 +41,7 @@ mod window;
 mod work;
 mod yardstick;
 
-pub use batched::Batched;
+pub use batched::BatchBencher;
 pub use bench::{Bencher, RepeatResult, Settings};
 pub use budget::{Budget, Phase, Purpose};
 pub(crate) use calibrate::Calibrator;
@@ -49,7 +49,7 @@ pub(crate) use content::draw_epoch;
 pub use content::{Content, HashKey};
 pub use error::{Error, ErrorKind, Result, fail, skip};
 pub use evidence::{
-    Account, Audit, Compared, Costs, Evidence, Expected, Hashes, Miscounted, Spot, Stopped, Unstopped,
+    Account, Audit, Compared, Costs, Evidence, Expected, Hashes, Miscount, Spot, StoppedClock, Unstopped,
 };
 pub use file_use::FileUse;
 pub(crate) use inject::{VARIABLE as INJECT, read as read_share};

@@ -7,7 +7,7 @@ use super::watch::SampleWatch;
 use super::yardstick::Yard;
 use super::{
     Account, Audit, Bencher, Budget, Costs, Error, ErrorKind, Evidence, Expected, FileUse, Kept, Phase,
-    Purpose, Result, Stopped, Unstopped, Used,
+    Purpose, Result, StoppedClock, Unstopped, Used,
 };
 use crate::device::Usage;
 use crate::metric::{Block, Direction, Entry, Ledger, RanOut, Taken, Unit};
@@ -96,7 +96,7 @@ pub struct Ran {
     /// What all its processes used while the clock ran.
     pub usage: Used,
     /// What happened between the first stamp and the last while the clock stood.
-    pub stopped: Stopped,
+    pub stopped: StoppedClock,
     /// The most processes that were seen.
     pub processes: Option<u64>,
     /// The most threads that were seen.

@@ -11,7 +11,7 @@ use super::count::ItemCounter;
 use super::window::Windows;
 use super::{Bencher, Budget, Result, Source, Unstopped};
 use crate::device::NoiseReader;
-use crate::metric::{Apart, Surroundings};
+use crate::metric::{ExcludedTime, Surroundings};
 use crate::stats::SplitMix64;
 
 /// The longest that it goes on, once it has had as many items as a pass.
@@ -139,7 +139,7 @@ pub(super) fn unstopped(
     seen.first = nanoseconds(first - begun);
     seen.cpu = Some(windows.last.cpu);
     let after = noise.read();
-    seen.wait = Surroundings::between(&before, &after, end - start, Apart::default()).waited;
+    seen.wait = Surroundings::between(&before, &after, end - start, ExcludedTime::default()).waited;
     seen.faults = windows.last.faults;
     if let (Some(before), Some(after)) = (elsewhere, source.used_elsewhere()?) {
         let used = after.since(before);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::device::{Clock, Lost, Noise, NoiseReader, frequency, load_average, own_schedule};
-use crate::metric::{Apart, Block, Cause, Observation, Surroundings, Tagged};
+use crate::metric::{Block, Cause, ExcludedTime, Observation, Surroundings, Tagged};
 use crate::stats;
 
 /// The kernel counts stolen time in ticks, mostly of this length: looking more often would see nothing more.
@@ -20,7 +20,7 @@ pub(super) struct SampleWatch {
     before: Noise,
     /// When that was read.
     since: Duration,
-    apart: Apart,
+    apart: ExcludedTime,
     frequency: Option<u64>,
     load: Option<f64>,
     /// The last look at what is taken away, when it was, and how many samples there were.
@@ -44,7 +44,7 @@ impl SampleWatch {
         Self {
             looked: (before.lost, clock.now(), 0),
             since: clock.now(),
-            apart: Apart::default(),
+            apart: ExcludedTime::default(),
             clock: clock.clone(),
             reader,
             before,

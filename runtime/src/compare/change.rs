@@ -32,7 +32,7 @@ pub struct MetricChange {
 }
 
 /// A metric on both sides, and the judgement on it where it has one.
-pub(super) struct Weighed {
+pub(super) struct WeighedMetric {
     pub(super) change: MetricChange,
     pub(super) tolerance: Tolerance,
     pub(super) values: LogValues,
@@ -49,7 +49,7 @@ pub(super) fn change(
     before: Option<&MetricRecord>,
     after: Option<&MetricRecord>,
     policy: &Policy,
-) -> Option<Weighed> {
+) -> Option<WeighedMetric> {
     let metric = after.or(before)?;
     let (baseline, candidate) = (before.and_then(|side| side.estimate), after.and_then(|side| side.estimate));
     baseline.or(candidate)?;
@@ -82,7 +82,7 @@ pub(super) fn change(
     let tendency = tendency(judgement.as_ref(), baseline, candidate);
     let change =
         MetricChange::new(&metric.name, &metric.unit, metric.direction, [baseline, candidate], tendency);
-    Some(Weighed { change, tolerance, values, reservations, judgement, accepted })
+    Some(WeighedMetric { change, tolerance, values, reservations, judgement, accepted })
 }
 
 /// Whether a metric is of the timed samples, so that it means something only where they settle. Counts are not, nor is

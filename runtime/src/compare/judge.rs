@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::change::{Weighed, change};
+use super::change::{WeighedMetric, change};
 use super::clock::hold_against_cycles;
 use super::comparison::{Method, Promoted};
 use super::environment::changes;
@@ -252,7 +252,8 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
         (old, Some(new))
     });
     let pairs = both.chain(gone.map(|old| (Some(old), None)));
-    let mut all: Vec<Weighed> = pairs.filter_map(|(old, new)| change(&sides, old, new, policy)).collect();
+    let mut all: Vec<WeighedMetric> =
+        pairs.filter_map(|(old, new)| change(&sides, old, new, policy)).collect();
     let judged = all.iter_mut().map(|weighed| (weighed.change.metric.as_str(), &mut weighed.judgement));
     let explained: Vec<String> = hold_against_cycles(judged).into_iter().map(str::to_owned).collect();
     for weighed in all.iter_mut().filter(|weighed| explained.contains(&weighed.change.metric)) {
@@ -260,20 +261,20 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
         weighed.reservations.clock = true;
     }
 
-    let gated = |weighed: &&Weighed| {
+    let gated = |weighed: &&WeighedMetric| {
         let metric = &weighed.change.metric;
         *metric == after.primary_metric || policy.gates(&after.id.scenario, metric)
     };
     // The worst verdict stands; of equals the one of the metric that stands for the case, or else the first.
-    let own = |weighed: &Weighed| weighed.change.metric == after.primary_metric;
-    let rank = |weighed: &Weighed| weighed.judgement.as_ref().map(Judgement::rank);
+    let own = |weighed: &WeighedMetric| weighed.change.metric == after.primary_metric;
+    let rank = |weighed: &WeighedMetric| weighed.judgement.as_ref().map(Judgement::rank);
     let judged = all.iter().filter(gated).filter(|weighed| weighed.judgement.is_some());
     let deciding = judged.min_by_key(|weighed| (rank(weighed), !own(weighed)));
     let mut row = Row::bare(&after.id, &after.primary_metric, Verdict::Unchanged);
     if let Some((weighed, judgement)) =
         deciding.and_then(|weighed| Some((weighed, weighed.judgement.as_ref()?)))
     {
-        let Weighed { change, tolerance, values, reservations, accepted, .. } = weighed;
+        let WeighedMetric { change, tolerance, values, reservations, accepted, .. } = weighed;
         row.verdict = judgement.verdict.clone();
         row.metric.clone_from(&change.metric);
         row.effect = judgement.effect;
@@ -299,7 +300,7 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
 }
 
 /// What would make an inconclusive case decidable.
-fn advice(weighed: &Weighed, revision: Option<&str>) -> Advice {
+fn advice(weighed: &WeighedMetric, revision: Option<&str>) -> Advice {
     let [before, after] = &weighed.values.sides;
     let remedy = if before.len().min(after.len()) < LEAST {
         Remedy::Repeats(LEAST)

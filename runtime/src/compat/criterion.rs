@@ -42,7 +42,7 @@ pub use std::hint::black_box;
 use crate::bencher::{self, Budget, Error, PartialBudget, Purpose, Settings};
 use crate::harness::Suite;
 use crate::registry::{
-    Added, Axes, Axis, AxisTraits, Keep, Location, Point, ScenarioEntry, TypedAxis, Written, add,
+    Added, Axes, Axis, AxisTraits, Keep, Location, Point, ScenarioEntry, TypedAxis, WrittenValue, add,
 };
 
 /// What stands for criterion's measurements, of which there is one.
@@ -168,7 +168,7 @@ fn entry(name: &str, found: &[FoundBench]) -> ScenarioEntry {
             all: true,
             implied: false,
             labels: labels.leak(),
-            make: Written,
+            make: WrittenValue,
             traits: AxisTraits { parse: None, display: None, debug: None },
         };
         vec![axis.erase()]

@@ -30,7 +30,7 @@ impl Counting {
 
 /// What was allocated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Allocated {
+pub struct HeapUse {
     /// Calls that gave memory: allocations, and reallocations, each once.
     pub calls: u64,
     /// Bytes that were asked for. A reallocation counts for what it grows by.
@@ -38,10 +38,10 @@ pub struct Allocated {
 }
 
 /// What this process has allocated so far; `None` where [`Counting`] is not its allocator.
-pub fn allocated() -> Option<Allocated> {
+pub fn allocated() -> Option<HeapUse> {
     let calls = CALLS.load(Relaxed);
     // A program allocates before its `main` begins: an allocator that counts has counted something.
-    (calls > 0).then(|| Allocated { calls, bytes: BYTES.load(Relaxed) })
+    (calls > 0).then(|| HeapUse { calls, bytes: BYTES.load(Relaxed) })
 }
 
 fn count(bytes: usize) {

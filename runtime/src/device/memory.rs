@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use super::process_stat::process_ticks;
-use super::usage::Moved;
+use super::usage::IoBytes;
 
 /// The most memory this process has had resident so far, in bytes (`VmHWM`).
 ///
@@ -96,9 +96,9 @@ impl ProcessTree {
     /// What calls of the tree's processes have read and written since they began, with those of children that they have waited
     /// for. `None` where the system does not say.
     #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "asked for of workers"))]
-    pub fn moved(self) -> Option<Moved> {
-        let of = |process: &u32| Moved::read(&fs::read_to_string(format!("/proc/{process}/io")).ok()?);
-        self.processes().iter().filter_map(of).reduce(|sum, more| Moved {
+    pub fn moved(self) -> Option<IoBytes> {
+        let of = |process: &u32| IoBytes::read(&fs::read_to_string(format!("/proc/{process}/io")).ok()?);
+        self.processes().iter().filter_map(of).reduce(|sum, more| IoBytes {
             read: sum.read.saturating_add(more.read),
             written: sum.written.saturating_add(more.written),
         })

@@ -25,7 +25,7 @@ mod seam;
 mod terminal;
 mod usage;
 
-pub use alloc::{Allocated, Counting};
+pub use alloc::{Counting, HeapUse};
 pub use clock::Clock;
 #[cfg(test)]
 pub use clock::ManualClock;
@@ -33,7 +33,7 @@ pub use device_info::{Backend, DeviceInfo, DeviceMemory, Telemetry, throttle_rea
 pub use load::load_average;
 pub use mappings::file_mappings;
 pub use memory::{ProcessTree, available_memory, peak_memory, resident_memory};
-pub use noise::{Delays, Lost, Noise, NoiseReader, Scheduled, frequency, own_schedule};
+pub use noise::{Delays, Lost, Noise, NoiseReader, ThreadSchedule, frequency, own_schedule};
 pub use open::{add_libraries, find_device, open_device};
 pub use page_fault::page_fault_cost;
 pub use perf::HardwareCounters;
@@ -44,4 +44,4 @@ pub use seam::{
     Replay,
 };
 pub use terminal::terminal_columns;
-pub use usage::{Moved, Usage, thread_time, thread_waits};
+pub use usage::{IoBytes, Usage, thread_time, thread_waits};

@@ -14,7 +14,7 @@ use super::process_stat::{after_name, process_ticks};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Noise {
     /// The living threads of this process. Empty where the kernel does not say.
-    pub threads: Vec<Scheduled>,
+    pub threads: Vec<ThreadSchedule>,
     /// Processor time of all processes below this one, the ended and the living, in nanoseconds.
     pub helpers: Option<u64>,
     /// What can be looked at often.
@@ -23,7 +23,7 @@ pub struct Noise {
 
 /// What the scheduler counted for a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scheduled {
+pub struct ThreadSchedule {
     /// The thread's id.
     pub thread: u32,
     /// Time that it has been on a processor, in nanoseconds.
@@ -113,13 +113,13 @@ pub fn frequency() -> Option<u64> {
 }
 
 /// The living threads (`schedstat`: three numbers, the first two of them times).
-fn scheduled() -> Vec<Scheduled> {
+fn scheduled() -> Vec<ThreadSchedule> {
     let mut threads = Vec::new();
     for entry in fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
         let thread = entry.file_name().to_str().and_then(|id| id.parse().ok());
         let text = fs::read_to_string(entry.path().join("schedstat")).unwrap_or_default();
         if let (Some(thread), Some((ran, waited))) = (thread, ran_and_waited(&text)) {
-            threads.push(Scheduled { thread, ran, waited });
+            threads.push(ThreadSchedule { thread, ran, waited });
         }
     }
     threads

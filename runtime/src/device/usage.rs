@@ -5,7 +5,7 @@ use std::ops::{AddAssign, Sub};
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-use super::alloc::{Allocated, allocated};
+use super::alloc::{HeapUse, allocated};
 use nix::sys::resource::{self as sys, UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -25,10 +25,10 @@ pub struct Usage {
     pub involuntary_switches: u64,
     /// Bytes passed to `read` and its kin, and to `write` and its kin, cached or not
     /// (`rchar` and `wchar` of `/proc/self/io`). Absent where the kernel does not say.
-    pub moved: Option<Moved>,
+    pub moved: Option<IoBytes>,
     /// What was allocated. Absent where the bench target does not count.
     #[serde(default)]
-    pub allocated: Option<Allocated>,
+    pub allocated: Option<HeapUse>,
     /// Bytes that it took to read these counters: counted right after, they would pass for the subject's.
     #[serde(skip)]
     pub(crate) own: u64,
@@ -36,7 +36,7 @@ pub struct Usage {
 
 /// Bytes that system calls read and wrote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Moved {
+pub struct IoBytes {
     /// Bytes read.
     pub read: u64,
     /// Bytes written.
@@ -51,8 +51,8 @@ impl Usage {
         major_faults: 0,
         voluntary_switches: 0,
         involuntary_switches: 0,
-        moved: Some(Moved { read: 0, written: 0 }),
-        allocated: Some(Allocated { calls: 0, bytes: 0 }),
+        moved: Some(IoBytes { read: 0, written: 0 }),
+        allocated: Some(HeapUse { calls: 0, bytes: 0 }),
         own: 0,
     };
 
@@ -72,7 +72,7 @@ impl Usage {
         Self { allocated, ..Self::of(cpu, counted, moved()) }
     }
 
-    fn of(cpu: Duration, counted: sys::Usage, moved: Option<(Moved, u64)>) -> Self {
+    fn of(cpu: Duration, counted: sys::Usage, moved: Option<(IoBytes, u64)>) -> Self {
         let (moved, own) = moved.unzip();
         Self {
             cpu,
@@ -122,14 +122,14 @@ thread_local! {
 }
 
 /// The counters, and how many bytes it took to read them.
-fn moved() -> Option<(Moved, u64)> {
+fn moved() -> Option<(IoBytes, u64)> {
     let mut buffer = [0; 512]; // seven lines of a name and a number
     let length = IO.with(|io| io.as_ref()?.read_at(&mut buffer, 0).ok())?;
     let text = std::str::from_utf8(&buffer[..length]).ok()?;
-    Some((Moved::read(text)?, length as u64))
+    Some((IoBytes::read(text)?, length as u64))
 }
 
-impl Moved {
+impl IoBytes {
     /// Reads a file `io` of a process, as `proc_pid_io(5)` has it.
     pub(super) fn read(text: &str) -> Option<Self> {
         let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
@@ -147,14 +147,14 @@ impl Sub for Usage {
             major_faults: self.major_faults - earlier.major_faults,
             voluntary_switches: self.voluntary_switches - earlier.voluntary_switches,
             involuntary_switches: self.involuntary_switches - earlier.involuntary_switches,
-            moved: self.moved.zip(earlier.moved).map(|(now, then)| Moved {
+            moved: self.moved.zip(earlier.moved).map(|(now, then)| IoBytes {
                 read: now.read.saturating_sub(then.read + earlier.own),
                 written: now.written - then.written,
             }),
-            allocated: self.allocated.zip(earlier.allocated).map(|(now, then)| Allocated {
-                calls: now.calls - then.calls,
-                bytes: now.bytes - then.bytes,
-            }),
+            allocated: self
+                .allocated
+                .zip(earlier.allocated)
+                .map(|(now, then)| HeapUse { calls: now.calls - then.calls, bytes: now.bytes - then.bytes }),
             own: 0,
         }
     }
@@ -170,11 +170,11 @@ impl AddAssign for Usage {
         self.moved = self
             .moved
             .zip(more.moved)
-            .map(|(a, b)| Moved { read: a.read + b.read, written: a.written + b.written });
+            .map(|(a, b)| IoBytes { read: a.read + b.read, written: a.written + b.written });
         self.allocated = self
             .allocated
             .zip(more.allocated)
-            .map(|(a, b)| Allocated { calls: a.calls + b.calls, bytes: a.bytes + b.bytes });
+            .map(|(a, b)| HeapUse { calls: a.calls + b.calls, bytes: a.bytes + b.bytes });
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
         // Tests that run beside this one may read too: once nobody did, the difference is nothing.
         let pairs = (0..10_000).map(|_| (Usage::opening(), Usage::closing()));
         let mut moved = pairs.filter_map(|(first, second)| (second - first).moved);
-        assert!(moved.any(|moved| moved == Moved::default()));
+        assert!(moved.any(|moved| moved == IoBytes::default()));
     }
 
     #[test]

@@ -106,13 +106,13 @@ fn selected(registry: &Registry, plan: &Plan) -> Vec<&'static ScenarioEntry> {
 /// What `--list --format json` gives, for programs. Its parts are written as they lie: 10,000 cases are quickly listed.
 #[derive(Serialize)]
 struct ListedCases<'a> {
-    scenarios: Vec<Listed<'a>>,
+    scenarios: Vec<ListedScenario<'a>>,
     adapters: Vec<ListedAdapter>,
     cases: Vec<ListedCase<'a>>,
 }
 
 #[derive(Serialize)]
-struct Listed<'a> {
+struct ListedScenario<'a> {
     id: &'a str,
     category: &'a str,
     description: &'a str,
@@ -176,7 +176,7 @@ fn listing<'a>(registry: &Registry, plan: &'a Plan) -> ListedCases<'a> {
     }
 }
 
-fn listed(scenario: &'static ScenarioEntry) -> Listed<'static> {
+fn listed(scenario: &'static ScenarioEntry) -> ListedScenario<'static> {
     let axes = scenario.axes();
     let (equivalence, equivalence_with) = agreements(scenario, &axes);
     let descriptions: Vec<Vec<(String, String)>> =
@@ -194,7 +194,7 @@ fn listed(scenario: &'static ScenarioEntry) -> Listed<'static> {
             descriptions,
         }
     };
-    Listed {
+    ListedScenario {
         id: scenario.id,
         category: scenario.category,
         description: scenario.description,

@@ -3,7 +3,7 @@
 use super::names;
 use super::observation::{ELSEWHERE, NO_SAMPLES};
 use super::{Direction, Metric, Observation, Reading, Unit};
-use crate::device::Allocated;
+use crate::device::HeapUse;
 
 /// How many.
 pub(super) const CALLS: Metric = Metric {
@@ -23,7 +23,7 @@ pub(super) const BYTES: Metric = Metric {
     read: |seen| each(seen, |allocated| allocated.bytes),
 };
 
-fn each(seen: &Observation, field: fn(Allocated) -> u64) -> Reading {
+fn each(seen: &Observation, field: fn(HeapUse) -> u64) -> Reading {
     match (seen.usage.allocated, seen.iterations()) {
         (None, _) if seen.ran_elsewhere() => Reading::absent(ELSEWHERE),
         (None, _) => {

@@ -209,7 +209,7 @@ fn synchronises(seen: &OnDevice) -> Option<DeviceCaveat> {
 mod tests {
     use super::*;
     use crate::device::{DeviceInfo, DeviceMemory, Telemetry};
-    use crate::metric::{Calibration, DeviceAudit, DeviceSample, Reading, Replayed, Roofline};
+    use crate::metric::{Calibration, DeviceAudit, DeviceSample, Reading, ReplayCosts, Roofline};
 
     /// A repeat without a caveat: 100 us by the device's clock, in mode event.
     fn plain() -> OnDevice {
@@ -322,7 +322,7 @@ mod tests {
             for sample in &mut seen.samples {
                 (sample.wall, sample.device, sample.held) = (320_000, Some(300_000.0), false);
             }
-            seen.replayed = Some(Replayed { each: Reading::Value(each), bodies: 20 });
+            seen.replayed = Some(ReplayCosts { each: Reading::Value(each), bodies: 20 });
         };
         check(|seen| hot(seen, 1_000.0), &["launch-bound"]);
         check(|seen| hot(seen, 2_990.0), &[]);

@@ -3,7 +3,7 @@
 use super::names;
 use super::observation::ELSEWHERE;
 use super::{Direction, Metric, Observation, Reading, Unit};
-use crate::device::Moved;
+use crate::device::IoBytes;
 
 /// Bytes read.
 pub(super) const READ: Metric = Metric {
@@ -23,7 +23,7 @@ pub(super) const WRITTEN: Metric = Metric {
     read: |seen| moved(seen, |moved| moved.written),
 };
 
-fn moved(seen: &Observation, field: fn(Moved) -> u64) -> Reading {
+fn moved(seen: &Observation, field: fn(IoBytes) -> u64) -> Reading {
     let why = if seen.ran_elsewhere() { ELSEWHERE } else { "/proc/self/io cannot be read" };
     seen.usage.moved.map_or_else(|| Reading::absent(why), |moved| Reading::Value(field(moved) as f64))
 }

@@ -41,11 +41,12 @@ pub use ledger::{Entry, Ledger};
 pub(crate) use observation::ELSEWHERE;
 pub use observation::{Collector, Custom, Observation, RanOut, RankMetric, Region, Taken};
 pub use on_device::{
-    Calibration, DeviceAudit, DevicePhase, DeviceSample, Enough, Mode, OnDevice, Replayed, Returns, Roofline,
+    Calibration, DeviceAudit, DevicePhase, DeviceSample, Mode, OnDevice, ReplayCosts, Returns, Roofline,
+    SamplingEnd,
 };
 pub use quantity::{Direction, Quantity, Reading, Unit};
 pub use stationarity::Stationarity;
-pub use surroundings::{Apart, Cause, Surroundings, Tagged};
+pub use surroundings::{Cause, ExcludedTime, Surroundings, Tagged};
 pub use yardstick::Yardsticks;
 
 /// Every metric of a repeat, in the order in which people see them.

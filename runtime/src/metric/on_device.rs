@@ -118,7 +118,7 @@ pub struct DeviceSample {
 /// Why sampling ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Enough {
+pub enum SamplingEnd {
     /// The interval of the median is narrow.
     Narrow,
     /// The spread is as good as it gets.
@@ -145,7 +145,7 @@ pub struct Roofline {
 
 /// What bodies cost that were recorded together and replayed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Replayed {
+pub struct ReplayCosts {
     /// Of one body, in nanoseconds by the device's clock; or why they cannot be recorded.
     pub each: Reading,
     /// Bodies that were recorded together.
@@ -186,7 +186,7 @@ pub struct OnDevice {
     /// Whether a held queue once went on by itself: from then on none was held.
     pub hold_expired: bool,
     /// Why sampling ended.
-    pub enough: Enough,
+    pub enough: SamplingEnd,
     /// How long the warm-up took, in nanoseconds, and how many bodies it ran.
     pub warm_up: (u64, u64),
     /// Clock of the processors when the warm-up ended, in megahertz.
@@ -197,7 +197,7 @@ pub struct OnDevice {
     /// told from work.
     pub overlap: Option<f64>,
     /// The same body recorded and replayed, in mode `hot`.
-    pub replayed: Option<Replayed>,
+    pub replayed: Option<ReplayCosts>,
     /// What the device said of itself, before and after the samples.
     pub telemetry: [Telemetry; 2],
     /// The phases of one body, in the order in which they began; none where the body told of none. Together they are the

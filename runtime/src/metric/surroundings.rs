@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::{Lost, Noise, Scheduled};
+use crate::device::{Lost, Noise, ThreadSchedule};
 
 /// What disturbed a repeat, from the first measured window to the end of the last, pauses between them included.
 /// `None` where the system does not say.
@@ -32,7 +32,7 @@ pub struct Surroundings {
 
 impl Surroundings {
     /// What the counters say between two readings that lie `span` apart, less what was `apart` from the subject.
-    pub fn between(before: &Noise, after: &Noise, span: Duration, apart: Apart) -> Self {
+    pub fn between(before: &Noise, after: &Noise, span: Duration, apart: ExcludedTime) -> Self {
         let less = |time: Option<u64>, apart: u64| time.map(|time| time.saturating_sub(apart));
         Self {
             span: Some(span.saturating_sub(apart.wall).as_nanos() as u64),
@@ -57,7 +57,7 @@ impl Surroundings {
 
 /// What the measuring thread did between two readings that is nothing of the subject's: yardsticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Apart {
+pub struct ExcludedTime {
     /// How long it took.
     pub wall: Duration,
     /// How long the thread was on a processor, in nanoseconds.
@@ -67,7 +67,7 @@ pub struct Apart {
 }
 
 /// Over the threads that are there at the end: those that have ended took their counters with them.
-fn scheduled(before: &Noise, after: &Noise, time: fn(&Scheduled) -> u64) -> Option<u64> {
+fn scheduled(before: &Noise, after: &Noise, time: fn(&ThreadSchedule) -> u64) -> Option<u64> {
     if after.threads.is_empty() {
         return None;
     }
@@ -138,20 +138,20 @@ pub struct Tagged {
 mod tests {
     use super::*;
 
-    fn thread(thread: u32, ran: u64, waited: u64) -> Scheduled {
-        Scheduled { thread, ran, waited }
+    fn thread(thread: u32, ran: u64, waited: u64) -> ThreadSchedule {
+        ThreadSchedule { thread, ran, waited }
     }
 
     #[test]
     fn waiting_is_counted_over_the_threads_that_are_there_at_the_end() {
         let before = Noise { threads: vec![thread(1, 100, 10), thread(2, 5000, 5000)], ..Noise::default() };
         let after = Noise { threads: vec![thread(1, 160, 30), thread(3, 20, 0)], ..Noise::default() };
-        let around = between(&before, &after, 100, Apart::default());
+        let around = between(&before, &after, 100, ExcludedTime::default());
         assert_eq!((around.ran, around.waited), (Some(80), Some(20)));
         assert_eq!(around.waiting_share(), Some(0.2));
     }
 
-    fn between(before: &Noise, after: &Noise, span: u64, apart: Apart) -> Surroundings {
+    fn between(before: &Noise, after: &Noise, span: u64, apart: ExcludedTime) -> Surroundings {
         Surroundings::between(before, after, Duration::from_nanos(span), apart)
     }
 
@@ -159,17 +159,20 @@ mod tests {
     fn a_body_that_sleeps_waited_for_a_share_of_the_wall_time_and_not_of_the_little_that_it_ran() {
         // Three seconds asleep, ten microseconds at work, four of waiting.
         let after = Noise { threads: vec![thread(1, 10_000, 4_000)], ..Noise::default() };
-        let around = between(&Noise::default(), &after, 3_000_000_000, Apart::default());
+        let around = between(&Noise::default(), &after, 3_000_000_000, ExcludedTime::default());
         assert!(around.waiting_share().unwrap() < 1e-5, "{around:?}");
         // Eight threads that wanted two processors waited for three quarters of what they wanted.
         let after = Noise { threads: vec![thread(1, 200, 600)], ..Noise::default() };
-        assert_eq!(between(&Noise::default(), &after, 100, Apart::default()).waiting_share(), Some(0.75));
+        assert_eq!(
+            between(&Noise::default(), &after, 100, ExcludedTime::default()).waiting_share(),
+            Some(0.75)
+        );
     }
 
     #[test]
     fn what_yardsticks_ran_and_waited_is_nothing_of_the_bodys() {
         let after = Noise { threads: vec![thread(1, 5_010, 3_004)], ..Noise::default() };
-        let apart = Apart { wall: Duration::from_micros(8), ran: 5_000, waited: 3_000 };
+        let apart = ExcludedTime { wall: Duration::from_micros(8), ran: 5_000, waited: 3_000 };
         let around = between(&Noise::default(), &after, 9_000, apart);
         assert_eq!((around.span, around.ran, around.waited), (Some(1_000), Some(10), Some(4)));
         assert_eq!(around.waiting_share(), Some(0.004));
@@ -177,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_the_system_does_not_say_is_not_known_and_never_nothing() {
-        let around = between(&Noise::default(), &Noise::default(), 7, Apart::default());
+        let around = between(&Noise::default(), &Noise::default(), 7, ExcludedTime::default());
         assert_eq!(around, Surroundings { span: Some(7), ..Surroundings::default() });
         assert_eq!(around.waiting_share(), None);
         assert_eq!(Cause::between(Lost::default(), Lost { stolen: Some(7), throttled: Some(1) }), []);

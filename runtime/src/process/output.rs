@@ -14,13 +14,13 @@ const GRACE: Duration = Duration::from_millis(500);
 /// What has come out of one pipe, or of several in the order of arrival.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Output {
-    shared: Arc<Shared>,
+    shared: Arc<SharedOutput>,
     /// Whether it is handed on to this process's own standard error as well.
     handed_on: bool,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedOutput {
     kept: Mutex<KeptOutput>,
     closed: Condvar,
 }

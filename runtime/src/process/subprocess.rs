@@ -34,7 +34,7 @@ pub(crate) struct Spawning<'a> {
 
 /// What has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Received {
+pub(crate) enum ReceivedBytes {
     /// Some bytes.
     Bytes,
     /// Nothing, for as long as was waited.
@@ -136,15 +136,15 @@ impl Subprocess {
     }
 
     /// Takes in what has arrived, or what arrives within a look.
-    pub(crate) fn receive(&mut self) -> Received {
+    pub(crate) fn receive(&mut self) -> ReceivedBytes {
         match self.socket.read(&mut self.buffer) {
-            Ok(0) => Received::End,
+            Ok(0) => ReceivedBytes::End,
             Ok(bytes) => {
                 self.frames.feed(&self.buffer[..bytes]);
-                Received::Bytes
+                ReceivedBytes::Bytes
             }
-            Err(error) if is_pause(&error) => Received::Silence,
-            Err(_) => Received::End,
+            Err(error) if is_pause(&error) => ReceivedBytes::Silence,
+            Err(_) => ReceivedBytes::End,
         }
     }
 
@@ -179,7 +179,7 @@ impl Subprocess {
     ///
     /// # Errors
     /// When the socket cannot be told to wait no longer.
-    pub(crate) fn receive_at_once(&mut self) -> io::Result<Received> {
+    pub(crate) fn receive_at_once(&mut self) -> io::Result<ReceivedBytes> {
         self.socket.set_nonblocking(true)?;
         let received = self.receive();
         self.socket.set_nonblocking(false)?;
@@ -293,7 +293,7 @@ mod tests {
         let script = "(setsid env -i A=1 /bin/sh -c 'echo $$; exec /bin/sleep 1000' &) ; exit 7";
         let (mut child, [out, _]) = spawn(script);
         let stray = told(&out, 1)[0];
-        while child.receive() != Received::End {}
+        while child.receive() != ReceivedBytes::End {}
         child.end(&mut |_| {});
         assert!(has_ended(stray));
     }
@@ -302,7 +302,7 @@ mod tests {
     fn what_a_child_that_has_ended_by_itself_leaves_running_is_ended_and_its_own_end_is_told() {
         let (mut child, [out, _]) = spawn("(setsid sh -c 'echo $$; exec sleep 1000' &) ; exit 7");
         let stray = told(&out, 1)[0];
-        while child.receive() != Received::End {}
+        while child.receive() != ReceivedBytes::End {}
         let status = child.end(&mut |_| {}).unwrap();
         assert_eq!(status.code(), Some(7));
         assert!(has_ended(stray));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::schema::{DocumentKind, Filed};
+use super::schema::{Document, DocumentKind};
 use super::{Baseline, CaseRecord, Estimate, MetricRecord, Process, RankAggregate, RunManifest};
 use crate::bencher::Purpose;
 use crate::metric::names;
@@ -36,7 +36,7 @@ pub(crate) struct RoundEntry<'a> {
     pub(crate) round: Cow<'a, EndedRound>,
 }
 
-impl Filed for RunManifest {
+impl Document for RunManifest {
     const KIND: DocumentKind = DocumentKind::Run;
 
     fn check(&self) -> Result<(), String> {
@@ -45,7 +45,7 @@ impl Filed for RunManifest {
     }
 }
 
-impl Filed for JournalEntry<'_> {
+impl Document for JournalEntry<'_> {
     const KIND: DocumentKind = DocumentKind::Repeat;
 
     fn check(&self) -> Result<(), String> {
@@ -53,7 +53,7 @@ impl Filed for JournalEntry<'_> {
     }
 }
 
-impl Filed for RoundEntry<'_> {
+impl Document for RoundEntry<'_> {
     const KIND: DocumentKind = DocumentKind::Round;
 
     fn check(&self) -> Result<(), String> {
@@ -95,7 +95,7 @@ fn outcome(outcome: &Outcome) -> Result<(), String> {
     }
 }
 
-impl Filed for CaseRecord {
+impl Document for CaseRecord {
     const KIND: DocumentKind = DocumentKind::Case;
 
     fn check(&self) -> Result<(), String> {
@@ -105,7 +105,7 @@ impl Filed for CaseRecord {
     }
 }
 
-impl Filed for Baseline {
+impl Document for Baseline {
     const KIND: DocumentKind = DocumentKind::Baseline;
 
     fn check(&self) -> Result<(), String> {

@@ -41,6 +41,6 @@ pub(crate) use redigest::redigest;
 pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
 #[cfg(test)]
 pub(crate) use schema::fitting;
+pub(crate) use schema::{Document, read, write};
 pub use schema::{DocumentKind, SCHEMA, SchemaError};
-pub(crate) use schema::{Filed, read, write};
 pub use whole::assemble_run;

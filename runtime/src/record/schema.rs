@@ -37,7 +37,7 @@ pub enum DocumentKind {
 }
 
 /// A noun that is kept in a file of its own.
-pub(crate) trait Filed: Serialize {
+pub(crate) trait Document: Serialize {
     /// What its file says it holds.
     const KIND: DocumentKind;
 
@@ -130,7 +130,7 @@ pub(super) fn missing(what: &str) -> serde_json::Error {
 /// # Errors
 /// When the record says what cannot be (a value that is no number, for instance): what is written can be
 /// read.
-pub(crate) fn write<R: Filed>(record: &R) -> Result<Vec<u8>, SchemaError> {
+pub(crate) fn write<R: Document>(record: &R) -> Result<Vec<u8>, SchemaError> {
     record.check().map_err(SchemaError::Impossible)?;
     Ok(seal(R::KIND, &serde_json::to_string(record)?))
 }
@@ -154,7 +154,7 @@ pub(crate) fn fitting(file: &str) -> String {
 ///
 /// # Errors
 /// When the file is of another schema, holds something else, is damaged, is not what was written, or says what cannot be.
-pub(crate) fn read<R: Filed + DeserializeOwned>(file: &[u8]) -> Result<R, SchemaError> {
+pub(crate) fn read<R: Document + DeserializeOwned>(file: &[u8]) -> Result<R, SchemaError> {
     let record = R::deserialize(Reader(open(file, R::KIND)?))?;
     record.check().map_err(SchemaError::Impossible)?;
     Ok(record)
@@ -205,7 +205,7 @@ mod tests {
         weight: f64,
     }
 
-    impl Filed for Toy {
+    impl Document for Toy {
         const KIND: DocumentKind = DocumentKind::Case;
         fn check(&self) -> Result<(), String> {
             if self.weight.is_finite() { Ok(()) } else { Err(format!("weight {}", self.weight)) }

@@ -108,7 +108,7 @@ impl fmt::Debug for Contract {
 #[diagnostic::on_unimplemented(
     message = "`new` gives back `{T}` or `Result<{T}, E>` with `E: Display + 'static`, and not `{Self}`"
 )]
-pub trait Made<T> {
+pub trait AdapterOutput<T> {
     /// The adapter.
     ///
     /// # Errors
@@ -116,14 +116,14 @@ pub trait Made<T> {
     fn made(self) -> Result<T, bencher::Error>;
 }
 
-impl<T> Made<T> for T {
+impl<T> AdapterOutput<T> for T {
     fn made(self) -> Result<T, bencher::Error> {
         Ok(self)
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<T, E: Display + 'static> Made<T> for Result<T, E> {
+impl<T, E: Display + 'static> AdapterOutput<T> for Result<T, E> {
     fn made(self) -> Result<T, bencher::Error> {
         self.map_err(told)
     }

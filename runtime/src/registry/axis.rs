@@ -23,7 +23,7 @@ pub struct Axis {
     pub form: String,
     /// The values that the author wrote.
     pub values: Vec<AxisValue>,
-    typed: Arc<dyn Typed>,
+    typed: Arc<dyn ErasedAxis>,
 }
 
 impl Axis {
@@ -240,27 +240,27 @@ impl<T: 'static> TypedAxis<T> {
 }
 
 /// A value that exists only as the author wrote it, such as a type: the command line names it, and makes no other.
-pub struct Written<T>(pub T);
+pub struct WrittenValue<T>(pub T);
 
-impl<T: Display> Display for Written<T> {
+impl<T: Display> Display for WrittenValue<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl<T: Display> fmt::Debug for Written<T> {
+impl<T: Display> fmt::Debug for WrittenValue<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
 /// What an axis can do without telling its type.
-trait Typed: Send + Sync {
+trait ErasedAxis: Send + Sync {
     /// A text that the author did not write. The error is the type's own, `None` when it takes its labels only.
     fn parse(&self, text: &str) -> Result<AxisValue, Option<String>>;
 }
 
-impl<T: 'static> Typed for TypedAxis<T> {
+impl<T: 'static> ErasedAxis for TypedAxis<T> {
     fn parse(&self, text: &str) -> Result<AxisValue, Option<String>> {
         let parse = self.traits.parse.ok_or(None)?;
         let value = parse(text)?;
@@ -298,13 +298,13 @@ pub fn without_modules(type_name: &str) -> String {
     label = "write `name = value`",
     note = "without a label the value is shown by its `Display`, which `{Self}` does not have"
 )]
-pub trait Unlabelled {}
+pub trait DisplayValue {}
 
 #[diagnostic::do_not_recommend]
-impl<T: Display> Unlabelled for T {}
+impl<T: Display> DisplayValue for T {}
 
 /// A value without a label, as it is. Its bound is what the compiler tells the author about.
-pub fn plain<T: Unlabelled>(value: T) -> T {
+pub fn plain<T: DisplayValue>(value: T) -> T {
     value
 }
 

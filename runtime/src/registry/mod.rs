@@ -14,11 +14,11 @@ mod probe;
 mod scenario;
 mod sweep;
 
-pub use adapter::{AdapterEntry, Availability, Contract, Made};
+pub use adapter::{AdapterEntry, AdapterOutput, Availability, Contract};
 pub use added::{Added, add};
 #[cfg(feature = "divan_compat")]
 pub(crate) use axis::without_modules;
-pub use axis::{Axis, AxisValue, Point, TypedAxis, Unlabelled, Written, plain};
+pub use axis::{Axis, AxisValue, DisplayValue, Point, TypedAxis, WrittenValue, plain};
 pub use collect::{Registry, RegistryError, find_adapter, find_scenario};
 pub use id::slug;
 pub use location::Location;

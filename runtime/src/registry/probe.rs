@@ -40,11 +40,11 @@ pub mod kind {
     pub type Write<T> = fn(&T) -> String;
 
     /// Types that can be parsed.
-    pub trait Parsed<T> {
+    pub trait WithFromStr<T> {
         /// How to parse one.
         fn parser(&self) -> Option<Parse<T>>;
     }
-    impl<T: FromStr<Err: Display>> Parsed<T> for &&Probe<T> {
+    impl<T: FromStr<Err: Display>> WithFromStr<T> for &&Probe<T> {
         fn parser(&self) -> Option<Parse<T>> {
             Some(|text| text.parse().map_err(|error: T::Err| error.to_string()))
         }
@@ -74,44 +74,44 @@ pub mod kind {
     }
 
     /// Types that can be displayed.
-    pub trait Displayed<T> {
+    pub trait WithDisplay<T> {
         /// How to display one.
         fn display(&self) -> Option<Write<T>>;
     }
-    impl<T: Display> Displayed<T> for &Probe<T> {
+    impl<T: Display> WithDisplay<T> for &Probe<T> {
         fn display(&self) -> Option<Write<T>> {
             Some(T::to_string)
         }
     }
 
     /// Types that cannot be displayed.
-    pub trait Undisplayed<T> {
+    pub trait WithoutDisplay<T> {
         /// There is none.
         fn display(&self) -> Option<Write<T>>;
     }
-    impl<T> Undisplayed<T> for Probe<T> {
+    impl<T> WithoutDisplay<T> for Probe<T> {
         fn display(&self) -> Option<Write<T>> {
             None
         }
     }
 
     /// Types that can be debugged.
-    pub trait Debugged<T> {
+    pub trait WithDebug<T> {
         /// How to debug one.
         fn debug(&self) -> Option<Write<T>>;
     }
-    impl<T: Debug> Debugged<T> for &Probe<T> {
+    impl<T: Debug> WithDebug<T> for &Probe<T> {
         fn debug(&self) -> Option<Write<T>> {
             Some(|value| format!("{value:?}"))
         }
     }
 
     /// Types that cannot be debugged.
-    pub trait Undebugged<T> {
+    pub trait WithoutDebug<T> {
         /// There is none.
         fn debug(&self) -> Option<Write<T>>;
     }
-    impl<T> Undebugged<T> for Probe<T> {
+    impl<T> WithoutDebug<T> for Probe<T> {
         fn debug(&self) -> Option<Write<T>> {
             None
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::program::Program;
 use super::protocol::RepeatRequest;
 use super::repeat::{Resident, execute};
-use super::supervised::{ChildWatch, EndedRequest, Supervised};
+use super::supervised::{ChildWatch, EndedRequest, SupervisedChild};
 use super::{Failure, How, Outcome};
 use crate::bencher::{Phase, Spot};
 use crate::plan::{Isolation, Plan};
@@ -38,7 +38,7 @@ pub(super) struct ChildExecutor<'a> {
     timeout: Duration,
     memory: u64,
     interrupted: &'a AtomicBool,
-    shared: HashMap<ProcessKey, Supervised>,
+    shared: HashMap<ProcessKey, SupervisedChild>,
 }
 
 /// What shares a process.
@@ -72,15 +72,17 @@ impl Executor for ChildExecutor<'_> {
             Isolation::Case => (ProcessKey::Case(turn.case), turn.last),
         };
         let begun = Instant::now();
-        let mut process =
-            match self.shared.remove(&key).map_or_else(|| Supervised::start(&self.program, self.timeout), Ok)
-            {
-                Ok(process) => process,
-                Err(error) => {
-                    let detail = format!("failed to start {}: {error}", self.program.path.display());
-                    return failed(How::Protocol, detail, begun.elapsed());
-                }
-            };
+        let mut process = match self
+            .shared
+            .remove(&key)
+            .map_or_else(|| SupervisedChild::start(&self.program, self.timeout), Ok)
+        {
+            Ok(process) => process,
+            Err(error) => {
+                let detail = format!("failed to start {}: {error}", self.program.path.display());
+                return failed(How::Protocol, detail, begun.elapsed());
+            }
+        };
         let watch = ChildWatch {
             timeout: self.timeout,
             patient: turn.resident,

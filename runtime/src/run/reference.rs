@@ -9,11 +9,11 @@ use crate::plan::{Plan, PlannedCase};
 /// The references of a run, by case.
 pub(super) struct References {
     key: HashKey,
-    known: HashMap<String, Known>,
+    known: HashMap<String, ReferenceElements>,
 }
 
 /// The elements of a reference's epoch, hashed.
-pub(super) struct Known {
+pub(super) struct ReferenceElements {
     /// In the order of delivery; empty where the reference keeps none.
     ordered: Vec<u128>,
     /// Elements of a batch: places are counted by it.
@@ -56,7 +56,7 @@ impl References {
     ) {
         count(evidence, &spots);
         if case.is_reference() && purpose == Purpose::Verify {
-            self.known.insert(case.id.to_string(), Known::of(&spots, evidence));
+            self.known.insert(case.id.to_string(), ReferenceElements::of(&spots, evidence));
         }
         let reference = plan.cases.iter().find(|other| case.compares_with(other));
         let known = reference.and_then(|reference| self.known.get(&reference.id.to_string()));
@@ -72,7 +72,7 @@ fn count(evidence: &mut Evidence, spots: &[Spot]) {
     evidence.spots.elements = spots.iter().map(|spot| spot.hashes.0.len() as u64).sum();
 }
 
-impl Known {
+impl ReferenceElements {
     /// Compares what a repeat delivered, and notes in its evidence what came of it.
     pub(super) fn note(&self, purpose: Purpose, evidence: &mut Evidence, spots: &[Spot]) {
         count(evidence, spots);
@@ -218,8 +218,11 @@ mod tests {
         Spot { at: Some(at), first, ..Spot::of_hashes(hashes) }
     }
 
-    fn known() -> Known {
-        Known::of(&[spot(0, 0, &[1, 2]), spot(1, 0, &[3, 4]), spot(2, 0, &[5, 6])], &evidence(true))
+    fn known() -> ReferenceElements {
+        ReferenceElements::of(
+            &[spot(0, 0, &[1, 2]), spot(1, 0, &[3, 4]), spot(2, 0, &[5, 6])],
+            &evidence(true),
+        )
     }
 
     #[test]
@@ -246,8 +249,8 @@ mod tests {
             let moments = MomentsByField::from([("x".to_owned(), moments)]);
             Spot { at: Some(at), first, moments, ..Spot::of_hashes(&vec![1; numbers.len()]) }
         };
-        let known = |batches: &[Spot]| Known::of(batches, &Evidence::default());
-        let there = |known: Known, in_order, spots: &[Spot]| {
+        let known = |batches: &[Spot]| ReferenceElements::of(batches, &Evidence::default());
+        let there = |known: ReferenceElements, in_order, spots: &[Spot]| {
             known.compare(Purpose::Measure, &evidence(in_order), spots).there.remove("x")
         };
         let two = || [with(0, 0, &[1.0, 3.0]), with(1, 0, &[10.0, 30.0])];

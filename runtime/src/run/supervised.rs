@@ -15,7 +15,7 @@ use super::protocol::{
 use super::{Failure, How, Outcome, TreeMemory};
 use crate::bencher::{PerIteration, Phase, Spot, visible};
 use crate::metric::{Block, Entry, TimedBy};
-use crate::process::{ChildPlace, MemoryWatch, Output, Received, Spawning, Subprocess, left_behind};
+use crate::process::{ChildPlace, MemoryWatch, Output, ReceivedBytes, Spawning, Subprocess, left_behind};
 
 /// How often the parent looks at the deadline of a child that is silent.
 const LOOK: Duration = Duration::from_millis(50);
@@ -57,7 +57,7 @@ pub(super) struct EndedRequest {
 
 /// A running child. It is ended, with all that it has started, when this is dropped.
 #[derive(Debug)]
-pub(super) struct Supervised {
+pub(super) struct SupervisedChild {
     child: Subprocess,
     started: Instant,
     stdout: Output,
@@ -69,7 +69,7 @@ pub(super) struct Supervised {
     cleaned: bool,
 }
 
-impl Supervised {
+impl SupervisedChild {
     /// Starts a child in a process group of its own. What it starts itself may be silent for so long.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl Supervised {
         // The first repeat of a process has its start as well.
         let begun = if self.asked { Instant::now() } else { self.started };
         self.asked = true;
-        let mut seen = Listened::since(begun);
+        let mut seen = ListeningState::since(begun);
         self.send(request);
         let end = self.answer(watch, &mut seen, tick);
         self.ended(end, &seen, watch, last)
@@ -116,7 +116,7 @@ impl Supervised {
         watch: ChildWatch<'_>,
         tick: &mut dyn FnMut(Duration),
     ) -> Result<PacedChild, Box<EndedRequest>> {
-        let mut seen = Listened::since(self.started);
+        let mut seen = ListeningState::since(self.started);
         self.send(request);
         match self.answer(watch, &mut seen, tick) {
             ListeningEnd::Ready(work) => Ok(PacedChild { process: self, seen, work }),
@@ -126,7 +126,7 @@ impl Supervised {
 
     /// Waits for the greeting of a fresh process, and no longer: whether it was built with debug assertions.
     pub(super) fn greeting(mut self, watch: ChildWatch<'_>) -> Result<bool, Box<EndedRequest>> {
-        let mut seen = Listened::since(self.started);
+        let mut seen = ListeningState::since(self.started);
         match self.listen(watch, &mut seen, &mut |_| {}) {
             ListeningEnd::Greeted { debug } => Ok(debug),
             end => Err(Box::new(self.ended(end, &seen, watch, true))),
@@ -141,7 +141,7 @@ impl Supervised {
     fn ended(
         &mut self,
         end: ListeningEnd,
-        seen: &Listened,
+        seen: &ListeningState,
         watch: ChildWatch<'_>,
         last: bool,
     ) -> EndedRequest {
@@ -169,7 +169,7 @@ impl Supervised {
     fn answer(
         &mut self,
         watch: ChildWatch<'_>,
-        seen: &mut Listened,
+        seen: &mut ListeningState,
         tick: &mut dyn FnMut(Duration),
     ) -> ListeningEnd {
         loop {
@@ -184,7 +184,7 @@ impl Supervised {
     fn listen(
         &mut self,
         watch: ChildWatch<'_>,
-        seen: &mut Listened,
+        seen: &mut ListeningState,
         tick: &mut dyn FnMut(Duration),
     ) -> ListeningEnd {
         let mut memory = MemoryWatch::of(self.child.tree());
@@ -231,7 +231,7 @@ impl Supervised {
                     return ListeningEnd::TooLarge(bytes);
                 }
             }
-            if self.child.receive() == Received::End {
+            if self.child.receive() == ReceivedBytes::End {
                 return ListeningEnd::Died;
             }
         }
@@ -256,7 +256,7 @@ impl Supervised {
     fn outcome(
         &mut self,
         end: ListeningEnd,
-        seen: &Listened,
+        seen: &ListeningState,
         watch: ChildWatch<'_>,
         stderr: &[u8],
     ) -> Option<(Outcome, Vec<Spot>)> {
@@ -310,7 +310,7 @@ impl Supervised {
     }
 }
 
-impl Drop for Supervised {
+impl Drop for SupervisedChild {
     fn drop(&mut self) {
         self.end();
     }
@@ -323,8 +323,8 @@ fn overclaimed(claimed: Duration, passed: Duration) -> String {
 /// A child in a paced repeat, waiting for its next block.
 #[derive(Debug)]
 pub(super) struct PacedChild {
-    process: Supervised,
-    seen: Listened,
+    process: SupervisedChild,
+    seen: ListeningState,
     /// What one iteration does, as its author states it.
     pub(super) work: PerIteration,
 }
@@ -402,7 +402,7 @@ enum ListeningEnd {
 
 /// What the parent saw while it listened.
 #[derive(Debug)]
-struct Listened {
+struct ListeningState {
     phase: Phase,
     start: Option<Duration>,
     tree: Option<TreeMemory>,
@@ -413,7 +413,7 @@ struct Listened {
     greeted: Option<Duration>,
 }
 
-impl Listened {
+impl ListeningState {
     fn since(begun: Instant) -> Self {
         Self { phase: Phase::SetUp, start: None, tree: None, begun, set_up: None, greeted: None }
     }
@@ -455,7 +455,7 @@ mod tests {
     fn a_child_that_guards_its_set_up_is_allowed_ten_times_as_long_for_that_alone() {
         let (timeout, interrupted) = (Duration::from_secs(15), AtomicBool::new(false));
         let watch = |patient| ChildWatch { timeout, patient, memory: u64::MAX, interrupted: &interrupted };
-        let mut listened = Listened::since(Instant::now());
+        let mut listened = ListeningState::since(Instant::now());
         assert_eq!(listened.allowed(watch(false)), timeout);
         assert_eq!(listened.allowed(watch(true)), Duration::from_secs(150));
         listened.pass_into(Phase::WarmUp);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::OFlag;
 
 use super::StoreError;
-use crate::record::{self, Filed};
+use crate::record::{self, Document};
 
 /// What the store needs of a file system. Tests put a failing one in place of the [`Disk`].
 pub trait Files: fmt::Debug + Send + Sync {
@@ -138,7 +138,11 @@ pub(super) fn rename_for_good(files: &dyn Files, from: &Path, to: &Path) -> io::
 }
 
 /// Writes a record in its envelope.
-pub(super) fn write_record<R: Filed>(files: &dyn Files, path: &Path, record: &R) -> Result<(), StoreError> {
+pub(super) fn write_record<R: Document>(
+    files: &dyn Files,
+    path: &Path,
+    record: &R,
+) -> Result<(), StoreError> {
     let content = record::write(record);
     let content = content.map_err(|source| StoreError::Unwritable { path: path.to_owned(), source })?;
     replace(files, path, &content)
@@ -147,7 +151,7 @@ pub(super) fn write_record<R: Filed>(files: &dyn Files, path: &Path, record: &R)
 /// Reads a record out of its envelope.
 pub(super) fn read_record<R>(files: &dyn Files, path: &Path) -> Result<R, StoreError>
 where
-    R: Filed + serde::de::DeserializeOwned,
+    R: Document + serde::de::DeserializeOwned,
 {
     let content = files.read(path).map_err(StoreError::io("read", path))?;
     record::read(&content).map_err(|source| StoreError::Record { path: path.to_owned(), source })

@@ -20,7 +20,7 @@ pub use error::StoreError;
 pub use files::{Disk, Files, redigest};
 pub use layout::{Layout, OutputStream};
 pub use lock::{Attempt, MachineLock, RunLock};
-pub use prune::{PrunePolicy, Pruned};
+pub use prune::{PrunePolicy, PruneResult};
 pub use runs::{RunListing, Runs, Unreadable};
 
 #[cfg(test)]

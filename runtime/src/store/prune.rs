@@ -33,7 +33,7 @@ pub struct PrunePolicy {
 
 /// What was removed.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Pruned {
+pub struct PruneResult {
     /// The runs or the duels.
     pub runs: Vec<RunId>,
     /// The leftovers of killed writers.
@@ -52,10 +52,10 @@ impl Runs {
     ///
     /// # Errors
     /// [`StoreError::Link`] where the folder of runs is one, and those of the file system.
-    pub fn prune(&self, keep: PrunePolicy, now: SystemTime) -> Result<Pruned, StoreError> {
+    pub fn prune(&self, keep: PrunePolicy, now: SystemTime) -> Result<PruneResult, StoreError> {
         let files = &*self.files;
         let folder = self.layout.runs();
-        let mut pruned = Pruned::default();
+        let mut pruned = PruneResult::default();
         if !is_folder(files, &folder)? {
             return Ok(pruned);
         }
@@ -120,10 +120,10 @@ impl Duels {
     ///
     /// # Errors
     /// [`StoreError::Link`] where the folder of duels is one, and those of the file system.
-    pub fn prune(&self, keep: PrunePolicy, now: SystemTime) -> Result<Pruned, StoreError> {
+    pub fn prune(&self, keep: PrunePolicy, now: SystemTime) -> Result<PruneResult, StoreError> {
         let files = &*self.files;
         let folder = self.layout.duels();
-        let mut pruned = Pruned::default();
+        let mut pruned = PruneResult::default();
         if !is_folder(files, &folder)? {
             return Ok(pruned);
         }
@@ -299,7 +299,10 @@ mod tests {
         fs::create_dir_all(layout.duels().join(".scratch-20260101-000000-000008/deep")).expect("writable");
 
         assert_eq!(runs.prune(PrunePolicy::default(), late()).expect("pruned").leftovers, 5);
-        assert_eq!(duels.prune(everything(), late()).expect("pruned"), Pruned { runs: vec![], leftovers: 2 });
+        assert_eq!(
+            duels.prune(everything(), late()).expect("pruned"),
+            PruneResult { runs: vec![], leftovers: 2 }
+        );
         assert_eq!(folders.each_ref().map(|folder| names(folder).len()), before);
     }
 
@@ -342,7 +345,7 @@ mod tests {
         fs::write(&duel, "{\"suite\":\"p/a\"}").expect("writable");
         symlink(&duel, layout.duels().join(format!("{ID}.json"))).expect("writable");
 
-        let nothing = Pruned::default();
+        let nothing = PruneResult::default();
         assert_eq!(runs.prune(PrunePolicy::default(), late()).expect("pruned"), nothing);
         assert_eq!(duels.prune(everything(), late()).expect("pruned"), nothing);
         assert_eq!(runs.prune(everything(), late()).expect("pruned").runs, [mine.id]);
@@ -377,7 +380,7 @@ mod tests {
         let now = SystemTime::now();
         let pruned = duels.prune(PrunePolicy { newest: Some(2), within: None }, now).expect("pruned");
         let oldest = "20260101-000000-000000".parse().expect("an id");
-        assert_eq!(pruned, Pruned { runs: vec![oldest], leftovers: 0 });
+        assert_eq!(pruned, PruneResult { runs: vec![oldest], leftovers: 0 });
         let later = now + Duration::from_hours(48);
         let keep = PrunePolicy { newest: None, within: Some(Duration::from_hours(24)) };
         let pruned = duels.prune(keep, later).expect("pruned");

@@ -42,13 +42,13 @@ pub struct Worker {
 }
 
 /// A worker that has not said yet who it is.
-struct Started {
+struct StartedWorker {
     process: Conversation,
     place: ChildPlace,
     name: String,
 }
 
-impl Started {
+impl StartedWorker {
     fn listen(self) -> Result<Worker> {
         let Self { mut process, place, name } = self;
         let hello = match process.listen()? {
@@ -116,20 +116,20 @@ impl Worker {
     pub fn start_all(command: &Command, count: usize) -> Vec<Result<Self>> {
         let begin = |_| Self::begin_at(command, &ChildPlace::from_env());
         let started: Vec<_> = (0..count).map(begin).collect();
-        started.into_iter().map(|started| started.and_then(Started::listen)).collect()
+        started.into_iter().map(|started| started.and_then(StartedWorker::listen)).collect()
     }
 
     pub(super) fn start_at(command: &Command, place: &ChildPlace) -> Result<Self> {
         Self::begin_at(command, place)?.listen()
     }
 
-    fn begin_at(command: &Command, place: &ChildPlace) -> Result<Started> {
+    fn begin_at(command: &Command, place: &ChildPlace) -> Result<StartedWorker> {
         // Several may be at work at once: one that is ended takes along all that carries its mark, and nobody else's.
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = format!("worker-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let place = place.within(&name);
         let process = Conversation::start(command, place.clone())?;
-        Ok(Started { process, place, name })
+        Ok(StartedWorker { process, place, name })
     }
 
     /// Who it is.

@@ -13,7 +13,7 @@ use super::command::{Command, HOST_ALONE};
 use super::protocol::{LONGEST, WorkerRequest, WorkerResponse};
 use crate::bencher::{Error, ErrorKind, Result};
 use crate::device::{Clock, Platform, ProcessTree};
-use crate::process::{ChildPlace, Output, Received, Spawning, Subprocess, Trace, TraceKind};
+use crate::process::{ChildPlace, Output, ReceivedBytes, Spawning, Subprocess, Trace, TraceKind};
 
 /// How often it is looked whether a silent worker still runs: what it started may hold its end of the socket open.
 const LOOK: Duration = Duration::from_secs(1);
@@ -106,7 +106,7 @@ impl Conversation {
     /// That it says something nobody asked for, or no frame; that it is silent for too long; that it ended.
     pub(super) fn ask(&mut self, ask: &WorkerRequest) -> Result<WorkerResponse> {
         // What lies there already answers nothing.
-        if self.worker.receive_at_once()? == Received::End {
+        if self.worker.receive_at_once()? == ReceivedBytes::End {
             return Err(self.ended());
         }
         if let Some(say) = self.next_answer()? {
@@ -129,22 +129,22 @@ impl Conversation {
             }
             let received = self.worker.receive();
             match received {
-                Received::End => return Err(self.ended()),
-                Received::Bytes => {
+                ReceivedBytes::End => return Err(self.ended()),
+                ReceivedBytes::Bytes => {
                     self.answered.get_or_insert_with(|| self.clock.now());
                 }
-                Received::Silence => {}
+                ReceivedBytes::Silence => {}
             }
             // A part of a frame is no sign of life: a frame must be whole in time.
             if self.clock.now() - self.heard >= self.worker.place().silence() {
                 return Err(self.silent());
             }
-            if received == Received::Bytes {
+            if received == ReceivedBytes::Bytes {
                 continue;
             }
             if let Some(status) = self.worker.status() {
                 // The last words may have come in meanwhile.
-                while self.worker.receive() == Received::Bytes {}
+                while self.worker.receive() == ReceivedBytes::Bytes {}
                 return match self.next_answer()? {
                     Some(say) => Ok(say),
                     None => Err(self.died(status)),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::bencher::{Audit, Stopped, Used};
+use crate::bencher::{Audit, StoppedClock, Used};
 use crate::device::Platform;
 
 /// The version of the protocol: part of the first thing that a worker says.
@@ -69,19 +69,19 @@ pub(super) enum WorkerResponse {
     Hello(Hello),
     Beat(Beat),
     Opened(Box<OpenedPipeline>),
-    Declined(Declined),
-    Failed(Failed),
+    Declined(DeclineReply),
+    Failed(FailureReply),
     Batch(ExchangedBatch),
     End(Nothing),
     Ran(Box<MeasuredRun>),
     Timed(Box<TimedEpoch>),
     Begun(Nothing),
-    Stepped(Stepped),
+    Stepped(StepReply),
     Used(Used),
-    Saved(Saved),
+    Saved(SaveReply),
     Restored(Nothing),
     Answer(CallAnswer),
-    Closed(Closed),
+    Closed(CloseReply),
 }
 
 impl WorkerResponse {
@@ -194,12 +194,12 @@ pub(super) struct Beat {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(super) struct Declined {
+pub(super) struct DeclineReply {
     pub(super) why: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(super) struct Failed {
+pub(super) struct FailureReply {
     pub(super) detail: String,
 }
 
@@ -318,7 +318,7 @@ pub(super) struct MeasuredRun {
     pub(super) passes: u64,
     pub(super) ran_out: bool,
     pub(super) usage: Used,
-    pub(super) stopped: Stopped,
+    pub(super) stopped: StoppedClock,
     pub(super) processes: Option<u64>,
     pub(super) threads: Option<u64>,
     #[serde(default)]
@@ -386,18 +386,18 @@ pub(super) struct TimedEpoch {
 
 /// What the band of a batch holds that was made and not handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub(super) struct Stepped {
+pub(super) struct StepReply {
     pub(super) elements: u64,
     pub(super) bytes: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(super) struct Saved {
+pub(super) struct SaveReply {
     pub(super) state: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub(super) struct Closed {
+pub(super) struct CloseReply {
     pub(super) tear_down: Option<u64>,
 }
 

@@ -3,7 +3,7 @@
 use super::sample::{DeviceBody, let_go};
 use crate::bencher::Error;
 use crate::device::{Device, Queue};
-use crate::metric::{Reading, Replayed};
+use crate::metric::{Reading, ReplayCosts};
 use crate::stats;
 
 /// Bodies that are recorded together.
@@ -20,9 +20,9 @@ pub(super) fn replay(
     device: &dyn Device,
     round_trip: f64,
     body: &mut DeviceBody<'_>,
-) -> Result<Replayed, Error> {
+) -> Result<ReplayCosts, Error> {
     if body.beside > 0 {
-        return Ok(Replayed { each: Reading::absent("the body has streams of its own"), bodies: 0 });
+        return Ok(ReplayCosts { each: Reading::absent("the body has streams of its own"), bodies: 0 });
     }
     let each = match try_replay(device, round_trip, body) {
         Ok(each) => each,
@@ -30,7 +30,7 @@ pub(super) fn replay(
         Err(error) => Reading::absent(format!("the body cannot be recorded: {error}")),
     };
     device.sync()?;
-    Ok(Replayed { each, bodies: BODIES })
+    Ok(ReplayCosts { each, bodies: BODIES })
 }
 
 fn try_replay(device: &dyn Device, round_trip: f64, body: &mut DeviceBody<'_>) -> Result<Reading, Error> {

@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::bencher::{Budget, Pace, PerIteration, RepeatResult, RunSettings, Settings};
     use crate::device::{Queue, Telemetry};
-    use crate::metric::{Block, DEVICE_METRICS, Enough, OnDevice, Reading, Stationarity, TimedBy};
+    use crate::metric::{Block, DEVICE_METRICS, OnDevice, Reading, SamplingEnd, Stationarity, TimedBy};
 
     const BUDGET: Budget =
         Budget { warmup: 3, batches: 20, min_time: Duration::from_millis(50), max_time: None };
@@ -226,7 +226,7 @@ mod tests {
             });
             ran.unwrap();
             let (_, on) = seen(bencher);
-            assert_eq!((on.mode, on.enough), (mode, Enough::Narrow));
+            assert_eq!((on.mode, on.enough), (mode, SamplingEnd::Narrow));
             let time = crate::stats::median(&on.times());
             let expected = match mode {
                 Mode::Sync => (LAUNCH + 2_000_000 + SYNC) as f64,

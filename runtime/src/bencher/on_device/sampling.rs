@@ -9,7 +9,7 @@ use super::graph::replay;
 use super::roofline;
 use super::sample::{DeviceBody, SampleSides, sample};
 use super::stop::{LEAST, StoppingRule};
-use super::warm::{Warmed, warm_up};
+use super::warm::{WarmUpResult, warm_up};
 use crate::bencher::bench::OuterPace;
 use crate::bencher::calibrate::Calibrator;
 use crate::bencher::inject::Inject;
@@ -190,7 +190,7 @@ impl<'a> DeviceSampling<'a> {
 
     /// Whether the queue may stand still while the body enqueues: it must not wait for it, and it must be worth it. A
     /// body with streams of its own forks and joins them, which needs no hold.
-    fn may_hold(&self, warmed: &Warmed, body: &DeviceBody<'_>) -> bool {
+    fn may_hold(&self, warmed: &WarmUpResult, body: &DeviceBody<'_>) -> bool {
         let never_waits = self.seen.audits.iter().all(|audit| audit.waited == Some(false));
         self.seen.mode.is_by_device_clock()
             && self.seen.returns == Returns::Enqueued
@@ -200,7 +200,7 @@ impl<'a> DeviceSampling<'a> {
     }
 
     /// Finds how many bodies a sample has.
-    fn find_bodies(&mut self, warmed: &Warmed, body: &mut DeviceBody<'_>) -> Result<(), Error> {
+    fn find_bodies(&mut self, warmed: &WarmUpResult, body: &mut DeviceBody<'_>) -> Result<(), Error> {
         let smoke = self.bencher.budget().min_time.is_zero();
         let wanted = match self.seen.mode {
             _ if smoke => return Ok(()),

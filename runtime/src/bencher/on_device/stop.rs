@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::metric::Enough;
+use crate::metric::SamplingEnd;
 use crate::stats;
 
 /// The least samples whose interval is looked at.
@@ -42,13 +42,13 @@ impl StoppingRule {
     }
 
     /// Whether these samples, which took so long together, are enough, and why.
-    pub(super) fn enough(&mut self, times: &[f64], spent: Duration) -> Option<Enough> {
+    pub(super) fn enough(&mut self, times: &[f64], spent: Duration) -> Option<SamplingEnd> {
         let count = times.len();
         if (count as u64) < self.least {
             return None;
         }
         if self.min_time.is_zero() {
-            return Some(Enough::Asked);
+            return Some(SamplingEnd::Asked);
         }
         if count >= STABLE_FROM && count.is_multiple_of(STABLE_EVERY) {
             self.spreads.push(stats::coefficient_of_variation(times));
@@ -57,12 +57,12 @@ impl StoppingRule {
             return None;
         }
         if count as u64 >= LEAST && half_width(times).is_some_and(|half| half < NARROW) {
-            return Some(Enough::Narrow);
+            return Some(SamplingEnd::Narrow);
         }
         if self.is_stable() {
-            return Some(Enough::Stable);
+            return Some(SamplingEnd::Stable);
         }
-        (spent >= self.min_time * BUDGET).then_some(Enough::Budget)
+        (spent >= self.min_time * BUDGET).then_some(SamplingEnd::Budget)
     }
 
     fn is_stable(&self) -> bool {
@@ -88,7 +88,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn run(time: impl Fn(usize) -> f64) -> (usize, Enough) {
+    fn run(time: impl Fn(usize) -> f64) -> (usize, SamplingEnd) {
         let (mut stop, mut times) = (StoppingRule::new(10, SECOND), Vec::new());
         loop {
             times.push(time(times.len()));
@@ -101,26 +101,26 @@ mod tests {
 
     #[test]
     fn a_steady_body_ends_when_the_least_time_is_over() {
-        assert_eq!(run(|_| 10e6), (100, Enough::Narrow));
-        assert_eq!(run(|_| 500e6), (10, Enough::Narrow)); // the least number
+        assert_eq!(run(|_| 10e6), (100, SamplingEnd::Narrow));
+        assert_eq!(run(|_| 500e6), (10, SamplingEnd::Narrow)); // the least number
     }
 
     #[test]
     fn a_body_whose_spread_no_longer_changes_ends_although_its_interval_is_wide() {
         let (count, enough) = run(|place| if place % 2 == 0 { 5e6 } else { 20e6 });
-        assert_eq!((count, enough), (112, Enough::Stable));
+        assert_eq!((count, enough), (112, SamplingEnd::Stable));
     }
 
     #[test]
     fn a_body_that_never_agrees_ends_with_the_budget() {
         let (_, enough) = run(|place| 1e6 * 1.3f64.powi(place as i32 % 40));
-        assert_eq!(enough, Enough::Budget);
+        assert_eq!(enough, SamplingEnd::Budget);
     }
 
     #[test]
     fn a_smoke_run_ends_with_what_was_asked_for() {
         let mut stop = StoppingRule::new(2, Duration::ZERO);
         assert_eq!(stop.enough(&[1.0], SECOND), None);
-        assert_eq!(stop.enough(&[1.0, 9.0], SECOND), Some(Enough::Asked));
+        assert_eq!(stop.enough(&[1.0, 9.0], SECOND), Some(SamplingEnd::Asked));
     }
 }

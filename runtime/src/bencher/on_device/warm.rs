@@ -20,7 +20,7 @@ const LONGEST: u64 = 3_000_000_000;
 
 /// What the warm-up was.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Warmed {
+pub(super) struct WarmUpResult {
     /// How long it took, in nanoseconds.
     pub(super) took: u64,
     /// How many bodies it ran.
@@ -40,12 +40,12 @@ pub(super) fn warm_up(
     device: &dyn Device,
     budget: Budget,
     body: &mut DeviceBody<'_>,
-) -> Result<Warmed, Error> {
+) -> Result<WarmUpResult, Error> {
     let due = if budget.min_time.is_zero() { Duration::ZERO } else { LEAST.max(budget.min_time / 20) };
     let bodies = budget.warmup.max(LEAST_BODIES);
     device.sync()?;
     let start = device.host_ns();
-    let mut warmed = Warmed::default();
+    let mut warmed = WarmUpResult::default();
     let (mut clock, mut looked): (Option<f64>, u64) = (None, start);
     loop {
         let before = device.host_ns();
@@ -54,7 +54,8 @@ pub(super) fn warm_up(
         device.stamp(CycleStamp::After)?;
         device.sync()?;
         let now = device.host_ns();
-        warmed = Warmed { took: now - start, bodies: warmed.bodies + 1, each: now - before, clock: None };
+        warmed =
+            WarmUpResult { took: now - start, bodies: warmed.bodies + 1, each: now - before, clock: None };
         if warmed.bodies < bodies || warmed.took < due.as_nanos() as u64 {
             continue;
         }
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
     use crate::device::Queue;
 
-    fn run(device: &std::rc::Rc<Double>, budget: Budget) -> Warmed {
+    fn run(device: &std::rc::Rc<Double>, budget: Budget) -> WarmUpResult {
         let of = device.clone();
         let mut run = |_: &Stream<'_>| {
             of.kernel(Queue::MEASURED, 10_000_000);

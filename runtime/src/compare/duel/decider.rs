@@ -27,7 +27,7 @@ pub struct Decider<'a> {
 
 /// What came of a duel.
 #[derive(Debug)]
-pub struct Decided {
+pub struct DuelResult {
     /// One for each pair.
     pub rows: Vec<Row>,
     /// The sides that failed.
@@ -63,13 +63,13 @@ impl<'a> Decider<'a> {
     }
 
     /// What came of it. Where it was broken off before all was decided, that is said of what was not.
-    pub fn finish(mut self, by: BreakOff) -> Decided {
+    pub fn finish(mut self, by: BreakOff) -> DuelResult {
         for pair in &self.pairs[self.rows.len()..] {
             let verdict = Verdict::Inconclusive(InconclusiveReason::BrokenOff(by));
             self.rows.push(Row::bare(&pair.candidate.id, names::WALL_TIME, verdict));
         }
         self.confirm(by);
-        Decided { rows: self.rows, failures: self.failures }
+        DuelResult { rows: self.rows, failures: self.failures }
     }
 
     /// The pair whose rounds are next, and whether they confirm.

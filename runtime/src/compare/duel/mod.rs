@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 pub use self::decider::Decider;
 pub use self::judged::JudgedRounds;
-use self::pairs::{Condensed, condense};
+use self::pairs::{CondensedRound, condense};
 use super::change::is_of_samples;
 use super::clock::hold_against_cycles;
 use super::comparison::{Row, RowMark};
@@ -32,7 +32,7 @@ pub struct CaseDuel {
     /// What was accepted of the case's metrics, as logarithms: it is taken off the rounds.
     accepted: BTreeMap<String, f64>,
     work: [PerIteration; 2],
-    blocks: Vec<Condensed>,
+    blocks: Vec<CondensedRound>,
     repeats: [Vec<Repeat>; 2],
 }
 
@@ -219,17 +219,19 @@ impl CaseDuel {
     }
 
     fn block_series(&self) -> Vec<DuelSeries> {
-        let series =
-            |name: &str, unit: Unit, side: fn(&Condensed, usize) -> f64, shift: fn(&Condensed) -> f64| {
-                let values = |at: usize| self.blocks.iter().map(|round| side(round, at)).collect();
-                DuelSeries {
-                    name: name.to_owned(),
-                    unit,
-                    direction: Direction::Lower,
-                    sides: [values(0), values(1)],
-                    shifts: self.blocks.iter().map(shift).collect(),
-                }
-            };
+        let series = |name: &str,
+                      unit: Unit,
+                      side: fn(&CondensedRound, usize) -> f64,
+                      shift: fn(&CondensedRound) -> f64| {
+            let values = |at: usize| self.blocks.iter().map(|round| side(round, at)).collect();
+            DuelSeries {
+                name: name.to_owned(),
+                unit,
+                direction: Direction::Lower,
+                sides: [values(0), values(1)],
+                shifts: self.blocks.iter().map(shift).collect(),
+            }
+        };
         vec![
             series(names::WALL_TIME, Unit::SECONDS, |round, side| round.sides[side].wall, |round| round.time),
             series(names::CPU_TIME, Unit::SECONDS, |round, side| round.sides[side].cpu, |round| round.cpu),

@@ -15,7 +15,7 @@ const OTHER_THREADS: f64 = 0.05;
 
 /// One round of a body in blocks, condensed. Pairs have the baseline's block first.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Condensed {
+pub(super) struct CondensedRound {
     /// ln(candidate / baseline) of the time of one unit of work, by the clock that decides.
     pub(super) time: f64,
     /// The same of the CPU time of all threads.
@@ -45,7 +45,7 @@ pub(super) struct Medians {
 /// The time is the median over pairs of ln(candidate / baseline). Pairs in which a block was preempted are left out;
 /// where too few are left, all count, by the thread's CPU clock, as long as that clock sees what the body does: one
 /// thread that does not wait.
-pub(super) fn condense(work: &[PerIteration; 2], pairs: &[[Block; 2]]) -> Option<Condensed> {
+pub(super) fn condense(work: &[PerIteration; 2], pairs: &[[Block; 2]]) -> Option<CondensedRound> {
     let per_unit = |side: usize, nanoseconds: u64| {
         let block = nanoseconds as f64;
         block / units(work, side)
@@ -77,7 +77,7 @@ pub(super) fn condense(work: &[PerIteration; 2], pairs: &[[Block; 2]]) -> Option
     };
     let sides = [medians(0), medians(1)];
     let times = ratios(used, if by_cpu { |block| block.thread } else { |block| block.wall })?;
-    Some(Condensed {
+    Some(CondensedRound {
         time: stats::median(&times),
         // Of a median: sqrt(pi / 2) times that of a mean, for values that are near to normal.
         error: stats::robust_spread(&times) * std::f64::consts::FRAC_PI_2.sqrt()

@@ -6,7 +6,7 @@ use std::mem::needs_drop;
 use super::counter::{AsCountUInt, Counter, CounterKind, IntoCounter, Sealed};
 use super::counts::Counts;
 use super::inputs::{CountInputs, Counted, NotCounted, Number};
-use crate::bencher::{self, Batched, Error, skip};
+use crate::bencher::{self, BatchBencher, Error, skip};
 
 /// The most inputs, or results that are dropped, that live at once where `sample_size` does not ask for more. Divan takes as many as
 /// fill some microseconds, and what lives at once decides which caches a body finds its memory in.
@@ -190,7 +190,7 @@ impl<'a, 'b, I, G: FnMut() -> I, K: CountInputs<I>> Bencher<'a, 'b, Inputs<G, K>
     }
 
     /// `'c`: the inputs may hold what lives no longer than this call.
-    fn begin<'c>(self, threads: Threads) -> Option<Batched<'c, I, G>>
+    fn begin<'c>(self, threads: Threads) -> Option<BatchBencher<'c, I, G>>
     where
         'b: 'c,
         I: 'c,

@@ -6,7 +6,7 @@ use super::options::{Options, overall};
 use crate::bencher::{self, Error, PartialBudget};
 use crate::harness::Suite;
 use crate::registry::{
-    Axes, Axis, AxisTraits, Keep, Location, Point, ScenarioEntry, ScenarioFn, TypedAxis, Written,
+    Axes, Axis, AxisTraits, Keep, Location, Point, ScenarioEntry, ScenarioFn, TypedAxis, WrittenValue,
     without_modules,
 };
 
@@ -195,7 +195,7 @@ fn thread_text(count: &usize) -> String {
 fn axis(name: &'static str, texts: Vec<String>) -> Axis {
     let labels: Vec<Option<&'static str>> = texts.into_iter().map(|text| Some(&*text.leak())).collect();
     let traits = AxisTraits { parse: None, display: None, debug: None };
-    TypedAxis { name, all: true, implied: false, labels: labels.leak(), make: Written, traits }.erase()
+    TypedAxis { name, all: true, implied: false, labels: labels.leak(), make: WrittenValue, traits }.erase()
 }
 
 /// Whether a point of a bench is run.

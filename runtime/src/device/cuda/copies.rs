@@ -18,7 +18,7 @@ pub(super) struct CopyBuffers {
     stream: CUstream,
     from: Buffer,
     to: Buffer,
-    pinned: OnceCell<Pinned>,
+    pinned: OnceCell<PinnedBuffer>,
     pageable: RefCell<Vec<u8>>,
 }
 
@@ -35,7 +35,7 @@ impl CopyBuffers {
         if let Some(pinned) = self.pinned.get() {
             return Ok(pinned.0);
         }
-        let made = Pinned::new(self.from.bytes)?;
+        let made = PinnedBuffer::new(self.from.bytes)?;
         Ok(self.pinned.get_or_init(|| made).0)
     }
 
@@ -104,16 +104,16 @@ pub(super) fn fill(buffer: &Buffer, pattern: &[u8], stream: CUstream) -> Result<
 }
 
 /// Page-locked memory of the host.
-struct Pinned(*mut c_void);
+struct PinnedBuffer(*mut c_void);
 
-impl Pinned {
+impl PinnedBuffer {
     fn new(bytes: usize) -> Result<Self, DeviceError> {
         // SAFETY: no flags.
         told("allocate page-locked memory", unsafe { result::malloc_host(bytes, 0) }).map(Self)
     }
 }
 
-impl Drop for Pinned {
+impl Drop for PinnedBuffer {
     fn drop(&mut self) {
         // SAFETY: allocated by `new`, and freed here alone.
         let _ = unsafe { result::free_host(self.0) };

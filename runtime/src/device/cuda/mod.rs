@@ -38,7 +38,7 @@ use error::{check, told};
 use kernels::Kernels;
 use memory::Buffer;
 use pinned::Words;
-use probe::{Driver, Elapsed, HostClock};
+use probe::{Driver, ElapsedFn, HostClock};
 
 /// The longest that a stream is held: then it goes on by itself, since whoever was to let it go waits for it.
 const HOLD_NS: u64 = 2_000_000_000;
@@ -75,7 +75,7 @@ fn about(driver: &Driver) -> Result<DeviceInfo, DeviceError> {
 pub(super) struct Cuda {
     info: DeviceInfo,
     clock: HostClock,
-    elapsed: Elapsed,
+    elapsed: ElapsedFn,
     device: CUdevice,
     context: cudarc::driver::sys::CUcontext,
     pool: Option<CUmemoryPool>,

@@ -58,7 +58,7 @@ const NEEDED: &[&str] = &[
 type InitDriver = unsafe extern "C" fn(u32) -> c_int;
 type CountDevices = unsafe extern "C" fn(*mut c_int) -> c_int;
 type ErrorName = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
-pub(super) type Elapsed = unsafe extern "C" fn(*mut f32, *mut c_void, *mut c_void) -> c_int;
+pub(super) type ElapsedFn = unsafe extern "C" fn(*mut f32, *mut c_void, *mut c_void) -> c_int;
 pub(super) type Uuid = unsafe extern "C" fn(*mut [u8; 16], c_int) -> c_int;
 type Now = unsafe extern "C" fn() -> u64;
 
@@ -68,7 +68,7 @@ pub(super) struct Driver {
     loaded: Library,
     /// `cuEventElapsedTime` under either of its names: which of them cudarc calls depends on the version that it was
     /// built for.
-    pub(super) elapsed: Elapsed,
+    pub(super) elapsed: ElapsedFn,
     pub(super) uuid: Option<Uuid>,
     /// Whether it is a fake that says so.
     pub(super) fake: bool,
@@ -83,7 +83,7 @@ impl Driver {
         if let Some(name) = lacks {
             return Err(no(format!("the driver is too old: it has no {name}")));
         }
-        let elapsed = symbol::<Elapsed>(&library, "cuEventElapsedTime_v2")
+        let elapsed = symbol::<ElapsedFn>(&library, "cuEventElapsedTime_v2")
             .or_else(|| symbol(&library, "cuEventElapsedTime"))
             .ok_or_else(|| no("the driver has no cuEventElapsedTime".to_owned()))?;
         let init =

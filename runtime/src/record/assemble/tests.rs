@@ -33,7 +33,7 @@ fn seen(milliseconds: u64) -> Observation {
         iterations_per_sample: 1,
         wall: 3 * sample,
         peak_memory: Some(Reading::Value(1_000.0)),
-        usage: Usage { moved: Some(crate::device::Moved::default()), ..Usage::default() },
+        usage: Usage { moved: Some(crate::device::IoBytes::default()), ..Usage::default() },
         ..Observation::default()
     }
 }

@@ -9,8 +9,8 @@ use crate::bencher::{BLOCK, Budget, Calibrator, Phase, Purpose, RunSettings, Spo
 use crate::metric::{Block, TimedBy};
 use crate::plan::{CaseId, PlannedCase};
 use crate::run::protocol::RepeatRequest;
-use crate::run::reference::Known;
-use crate::run::supervised::{ChildWatch, EndedRequest, PacedChild, Supervised};
+use crate::run::reference::ReferenceElements;
+use crate::run::supervised::{ChildWatch, EndedRequest, PacedChild, SupervisedChild};
 use crate::run::{Failure, How, Outcome, Repeat};
 use crate::stats::SplitMix64;
 
@@ -41,7 +41,7 @@ pub(super) struct InTurns<'a> {
     /// The pair whose rounds are run now, and whether they confirm.
     of: Option<(usize, bool)>,
     /// The elements that the baseline has delivered, where both sides were verified: all whole repeats are held against them.
-    known: Option<Known>,
+    known: Option<ReferenceElements>,
     /// Whether they were, in this part of the duel.
     verified: bool,
     /// What a block has: chosen in the first round, and the same for both sides ever after.
@@ -96,7 +96,7 @@ struct OneRound<'a> {
     cases: [&'a CaseId; 2],
     /// Draws the order and the padding, and names the scratch directories.
     number: u32,
-    known: Option<&'a Known>,
+    known: Option<&'a ReferenceElements>,
 }
 
 impl OneRound<'_> {
@@ -109,10 +109,10 @@ impl OneRound<'_> {
         let first = random.below(2) as usize;
         let second = 1 - first;
         let one = match self.open(first, random.draw(), tick)? {
-            Reached::Blocks(opened) => opened,
-            Reached::End(repeat) => return self.repeats(first, repeat, &mut random, tick),
+            SideState::Blocks(opened) => opened,
+            SideState::End(repeat) => return self.repeats(first, repeat, &mut random, tick),
         };
-        let Reached::Blocks(two) = self.open(second, random.draw(), tick)? else {
+        let SideState::Blocks(two) = self.open(second, random.draw(), tick)? else {
             return Err(unlike(SIDES[first]));
         };
         let mut sides = [one, two];
@@ -178,26 +178,26 @@ impl OneRound<'_> {
         of[first].push(repeat);
         for side in [1 - first, 1 - first, first] {
             match self.open(side, random.draw(), tick)? {
-                Reached::End(repeat) => of[side].push(repeat),
-                Reached::Blocks(_) => return Err(unlike(SIDES[first])),
+                SideState::End(repeat) => of[side].push(repeat),
+                SideState::Blocks(_) => return Err(unlike(SIDES[first])),
             }
         }
         Ok(DuelRound::Repeats(of))
     }
 
     /// Starts a side and waits until it has come to its blocks, or to its end.
-    fn open(&self, side: usize, drawn: u64, tick: &mut dyn FnMut(Duration)) -> Result<Reached, BrokenDuel> {
+    fn open(&self, side: usize, drawn: u64, tick: &mut dyn FnMut(Duration)) -> Result<SideState, BrokenDuel> {
         let case = self.cases[side];
         let ask = self.duel.ask(case, self.scratch(side), Purpose::Measure);
         let watch = self.duel.watch(self.duel.is_resident(case));
         match self.duel.start(side, drawn)?.open(&ask, watch, tick) {
-            Ok(opened) => Ok(Reached::Blocks(opened)),
+            Ok(opened) => Ok(SideState::Blocks(opened)),
             Err(ended) => {
                 let (mut repeat, spots) = whole(side, *ended, &ask)?;
                 if let (Outcome::Measured { evidence, .. }, Some(known)) = (&mut repeat.outcome, self.known) {
                     known.note(ask.purpose, evidence, &spots);
                 }
-                Ok(Reached::End(repeat))
+                Ok(SideState::End(repeat))
             }
         }
     }
@@ -231,7 +231,7 @@ impl Duel<'_> {
         &self,
         of: RoundId,
         tick: &mut dyn FnMut(Duration),
-    ) -> Result<(DuelRound, Option<Known>), BrokenDuel> {
+    ) -> Result<(DuelRound, Option<ReferenceElements>), BrokenDuel> {
         let pair = &self.pairs[of.pair];
         let (mut works, mut same, mut known) = ([None, None], None, None);
         for (side, case) in [&pair.baseline, &pair.candidate.id].into_iter().enumerate() {
@@ -241,7 +241,9 @@ impl Duel<'_> {
             let Outcome::Measured { work, evidence, .. } = repeat.outcome else { continue };
             works[side] = work;
             match &known {
-                None if side == 0 && !spots.is_empty() => known = Some(Known::of(&spots, &evidence)),
+                None if side == 0 && !spots.is_empty() => {
+                    known = Some(ReferenceElements::of(&spots, &evidence))
+                }
                 Some(known) if side == 1 => same = known.compare(ask.purpose, &evidence, &spots).same,
                 _ => {}
             }
@@ -298,11 +300,11 @@ impl Duel<'_> {
         self.plan.cases.iter().find(|planned| planned.id == *case)
     }
 
-    fn start(&self, side: usize, drawn: u64) -> Result<Supervised, BrokenDuel> {
+    fn start(&self, side: usize, drawn: u64) -> Result<SupervisedChild, BrokenDuel> {
         let mut program = self.programs[side].clone().on(self.plan.run.platform);
         let padding = "x".repeat((drawn % LONGEST_PADDING) as usize);
         program.variables.push((PADDING.to_owned(), padding));
-        Supervised::start(&program, self.plan.timeout()).map_err(|error| {
+        SupervisedChild::start(&program, self.plan.timeout()).map_err(|error| {
             let detail = format!("failed to start {}: {error}", program.path.display());
             let failure = Failure { how: How::Protocol, phase: Phase::SetUp, detail, stderr: String::new() };
             BrokenDuel::Failed(SIDES[side], failure)
@@ -341,7 +343,7 @@ fn time_of(block: &Block, passed: Duration) -> Duration {
 }
 
 /// Where a side is after its start.
-enum Reached {
+enum SideState {
     Blocks(PacedChild),
     End(Repeat),
 }

@@ -2,7 +2,7 @@
 
 use super::fixture::{EPOCH, fails, found, honest, honest_worker, passes, work};
 use super::{RULES, outside, unstopped};
-use crate::bencher::{Audit, Compared, Delivery, Expected, FileUse, Miscounted};
+use crate::bencher::{Audit, Compared, Delivery, Expected, FileUse, Miscount};
 use crate::metric::{DeviceAudit, OnDevice, Returns, Taken};
 use crate::registry::Equivalence;
 use crate::verify::{Agreement, Severity};
@@ -124,7 +124,7 @@ fn elements_of_measured_passes_are_the_references() {
 
 #[test]
 fn elements_are_as_many_as_the_specification_says() {
-    let noted = Miscounted { batches: 7, at: 3, said: 64_000, expected: 64 };
+    let noted = Miscount { batches: 7, at: 3, said: 64_000, expected: 64 };
     fails(
         honest(),
         |case| case.evidence.miscounted = Some(noted),

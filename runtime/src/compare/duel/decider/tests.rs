@@ -47,7 +47,7 @@ fn part(
     slower: &dyn Fn(RoundId) -> Result<u64, BrokenDuel>,
     rounds: usize,
     finished: &mut Finished,
-) -> (Decided, RunEnding, Vec<RoundId>) {
+) -> (DuelResult, RunEnding, Vec<RoundId>) {
     let plan = plan(names, 1, CaseOrder::Declared);
     let pairs: Vec<Pair<'_>> =
         plan.cases.iter().map(|candidate| Pair { baseline: candidate.id.clone(), candidate }).collect();
@@ -85,7 +85,7 @@ fn part(
 }
 
 /// A whole duel in one go.
-fn whole(names: &[&'static str], slower: &dyn Fn(RoundId) -> Result<u64, BrokenDuel>) -> Decided {
+fn whole(names: &[&'static str], slower: &dyn Fn(RoundId) -> Result<u64, BrokenDuel>) -> DuelResult {
     let (decided, ending, _) = part(names, slower, usize::MAX, &mut Finished::new());
     assert_eq!(ending, RunEnding::Complete);
     decided
