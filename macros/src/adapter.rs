@@ -36,7 +36,8 @@ struct AdapterModel {
     ty: Type,
 }
 
-/// Expands `#[adapter(...)]`: the block as the author wrote it, and beside it its registration, or what is wrong.
+/// Expands `#[adapter(...)]`: the block as the author wrote it, and beside it its registration, or what is
+/// wrong.
 pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
     let Ok(block) = syn::parse2::<ItemImpl>(item.clone()) else {
         let message = "`#[adapter]` goes on an implementation: `impl Contract for Type { ... }`";

@@ -17,7 +17,7 @@ pub(crate) struct AttrKey {
 /// The key whose values are types.
 const TYPES: &str = "types";
 
-/// What stands behind the `=` of an option.
+/// The value behind the `=` of an option.
 enum OptionValue {
     Expression(Expr),
     Types(TokenStream),
@@ -26,7 +26,7 @@ enum OptionValue {
 /// The options that were given, each once.
 pub(crate) struct AttrOptions {
     given: Vec<(Ident, Expr)>,
-    /// What stands between the brackets of `types = [...]`, which is no expression.
+    /// The list between the brackets of `types = [...]`, which is no expression.
     types: Option<(Ident, TokenStream)>,
     /// Keys that were meant and told as mistakes: nobody is told a second time that they are missing.
     meant: Vec<&'static str>,
@@ -113,18 +113,18 @@ impl AttrOptions {
         Ok(())
     }
 
-    /// Whether the author did not even try to give the option.
+    /// Tells whether the author did not even try to give the option.
     pub(crate) fn is_missing(&self, name: &str) -> bool {
         !self.meant.contains(&name)
     }
 
-    /// Whether the option is given: its key, for mistakes about it as a whole.
+    /// The key of the option where it is given, for mistakes about it as a whole.
     pub(crate) fn key(&self, name: &str) -> Option<&Ident> {
         let keys = self.given.iter().map(|(key, _)| key).chain(self.types.iter().map(|(key, _)| key));
         keys.into_iter().find(|key| *key == name)
     }
 
-    /// What stands between the brackets of `types = [...]`.
+    /// The list between the brackets of `types = [...]`.
     pub(crate) fn types(&self) -> Option<&TokenStream> {
         self.types.as_ref().map(|(_, types)| types)
     }
@@ -248,7 +248,7 @@ impl AttrOptions {
     }
 }
 
-/// What to say of a name that is none of the known ones.
+/// The words about a name that is none of the known ones.
 pub(crate) fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     if let Some(near) = nearest(name, known.clone()) {
         return format!("unknown {what} `{name}`: did you mean `{near}`?");

@@ -9,7 +9,8 @@ use syn::Ident;
 /// The package.
 const PACKAGE: &str = "weighbridge";
 
-/// The path of the runtime crate: `::weighbridge`, or `::wb` where a manifest says `wb = { package = "weighbridge" }`.
+/// The path of the runtime crate: `::weighbridge`, or `::wb` where a manifest says `wb = { package =
+/// "weighbridge" }`.
 pub(crate) fn runtime() -> syn::Path {
     let name = manifest().and_then(|manifest| renamed(&manifest)).unwrap_or_else(|| PACKAGE.to_owned());
     let name = Ident::new(&name.replace('-', "_"), Span::call_site());
@@ -21,8 +22,8 @@ fn manifest() -> Option<PathBuf> {
     Some(Path::new(&std::env::var_os("CARGO_MANIFEST_DIR")?).join("Cargo.toml"))
 }
 
-/// What the manifest, or that of its workspace, calls the package, if it is not its own name. What cannot be read renames
-/// nothing: the compiler tells what is missing.
+/// The name that the manifest, or that of its workspace, gives the package, if it is not its own. What cannot
+/// be read renames nothing: the compiler tells what is missing.
 fn renamed(manifest: &Path) -> Option<String> {
     let text = fs::read_to_string(manifest).ok()?;
     let found = name_in(&text);
@@ -36,7 +37,7 @@ fn renamed(manifest: &Path) -> Option<String> {
     name_in(&root).filter(|name| inherits(&text, name))
 }
 
-/// Whether the manifest takes the dependency from its workspace.
+/// Tells whether the manifest takes the dependency from its workspace.
 fn inherits(manifest: &str, name: &str) -> bool {
     manifest.lines().map(str::trim).any(|line| {
         let key = line.split(['=', '.']).next().unwrap_or_default().trim().trim_matches('"');
@@ -44,8 +45,9 @@ fn inherits(manifest: &str, name: &str) -> bool {
     })
 }
 
-/// The key of the dependency with `package = "weighbridge"`. Of the forms that a manifest has, these are two: a table in the
-/// line of its key, and a table of its own. A parser for all would cost every build of every bench more than they do.
+/// The key of the dependency with `package = "weighbridge"`. Of the forms that a manifest has, these are two:
+/// a table in the line of its key, and a table of its own. A parser for all would cost every build of every
+/// bench more than they do.
 fn name_in(manifest: &str) -> Option<String> {
     let mut table = None;
     for line in manifest.lines().map(str::trim) {
@@ -68,7 +70,7 @@ fn name_in(manifest: &str) -> Option<String> {
     None
 }
 
-/// Whether `package = "weighbridge"` stands in the line.
+/// Tells whether `package = "weighbridge"` stands in the line.
 fn says_package(line: &str) -> bool {
     let line = line.split('#').next().unwrap_or_default();
     line.match_indices("package").any(|(at, word)| {

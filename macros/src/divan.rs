@@ -1,4 +1,5 @@
-//! `#[divan::bench]` and `#[divan::bench_group]`: a function, or a module, becomes one entry of what divan's style registers.
+//! `#[divan::bench]` and `#[divan::bench_group]`: a function, or a module, becomes one entry of what divan's
+//! style registers.
 
 mod instances;
 mod options;
@@ -14,7 +15,8 @@ use crate::expansion::{first_line, location};
 use crate::signature::Function;
 use options::{DivanOptions, For};
 
-/// Expands `#[divan::bench(...)]`: the function as the author wrote it, and beside it its registration, or what is wrong.
+/// Expands `#[divan::bench(...)]`: the function as the author wrote it, and beside it its registration, or
+/// what is wrong.
 pub(crate) fn bench(options: TokenStream, item: &TokenStream) -> TokenStream {
     let Ok(mut function) = syn::parse2::<Function>(item.clone()) else {
         let message = "`#[divan::bench]` goes on a function: `fn name(bencher: Bencher) { ... }`";
@@ -164,7 +166,8 @@ impl Module {
     }
 }
 
-/// What a bench binary bakes in, as `weighbridge::main!` does: `divan::main` is a function and cannot.
+/// The facts that a bench binary bakes in, as `weighbridge::main!` does: `divan::main` is a function and
+/// cannot.
 fn suite() -> impl ToTokens {
     quote! {
         __wb::Suite {

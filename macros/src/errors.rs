@@ -4,7 +4,8 @@ use std::fmt::Display;
 
 use quote::ToTokens;
 
-/// Gathers mistakes, each on its own span. Must be asked for them before it goes, so that none can be forgotten.
+/// Gathers mistakes, each on its own span. Must be asked for them before it goes, so that none can be
+/// forgotten.
 #[derive(Default)]
 pub(crate) struct Errors {
     gathered: Option<syn::Error>,

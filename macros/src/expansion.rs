@@ -6,13 +6,13 @@ use syn::{Path, Type};
 
 use crate::attr;
 
-/// How both attributes name a contract: they meet by its type.
+/// The contract as both attributes name it: they meet by its type.
 pub(crate) fn contract(object: &Type, path: &Path) -> TokenStream {
     let name = path.segments.last().map(attr::tight);
     quote!(__wb::Contract { id: __wb::TypeId::of::<#object>, name: #name })
 }
 
-/// Where the attribute stands.
+/// The place of the attribute.
 pub(crate) fn location() -> TokenStream {
     quote! {
         __wb::Location {

@@ -13,11 +13,12 @@ use crate::sweep::{AxisModel, AxisSource};
 /// A generic parameter that is an axis: what it is instantiated with, and how that is shown.
 pub(crate) struct Generic {
     pub(crate) axis: AxisModel,
-    /// What stands between the angle brackets, by the number of the value.
+    /// The arguments between the angle brackets, by the number of the value.
     pub(crate) arguments: Vec<TokenStream>,
 }
 
-/// The generic parameters of a scenario, in their order: at most one type and one constant, each with its values.
+/// The generic parameters of a scenario, in their order: at most one type and one constant, each with its
+/// values.
 pub(crate) fn check(generics: &Generics, options: &AttrOptions, errors: &mut Errors) -> Vec<Generic> {
     let (mut types, mut consts) = (false, false);
     let mut found = Vec::new();
@@ -135,7 +136,8 @@ fn of_consts(parameter: &Ident, ty: &Type, values: &[Expr], errors: &mut Errors)
     Some(Generic { axis, arguments: values.iter().map(|value| quote!({ #value })).collect() })
 }
 
-/// The call of a generic function, for every choice of its parameters: `call` is given what stands behind the name.
+/// The call of a generic function, for every choice of its parameters: `call` is given what stands behind the
+/// name.
 pub(crate) fn call(generics: &[Generic], call: impl Fn(&TokenStream) -> TokenStream) -> TokenStream {
     if generics.is_empty() {
         return call(&TokenStream::new());

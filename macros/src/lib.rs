@@ -1,8 +1,8 @@
 //! The attributes of weighbridge: `#[scenario]`, `#[adapter]`, `#[derive(Sweep)]`.
 //!
-//! Use them through the `weighbridge` crate, which re-exports them. They check and register, and nothing else: out
-//! comes the author's item as it was (a scenario with one lint allowed), and beside it one static that names `weighbridge::__private` alone.
-//! `WEIGHBRIDGE_MACRO_DEBUG=1` prints what comes out.
+//! Use them through the `weighbridge` crate, which re-exports them. They check and register, and nothing
+//! else: out comes the author's item as it was (a scenario with one lint allowed), and beside it one static
+//! that names `weighbridge::__private` alone. `WEIGHBRIDGE_MACRO_DEBUG=1` prints what comes out.
 
 mod adapter;
 mod attr;
@@ -31,8 +31,8 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
-/// The function stays what it is, and can be called as before. The first line of its documentation is what listings
-/// show.
+/// The function stays what it is, and can be called as before. The first line of its documentation is what
+/// listings show.
 ///
 /// # Options
 ///
@@ -56,16 +56,17 @@ use proc_macro::TokenStream;
 /// | `worker_threads = 2` | For an `async` scenario: a runtime of that many threads and not of the current one. |
 /// | `crate = path` | Where `weighbridge` is, if another crate hands it on. A renamed dependency is found. |
 ///
-/// What the command line says of samples, times and repeats, or a profile of the workspace, stands above these; the
-/// profiles that are built in stand below.
+/// What the command line says of samples, times and repeats, or a profile of the workspace, stands above
+/// these; the profiles that are built in stand below.
 ///
 /// # Parameters
 ///
 /// The first is `&mut Bencher`. Each of the others is one of three things:
 ///
-/// **The system under test**, `&mut dyn Contract`, at most once. The contract is any trait that can be an object, yours
-/// too. The scenario is run through every adapter of it (see [`macro@adapter`]); they meet by the type, so a misspelt
-/// name does not compile. What a contract needs beyond its methods (`Send`) stands on the trait.
+/// **The system under test**, `&mut dyn Contract`, at most once. The contract is any trait that can be an
+/// object, yours too. The scenario is run through every adapter of it (see [`macro@adapter`]); they meet by
+/// the type, so a misspelt name does not compile. What a contract needs beyond its methods (`Send`) stands on
+/// the trait.
 ///
 /// **An axis**, with its values in `#[sweep(...)]`, called like the parameter:
 ///
@@ -92,11 +93,12 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
-/// A value on the command line, `--param threads=8`, is parsed by the `FromStr` of the type, if it has one; other types
-/// take their labels only. The type of an axis needs nothing else: each value is made where it is used. Values are
-/// made to be listed and filtered as well, so let them *describe* data and not be it.
+/// A value on the command line, `--param threads=8`, is parsed by the `FromStr` of the type, if it has one;
+/// other types take their labels only. The type of an axis needs nothing else: each value is made where it is
+/// used. Values are made to be listed and filtered as well, so let them *describe* data and not be it.
 ///
-/// **An options struct**: a parameter without an attribute, whose type derives [`macro@Sweep`]; by value or by reference.
+/// **An options struct**: a parameter without an attribute, whose type derives [`macro@Sweep`]; by value or
+/// by reference.
 ///
 /// # Generic scenarios
 ///
@@ -118,9 +120,9 @@ use proc_macro::TokenStream;
 ///
 /// # Filter
 ///
-/// `filter = path` names a function over all parameters that are swept, in order and by reference. It gives back `bool`,
-/// where `false` leaves the point out, or `Result<(), E>`, where the error records the point as skipped, with the
-/// reason.
+/// `filter = path` names a function over all parameters that are swept, in order and by reference. It gives
+/// back `bool`, where `false` leaves the point out, or `Result<(), E>`, where the error records the point as
+/// skipped, with the reason.
 ///
 /// ```
 /// # use weighbridge::prelude::*;
@@ -136,13 +138,13 @@ use proc_macro::TokenStream;
 ///
 /// # What it gives back
 ///
-/// Nothing, or `Result<(), E>` with an error that can be shown. `Err(weighbridge::skip("why"))` is a recorded skip, any
-/// other error a failure.
+/// Nothing, or `Result<(), E>` with an error that can be shown. `Err(weighbridge::skip("why"))` is a recorded
+/// skip, any other error a failure.
 ///
 /// # Async
 ///
-/// `async fn` needs the feature `tokio` of `weighbridge`. It runs on a runtime that was made before any clock started;
-/// `bencher.iter_async(async || ...).await` measures.
+/// `async fn` needs the feature `tokio` of `weighbridge`. It runs on a runtime that was made before any clock
+/// started; `bencher.iter_async(async || ...).await` measures.
 #[proc_macro_attribute]
 pub fn scenario(options: TokenStream, item: TokenStream) -> TokenStream {
     shown("scenario", scenario::expand(options.into(), &item.into()))
@@ -174,8 +176,8 @@ pub fn scenario(options: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// The adapter is made in the process that measures, on its main thread: neither the contract nor the type needs to be
-/// `Send`.
+/// The adapter is made in the process that measures, on its main thread: neither the contract nor the type
+/// needs to be `Send`.
 ///
 /// # Options
 ///
@@ -248,9 +250,9 @@ pub fn adapter(options: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// Every field is an axis and carries its values in `#[sweep(...)]`, as the parameters of a [`macro@scenario`] do.
-/// `#[sweep(filter = path)]` on the struct names a `fn(&Self)` that gives back `bool` or `Result<(), E>`;
-/// `#[sweep(crate = path)]` tells where `weighbridge` is.
+/// Every field is an axis and carries its values in `#[sweep(...)]`, as the parameters of a
+/// [`macro@scenario`] do. `#[sweep(filter = path)]` on the struct names a `fn(&Self)` that gives back `bool`
+/// or `Result<(), E>`; `#[sweep(crate = path)]` tells where `weighbridge` is.
 #[proc_macro_derive(Sweep, attributes(sweep))]
 pub fn sweep(item: TokenStream) -> TokenStream {
     shown("Sweep", sweep::derive(item.into()).unwrap_or_else(syn::Error::into_compile_error))

@@ -55,11 +55,12 @@ struct ScenarioModel {
     generics: Vec<Generic>,
     bencher: Type,
     parameters: Vec<FunctionParameter>,
-    /// What it gives back, for mistakes about it.
+    /// The type that it gives back, for mistakes about it.
     output: Span,
 }
 
-/// Expands `#[scenario(...)]`: the function as the author wrote it, and beside it its registration, or what is wrong.
+/// Expands `#[scenario(...)]`: the function as the author wrote it, and beside it its registration, or what
+/// is wrong.
 pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
     let Ok(function) = syn::parse2::<Function>(item.clone()) else {
         let message = "`#[scenario]` goes on a function: `fn name(bencher: &mut Bencher) { ... }`";
@@ -71,7 +72,8 @@ pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
         Err(errors) => errors.into_compile_error(),
     };
     let function = function.without_helpers();
-    // The bencher is lent mutably so that nobody holds on to it; that its methods do not ask for that is no fault of the author.
+    // The bencher is lent mutably so that nobody holds on to it; that its methods do not ask for that is no
+    // fault of the author.
     quote!(#[allow(clippy::needless_pass_by_ref_mut)] #function #beside)
 }
 
@@ -295,7 +297,7 @@ impl ScenarioModel {
         swept().zip(self.generics.len()..).map(|(swept, index)| swept.take(index)).collect()
     }
 
-    /// What the workload of a point says, or a function of the author's own.
+    /// The workload of a point, or a function of the author's own.
     fn of_workload<'a, S: Iterator<Item = &'a SweepSpec>>(
         &self,
         own: Option<&Expr>,
@@ -337,7 +339,7 @@ fn told(
     (quote!(__wb::Option::Some(#name)), function)
 }
 
-/// How much of a scenario is measured, where its author says so.
+/// The budget of a scenario, where its author states one.
 #[derive(Default)]
 struct BudgetKeys {
     samples: Option<LitInt>,
@@ -434,7 +436,7 @@ fn check_sets(sets: &[LitStr], errors: &mut Errors) {
     }
 }
 
-/// What must agree, and the function that says it point by point.
+/// The part of the work that must agree, and the function that says it point by point.
 fn check_equivalence(options: &AttrOptions, errors: &mut Errors) -> (Option<TokenStream>, Option<Expr>) {
     let Some(value) = options.expression("equivalence") else { return (None, None) };
     match value {

@@ -59,7 +59,7 @@ pub(crate) enum FunctionParameter {
     Swept(SweepSpec),
 }
 
-/// What the parameters ask for.
+/// The things that the parameters ask for.
 #[derive(Default)]
 pub(crate) struct FunctionParameters {
     /// The type of the first parameter.

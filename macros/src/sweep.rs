@@ -25,7 +25,7 @@ pub(crate) struct AxisSource {
     pub(crate) expression: Expr,
 }
 
-/// What stands between two commas of `#[sweep(...)]`.
+/// An entry between two commas of `#[sweep(...)]`.
 enum SweepItem {
     All(Ident),
     Implied(Ident),
@@ -109,14 +109,14 @@ impl AxisModel {
         quote!(#axis().take(__point)?)
     }
 
-    /// Which of the author's values the point has, inside a function that may fail.
+    /// The author's value that the point has, inside a function that may fail.
     pub(crate) fn number(index: usize) -> TokenStream {
         let axis = format_ident!("__axis_{index}");
         quote!(#axis().number(__point)?)
     }
 }
 
-/// What a scenario or a struct is swept over: axes of its own, and whole options structs.
+/// The sweep of a scenario or of a struct: axes of its own, and whole options structs.
 pub(crate) enum SweepSpec {
     Axis(AxisModel),
     /// The type of an options struct, and whether the scenario borrows it.

@@ -9,14 +9,14 @@ use syn::{Attribute, Expr, ExprLit, Lit, Path, Token, Type};
 use crate::attr::{parse_each, unknown};
 use crate::errors::Errors;
 
-/// Where options stand.
+/// The attribute that options stand in.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum For {
     Bench,
     Group,
 }
 
-/// What a key takes.
+/// The values that a key takes.
 #[derive(Clone, Copy, PartialEq)]
 enum Takes {
     /// An expression, handed on to the field of this name.
@@ -29,7 +29,7 @@ enum Takes {
     Counters,
     /// A number that counts this.
     Count(&'static str),
-    /// What this file has a field for.
+    /// The keys that this file has a field for.
     Own,
 }
 
@@ -185,7 +185,7 @@ impl DivanOptions {
         }
     }
 
-    /// What it is called: by its own name where nothing else is said.
+    /// Its name: its own where nothing else is said.
     pub(super) fn name(&self, own: &Ident) -> TokenStream {
         let own = own.to_string();
         self.name.as_ref().map_or_else(|| own.to_token_stream(), ToTokens::to_token_stream)
