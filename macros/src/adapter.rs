@@ -62,8 +62,8 @@ impl AdapterModel {
             None if !options.is_missing("name") => {}
             None => errors.at(
                 ImplHead(block),
-                "the adapter has no name: write `#[adapter(name = \"Google Grain\")]`, the name of the system in \
-                 tables",
+                "the adapter has no name: write `#[adapter(name = \"Google Grain\")]`, the name of the \
+                 system in tables",
             ),
         }
         let tier = check_tier(&options, &mut errors);
@@ -75,7 +75,8 @@ impl AdapterModel {
         if !block.generics.params.is_empty() {
             errors.at(
                 &block.generics,
-                "an adapter is one type and not a family of them: name the type, as in `impl Contract for Queue<u8>`",
+                "an adapter is one type and not a family of them: name the type, as in `impl Contract for \
+                 Queue<u8>`",
             );
         }
         if let Some(word) = &block.unsafety {

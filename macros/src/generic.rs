@@ -30,7 +30,11 @@ pub(crate) fn check(generics: &Generics, options: &AttrOptions, errors: &mut Err
                     Some(values) => found.extend(of_types(&parameter.ident, values, errors)),
                     None if options.is_missing("types") => errors.at(
                         &parameter.ident,
-                        format!("which types `{}` stands for is not said: write `types = [Vec<u64>, VecDeque<u64>]`", parameter.ident),
+                        format!(
+                            "which types `{}` stands for is not said: write `types = [Vec<u64>, \
+                            VecDeque<u64>]`",
+                            parameter.ident
+                        ),
                     ),
                     None => {}
                 }

@@ -420,7 +420,8 @@ fn check_id(options: &AttrOptions, function: &Ident, errors: &mut Errors) -> Opt
     if !value.starts_with(|first: char| first.is_ascii_alphanumeric()) || !value.chars().all(inner) {
         errors.at(
             &id,
-            "an id begins with a letter or a digit and goes on with letters, digits, `_`, `.` and `-`, such as `CV-1`",
+            "an id begins with a letter or a digit and goes on with letters, digits, `_`, `.` and `-`, such \
+             as `CV-1`",
         );
         return None;
     }
@@ -496,7 +497,8 @@ fn check_form(value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
         _ => {
             errors.at(
                 value,
-                "what must agree is one of `exact`, `approx(1e-5)`, `alike(0.01)`, `shape`, `none`, `by(function)`",
+                "what must agree is one of `exact`, `approx(1e-5)`, `alike(0.01)`, `shape`, `none`, \
+                 `by(function)`",
             );
             None
         }
@@ -523,7 +525,8 @@ fn check_worker_threads(options: &AttrOptions, is_async: bool, errors: &mut Erro
     if !is_async {
         errors.at(
             key,
-            "`worker_threads` is for `async` scenarios; a body on several threads is `bencher.iter_threads(n, ...)`",
+            "`worker_threads` is for `async` scenarios; a body on several threads is \
+             `bencher.iter_threads(n, ...)`",
         );
     }
     let threads = options.number("worker_threads", errors)?;

@@ -92,11 +92,15 @@ impl FunctionParameters {
             match input {
                 FnArg::Receiver(receiver) => errors.at(
                     receiver,
-                    "a scenario is a free function: move it out of the `impl`, and write `bencher: &mut Bencher` as \
-                     its first parameter",
+                    "a scenario is a free function: move it out of the `impl`, and write `bencher: &mut \
+                     Bencher` as its first parameter",
                 ),
-                FnArg::Typed(parameter) if index == 0 && misplaced.is_none() => parameters.first(parameter, errors),
-                FnArg::Typed(parameter) if misplaced.is_some_and(|misplaced| std::ptr::eq(misplaced, input)) => {
+                FnArg::Typed(parameter) if index == 0 && misplaced.is_none() => {
+                    parameters.first(parameter, errors)
+                }
+                FnArg::Typed(parameter)
+                    if misplaced.is_some_and(|misplaced| std::ptr::eq(misplaced, input)) =>
+                {
                     if signature.receiver().is_none() {
                         errors.at(parameter, "the bencher comes first: move it before the other parameters");
                     }
@@ -152,19 +156,22 @@ impl FunctionParameters {
             match ty {
                 // Told by `contract_object`.
                 _ if mentioned_trait(ty).is_some() => {}
-                Type::Path(_) => self.rest.push(FunctionParameter::Swept(SweepSpec::Options(ty.clone(), false))),
+                Type::Path(_) => {
+                    self.rest.push(FunctionParameter::Swept(SweepSpec::Options(ty.clone(), false)))
+                }
                 _ if is_reference_to_bencher(ty) => {
                     errors.at(ty, "a second bencher: a scenario has one, its first parameter");
                 }
                 Type::Reference(reference)
                     if reference.mutability.is_none() && matches!(*reference.elem, Type::Path(_)) =>
                 {
-                    self.rest.push(FunctionParameter::Swept(SweepSpec::Options((*reference.elem).clone(), true)));
+                    self.rest
+                        .push(FunctionParameter::Swept(SweepSpec::Options((*reference.elem).clone(), true)));
                 }
                 _ => errors.at(
                     parameter,
-                    "neither an axis nor a contract: write the values of an axis, as in `#[sweep(1, 2)] len: usize`, \
-                     or `&mut dyn Contract` for the system under test",
+                    "neither an axis nor a contract: write the values of an axis, as in `#[sweep(1, 2)] len: \
+                     usize`, or `&mut dyn Contract` for the system under test",
                 ),
             }
             return;
@@ -194,14 +201,18 @@ impl FunctionParameters {
             let first = first_trait(&found.bounds);
             errors.at(
                 &object,
-                format!("name the contract alone, `&mut dyn {first}`: what else it needs (`Send`) belongs on the trait"),
+                format!(
+                    "name the contract alone, `&mut dyn {first}`: what else it needs (`Send`) belongs on \
+                    the trait"
+                ),
             );
             return;
         };
         if self.rest.iter().any(|other| matches!(other, FunctionParameter::Subject { .. })) {
             errors.at(
                 parameter,
-                "a second contract: a scenario tests one system; to test two together write one contract for both",
+                "a second contract: a scenario tests one system; to test two together write one contract for \
+                 both",
             );
             return;
         }
@@ -226,7 +237,8 @@ fn check_qualifiers(signature: &Signature, errors: &mut Errors) {
     if let (Some(word), false) = (&signature.asyncness, cfg!(feature = "tokio")) {
         errors.at(
             word,
-            "an `async` scenario needs a runtime: switch on the feature `tokio` of `weighbridge`, or remove `async`",
+            "an `async` scenario needs a runtime: switch on the feature `tokio` of `weighbridge`, or remove \
+             `async`",
         );
     }
 }

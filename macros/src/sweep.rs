@@ -251,8 +251,8 @@ fn check(all: Option<&Ident>, implied: Option<&Ident>, values: &[AxisSource], er
         if value.label.is_none() && !labels.is_empty() {
             errors.at(
                 &value.expression,
-                "either all values of an axis have a label or none: a plain run takes the first of those with \
-                 labels and all of those without",
+                "either all values of an axis have a label or none: a plain run takes the first of those \
+                 with labels and all of those without",
             );
         }
     }

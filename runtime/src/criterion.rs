@@ -1,7 +1,8 @@
-//! Right times of a device for benches that stay with criterion: `Criterion::default().with_measurement(...)`.
+//! Right times of a device for benches that stay with criterion:
+//! `Criterion::default().with_measurement(...)`.
 //!
-//! Criterion's own `WallTime` stops its clock when a body returns. A body that enqueues work on a device returns long
-//! before the work is done, so what it shows is what launching costs. These two wait.
+//! Criterion's own `WallTime` stops its clock when a body returns. A body that enqueues work on a device
+//! returns long before the work is done, so what it shows is what launching costs. These two wait.
 //!
 //! ```no_run
 //! use criterion::Criterion;
@@ -17,8 +18,9 @@
 //! }
 //! ```
 //!
-//! What criterion has no room for is not here: no caveats, no cold cache, no held stream, so that a short kernel's launch
-//! is in its time. Criterion's warm-up takes the host's clock and waits for nothing: it enqueues more than it believes.
+//! What criterion has no room for is not here: no caveats, no cold cache, no held stream, so that a short
+//! kernel's launch is in its time. Criterion's warm-up takes the host's clock and waits for nothing: it
+//! enqueues more than it believes.
 
 use std::ffi::c_void;
 use std::rc::Rc;

@@ -31,10 +31,11 @@
 //! weighbridge::main!();
 //! ```
 //!
-//! `cargo bench` measures each case in several processes, one after the other, and shows medians with their intervals and what has
-//! changed since the last run. `cargo bench -- --save-baseline main` keeps a run, `cargo bench -- --baseline main` judges one by it.
-//! What can be measured is listed at [`Bencher`], what a scenario may say at [`macro@scenario`]; to measure several systems on the
-//! same work, write an [`macro@adapter`] for each.
+//! `cargo bench` measures each case in several processes, one after the other, and shows medians with their
+//! intervals and what has changed since the last run. `cargo bench -- --save-baseline main` keeps a run,
+//! `cargo bench -- --baseline main` judges one by it. What can be measured is listed at [`Bencher`], what a
+//! scenario may say at [`macro@scenario`]; to measure several systems on the same work, write an
+//! [`macro@adapter`] for each.
 //!
 //! # Features
 //!
@@ -56,7 +57,8 @@
 
 #[cfg(not(unix))]
 compile_error!(
-    "weighbridge measures on Unix alone: a child's standard input is a socket there, and a process group ends as one"
+    "weighbridge measures on Unix alone: a child's standard input is a socket there, and a process group \
+     ends as one"
 );
 
 mod json;
@@ -92,12 +94,13 @@ mod harness;
 #[cfg(any(feature = "criterion_compat", feature = "divan_compat"))]
 mod compat;
 
-/// Bench files written for criterion: `use weighbridge::criterion_compat as criterion;`, and nothing else changes.
+/// Bench files written for criterion: `use weighbridge::criterion_compat as criterion;`, and nothing else
+/// changes.
 ///
-/// `sum/iter/100` is what a benchmark is called everywhere, as with criterion; filters are the same. `sample_size` is the least
-/// number of samples in each process, `measurement_time` the most time that they may take. What only changes criterion's
-/// statistics or its plots is accepted and has no effect. What is not here does not compile: measurements of one's own,
-/// `to_async`.
+/// `sum/iter/100` is what a benchmark is called everywhere, as with criterion; filters are the same.
+/// `sample_size` is the least number of samples in each process, `measurement_time` the most time that they
+/// may take. What only changes criterion's statistics or its plots is accepted and has no effect. What is not
+/// here does not compile: measurements of one's own, `to_async`.
 #[cfg(feature = "criterion_compat")]
 pub mod criterion_compat {
     pub use crate::compat::criterion::*;
@@ -120,10 +123,11 @@ pub mod criterion_compat {
 /// }
 /// ```
 ///
-/// A bench is called by its path, as with divan: `module::bench/Type/1000/t=2`; filters are such paths or parts of them. Each case is
-/// measured in several processes; `sample_count` is the least number of samples in each, `sample_size` the number of iterations in
-/// each sample, `min_time` and `max_time` the least and the most time that the samples of each process take. What a body gives back
-/// is dropped outside the clock. What is not here does not compile.
+/// A bench is called by its path, as with divan: `module::bench/Type/1000/t=2`; filters are such paths or
+/// parts of them. Each case is measured in several processes; `sample_count` is the least number of samples
+/// in each, `sample_size` the number of iterations in each sample, `min_time` and `max_time` the least and
+/// the most time that the samples of each process take. What a body gives back is dropped outside the clock.
+/// What is not here does not compile.
 #[cfg(feature = "divan_compat")]
 pub mod divan_compat {
     pub use crate::compat::divan::*;
@@ -152,8 +156,9 @@ pub use weighbridge_macros::{Sweep, adapter, scenario};
 /// The `main` of a bench target: `weighbridge::main!();`.
 ///
 /// The target says `harness = false` in `Cargo.toml`, and names the crates whose scenarios it runs
-/// (`use my_scenarios as _;`), or the linker drops what they registered. Where one of them brings another with it whose
-/// scenarios are not meant, `weighbridge::main!(scenarios = "my_scenarios");` runs those of one crate alone.
+/// (`use my_scenarios as _;`), or the linker drops what they registered. Where one of them brings another
+/// with it whose scenarios are not meant, `weighbridge::main!(scenarios = "my_scenarios");` runs those of one
+/// crate alone.
 #[macro_export]
 macro_rules! main {
     () => {
@@ -167,8 +172,8 @@ macro_rules! main {
         #[test]
         fn the_bench_target_says_harness_is_false() {
             ::core::compile_error!(
-                "this bench target is built with libtest's harness, which finds no benchmark in it: write `harness = false` \
-                 below its `[[bench]]` in Cargo.toml"
+                "this bench target is built with libtest's harness, which finds no benchmark in it: write \
+                 `harness = false` below its `[[bench]]` in Cargo.toml"
             );
         }
 
@@ -222,7 +227,8 @@ pub mod gpu {
     };
 }
 
-/// Suite files, for the command that checks and shows them: a bench target reads them itself, under `--suite FILE`.
+/// Suite files, for the command that checks and shows them: a bench target reads them itself, under `--suite
+/// FILE`.
 #[doc(hidden)]
 pub mod suite {
     pub use crate::plan::suite::{
@@ -232,8 +238,8 @@ pub mod suite {
 
 /// What is kept of runs, where it lies, and how to judge it: for programs over records.
 ///
-/// Runs and baselines are read through [`Runs`](data::Runs) and [`Baselines`](data::Baselines); what they give are
-/// plain structs with public fields.
+/// Runs and baselines are read through [`Runs`](data::Runs) and [`Baselines`](data::Baselines); what they
+/// give are plain structs with public fields.
 pub mod data {
     pub use crate::bencher::{Budget, Work};
     pub use crate::compare::{Comparison, Policy, Row, Verdict, judge};

@@ -19,8 +19,8 @@ pub use crate::registry::{
 
 pub use crate::__weighbridge_traits_of as traits_of;
 
-/// What a type can do, asked where it is known. The traits are imported without names, so that they hide none of the
-/// author's.
+/// What a type can do, asked where it is known. The traits are imported without names, so that they hide none
+/// of the author's.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __weighbridge_traits_of {
@@ -59,8 +59,8 @@ pub fn subject<C: ?Sized + 'static>(subject: Option<&mut dyn Any>) -> Result<&mu
     }
 }
 
-/// Runs an `async` scenario to its end, on this thread or with `worker_threads` more. The runtime stands before
-/// the scenario starts, so no clock of the scenario sees it being made.
+/// Runs an `async` scenario to its end, on this thread or with `worker_threads` more. The runtime stands
+/// before the scenario starts, so no clock of the scenario sees it being made.
 ///
 /// # Errors
 /// When the runtime cannot be made.

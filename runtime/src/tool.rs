@@ -1,4 +1,5 @@
-//! The command for all that a bench target does not do by itself: what an advice may name, since whoever reads it has it.
+//! The command for all that a bench target does not do by itself: what an advice may name, since whoever
+//! reads it has it.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -39,7 +40,7 @@ fn named(program: &str, from: &Path) -> &'static str {
     }
 }
 
-/// Whether cargo's settings in this folder have the alias.
+/// Tells whether cargo's settings in this folder have the alias.
 fn has_alias(folder: &Path) -> bool {
     let text = fs::read_to_string(folder.join(".cargo/config.toml")).unwrap_or_default();
     text.lines()

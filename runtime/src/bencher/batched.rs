@@ -43,22 +43,24 @@ impl<I, S> fmt::Debug for BatchBencher<'_, I, S> {
 }
 
 impl Bencher {
-    /// A body on inputs that `setup` makes, of which more is to be said; [`BatchBencher::iter`] or [`BatchBencher::iter_ref`] measures.
+    /// A body on inputs that `setup` makes, of which more is to be said; [`BatchBencher::iter`] or
+    /// [`BatchBencher::iter_ref`] measures.
     pub fn batched<I, S: FnMut() -> I>(&self, setup: S) -> BatchBencher<'_, I, S> {
         BatchBencher { bencher: self, setup, most: MOST_INPUTS, elements: None, bytes: None }
     }
 }
 
 impl<'a, I, S: FnMut() -> I> BatchBencher<'a, I, S> {
-    /// Makes at most so many inputs at once, and so has at most so many iterations in a sample: for inputs that are large. 1024
-    /// where nothing is said.
+    /// Makes at most so many inputs at once, and so has at most so many iterations in a sample: for inputs
+    /// that are large. 1024 where nothing is said.
     #[must_use]
     pub fn at_once(mut self, most: usize) -> Self {
         self.most = most.max(1) as u64;
         self
     }
 
-    /// Says how many elements an input has: counted over all inputs, outside the clock. Instead of [`Bencher::elements`].
+    /// Says how many elements an input has: counted over all inputs, outside the clock. Instead of
+    /// [`Bencher::elements`].
     #[must_use]
     pub fn elements_of(mut self, count: impl Fn(&I) -> usize + Sync + 'a) -> Self {
         self.elements = Some(Box::new(count));
@@ -90,7 +92,8 @@ impl<'a, I, S: FnMut() -> I> BatchBencher<'a, I, S> {
         });
     }
 
-    /// Times `body`, which changes its input in place. Neither making nor dropping inputs is timed, nor dropping results.
+    /// Times `body`, which changes its input in place. Neither making nor dropping inputs is timed, nor
+    /// dropping results.
     pub fn iter_ref<T>(mut self, mut body: impl FnMut(&mut I) -> T) {
         let (mut inputs, mut results) = (Vec::new(), Vec::new());
         let bencher = self.bencher;
@@ -108,10 +111,11 @@ impl<'a, I, S: FnMut() -> I> BatchBencher<'a, I, S> {
         });
     }
 
-    /// Times `body` on `threads` threads at once, each with inputs of its own, as [`Bencher::iter_threads`] does: a sample runs from
-    /// the common start to the end of the last thread, and its iterations are those of one thread. Each thread makes its inputs before
-    /// the start and drops its results when all have ended. A closure that makes inputs is given a name first, as below: written
-    /// into the call of [`Bencher::batched`] it would be one that no second thread may call.
+    /// Times `body` on `threads` threads at once, each with inputs of its own, as [`Bencher::iter_threads`]
+    /// does: a sample runs from the common start to the end of the last thread, and its iterations are those
+    /// of one thread. Each thread makes its inputs before the start and drops its results when all have
+    /// ended. A closure that makes inputs is given a name first, as below: written into the call of
+    /// [`Bencher::batched`] it would be one that no second thread may call.
     ///
     /// ```
     /// use std::sync::mpsc::channel;
@@ -139,7 +143,8 @@ impl<'a, I, S: FnMut() -> I> BatchBencher<'a, I, S> {
         });
     }
 
-    /// The same for a body that changes its input in place. Inputs too are dropped when all threads have ended.
+    /// The same for a body that changes its input in place. Inputs too are dropped when all threads have
+    /// ended.
     ///
     /// # Panics
     /// If `threads` is 0, and if `body` or making an input panics.

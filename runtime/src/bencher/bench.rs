@@ -64,14 +64,15 @@ pub struct Settings {
     pub inject: f64,
     /// The device, where it is not the platform's own.
     pub device: Option<Rc<dyn Device>>,
-    /// Whether the traits of elements are looked at: where work must be alike, and not the same.
+    /// True if the traits of elements are looked at: where work must be alike, and not the same.
     pub traits: bool,
-    /// Whether this process runs nothing beside the repeat: what its other threads do is the subject's then.
+    /// True if this process runs nothing beside the repeat: what its other threads do is the subject's then.
     pub alone: bool,
 }
 
 impl Settings {
-    /// Settings for a test in this process: seed 42, the monotonic clock, scratch under the system's temporary folder.
+    /// Settings for a test in this process: seed 42, the monotonic clock, scratch under the system's
+    /// temporary folder.
     pub fn new(purpose: Purpose, budget: Budget) -> Self {
         Self {
             scenario: String::new(),
@@ -92,8 +93,8 @@ impl Settings {
         }
     }
 
-    /// Adds to what was delivered, as far as it is looked at; what is compared of it. The place of its batch in the epoch and
-    /// its first element there are the caller's.
+    /// Adds to what was delivered, as far as it is looked at; what is compared of it. The place of its batch
+    /// in the epoch and its first element there are the caller's.
     pub(super) fn look_at(
         &self,
         content: &mut Content,
@@ -152,18 +153,18 @@ pub struct Bencher {
     pub(super) per_iteration: Cell<PerIteration>,
     /// What the scenario has stated of its limits.
     stated: Cell<PartialBudget>,
-    /// How many iterations a sample has, where that is stated and not found.
+    /// The number of iterations a sample has, where that is stated and not found.
     pub(super) iterations_of_a_sample: Cell<Option<u64>>,
     phase: Cell<Option<Phase>>,
-    /// When the repeat began.
+    /// The moment when the repeat began.
     pub(super) begun: Duration,
     /// Where the time of the repeat went so far, and until when that is known.
     books: Cell<(Ledger, Duration)>,
-    /// Time that the collectors of `measure` blocks have cost so far: no block has it, and no sample where the host's
-    /// clock alone says what a body takes.
+    /// Time that the collectors of `measure` blocks have cost so far: no block has it, and no sample where
+    /// the host's clock alone says what a body takes.
     pub(super) collecting: Cell<Duration>,
-    /// The same in nanoseconds by the host's clock of the device, where one is open; samples of bodies on a device have
-    /// it where the device may have worked meanwhile.
+    /// The same in nanoseconds by the host's clock of the device, where one is open; samples of bodies on a
+    /// device have it where the device may have worked meanwhile.
     pub(super) collecting_by_device: Cell<u64>,
     /// The highest that the device's high-water mark of memory was before a block started it again, in bytes.
     pub(super) device_peak: Cell<Option<u64>>,
@@ -183,16 +184,17 @@ impl fmt::Debug for OuterPace {
     }
 }
 
-/// How many metrics of one's own a repeat may have, how many values together, and how many letters a name.
+/// The number of metrics of one's own a repeat may have, how many values together, and how many letters a
+/// name.
 const MOST_NAMES: usize = 1_000;
 const MOST_VALUES: usize = 100_000;
 const LONGEST_NAME: usize = 200;
 
-/// How many notes a repeat may have from its scenario, and how many letters one.
+/// The number of notes a repeat may have from its scenario, and how many letters one.
 const MOST_NOTES: usize = 100;
 const LONGEST_NOTE: usize = 500;
 
-/// Whether a metric of the harness has this name, or may have it.
+/// Tells whether a metric of the harness has this name, or may have it.
 fn is_built_in(name: &str) -> bool {
     ["region/", "phase/", "time/"].iter().any(|of| name.starts_with(of))
         || METRICS.iter().chain(DEVICE_METRICS).any(|metric| metric.name == name)
@@ -215,12 +217,12 @@ pub(super) struct BencherState {
     pub(super) files: FileUse,
     /// The names of metrics that were handed in.
     pub(super) named: BTreeSet<String>,
-    /// Why what was handed in is not taken.
+    /// The reason why what was handed in is not taken.
     pub(super) refused: Option<Error>,
-    /// How often the scenario has noted something.
+    /// The number of times that the scenario has noted something.
     noted: usize,
     pub(super) bodies: u32,
-    /// Whether the body ran in another process.
+    /// True if the body ran in another process.
     pub(super) remote: bool,
 }
 
@@ -272,8 +274,8 @@ impl Bencher {
         }
     }
 
-    /// What the repeat is for. A scenario may make less of itself in a smoke run; it must not treat a verifying
-    /// repeat differently from a measured one.
+    /// What the repeat is for. A scenario may make less of itself in a smoke run; it must not treat a
+    /// verifying repeat differently from a measured one.
     pub fn is_smoke(&self) -> bool {
         self.settings.purpose == Purpose::Smoke
     }
@@ -294,8 +296,8 @@ impl Bencher {
         if self.is_smoke() { self.settings.budget } else { self.stated.get().over(self.settings.budget) }
     }
 
-    /// States the least number of samples, as `samples` on the attribute does; this one is stronger. What whoever runs it has
-    /// asked for is stronger than both. Counts for the body that follows.
+    /// States the least number of samples, as `samples` on the attribute does; this one is stronger. What
+    /// whoever runs it has asked for is stronger than both. Counts for the body that follows.
     pub fn samples(&self, least: usize) -> &Self {
         self.state_budget(|stated| stated.samples = Some(least.max(1) as u64))
     }
@@ -305,17 +307,20 @@ impl Bencher {
         self.state_budget(|stated| stated.min_time = Some(least))
     }
 
-    /// States the most time that samples take, as [`Bencher::samples`] does their number: a slow body gets fewer.
+    /// States the most time that samples take, as [`Bencher::samples`] does their number: a slow body gets
+    /// fewer.
     pub fn max_time(&self, most: Duration) -> &Self {
         self.state_budget(|stated| stated.max_time = Some(most))
     }
 
-    /// States how often the case is measured, each time in a process of its own; the run goes by what the first of them says.
+    /// States how often the case is measured, each time in a process of its own; the run goes by what the
+    /// first of them says.
     pub fn repeats(&self, measured: u32) -> &Self {
         self.state_budget(|stated| stated.repeats = Some(measured.max(1)))
     }
 
-    /// States how many iterations a sample has, instead of as many as fill a block. A smoke run and a duel have their own number.
+    /// States how many iterations a sample has, instead of as many as fill a block. A smoke run and a duel
+    /// have their own number.
     #[cfg(any(test, feature = "divan_compat"))]
     pub(crate) fn state_iterations_of_a_sample(&self, iterations: u64) -> &Self {
         self.iterations_of_a_sample.set(Some(iterations.max(1)));
@@ -334,8 +339,9 @@ impl Bencher {
         self.settings.run.seed
     }
 
-    /// The number of the epoch that a stream goes through, again and again: the same in every repeat of a run, and drawn
-    /// anew for each run. Draws that depend on it make an epoch that was kept from an earlier run worth nothing.
+    /// The number of the epoch that a stream goes through, again and again: the same in every repeat of a
+    /// run, and drawn anew for each run. Draws that depend on it make an epoch that was kept from an earlier
+    /// run worth nothing.
     pub fn epoch(&self) -> u64 {
         self.settings.epoch
     }
@@ -381,17 +387,18 @@ impl Bencher {
         self
     }
 
-    /// Hands in a value of the author's own. A name handed in twice keeps both values; the record shows their median.
-    /// What is no finite number is left out, and the record says so; so is what goes beyond a thousand names or a hundred
-    /// thousand values, and what a name has beyond 200 letters.
+    /// Hands in a value of the author's own. A name handed in twice keeps both values; the record shows their
+    /// median. What is no finite number is left out, and the record says so; so is what goes beyond a
+    /// thousand names or a hundred thousand values, and what a name has beyond 200 letters.
     ///
-    /// A name that is a built-in metric's (`wall_time`), or begins as those of blocks, phases and the ledger do (`region/`,
-    /// `phase/`, `time/`), is a mistake: the repeat fails and names this call.
+    /// A name that is a built-in metric's (`wall_time`), or begins as those of blocks, phases and the ledger
+    /// do (`region/`, `phase/`, `time/`), is a mistake: the repeat fails and names this call.
     #[track_caller]
     pub fn metric(&self, name: &str, value: f64, unit: Unit, direction: Direction) {
         if is_built_in(name) {
             let why = format!(
-                "{}: `metric` was called with `{}`, which is the name of a built-in metric: choose another one",
+                "{}: `metric` was called with `{}`, which is the name of a built-in metric: choose another \
+                 one",
                 std::panic::Location::caller(),
                 visible_in_line(name)
             );
@@ -429,8 +436,9 @@ impl Bencher {
         seen.custom.push(Custom { name, value, unit, direction });
     }
 
-    /// Notes something that whoever reads the figures should know, as that something beside them could not be had. It is a caveat
-    /// of the case, and no failure. The first hundred notes of a repeat are kept, of each its first 500 letters.
+    /// Notes something that whoever reads the figures should know, as that something beside them could not be
+    /// had. It is a caveat of the case, and no failure. The first hundred notes of a repeat are kept, of each
+    /// its first 500 letters.
     pub fn note(&self, note: &str) {
         let BencherState { seen, noted, .. } = &mut *self.state.borrow_mut();
         if *noted < MOST_NOTES {
@@ -440,9 +448,10 @@ impl Bencher {
         }
     }
 
-    /// Hands in a value of each of several ranks: by rank what it told, `None` of one that told nothing or never came. The record has
-    /// them aggregated over all ranks, and the slowest stands for the case; where one is missing, nothing does, and the case is
-    /// incomplete. Every rank hands in what it has once a repeat. A name that is not its own is a mistake, as in [`Bencher::metric`].
+    /// Hands in a value of each of several ranks: by rank what it told, `None` of one that told nothing or
+    /// never came. The record has them aggregated over all ranks, and the slowest stands for the case; where
+    /// one is missing, nothing does, and the case is incomplete. Every rank hands in what it has once a
+    /// repeat. A name that is not its own is a mistake, as in [`Bencher::metric`].
     #[track_caller]
     pub fn rank_metric(&self, name: &str, values: &[Option<f64>], unit: Unit, direction: Direction) {
         let BencherState { seen, refused, .. } = &mut *self.state.borrow_mut();
@@ -451,7 +460,8 @@ impl Bencher {
             || seen.custom.iter().any(|metric| metric.name == name);
         if is_built_in(&name) || taken {
             let why = format!(
-                "{}: `rank_metric` was called with `{name}`, which is the name of another metric: choose another one",
+                "{}: `rank_metric` was called with `{name}`, which is the name of another metric: choose \
+                 another one",
                 std::panic::Location::caller(),
             );
             refused.get_or_insert(Error::new(why));
@@ -475,7 +485,8 @@ impl Bencher {
     }
 
     /// Hands in content that was delivered, for verification: for scenarios that do not stream.
-    /// Hashing takes time: call it outside the timed body. Bytes that are not those of so many elements fail the repeat.
+    /// Hashing takes time: call it outside the timed body. Bytes that are not those of so many elements fail
+    /// the repeat.
     pub fn delivered(&self, item: &Kept) {
         let BencherState { content, spots, refused, .. } = &mut *self.state.borrow_mut();
         match self.settings.look_at(content, None, 0, item) {
@@ -484,8 +495,9 @@ impl Bencher {
         }
     }
 
-    /// Hands in what the body gives back, so that scenarios of a [group](macro@crate::scenario) prove that they did the same: two
-    /// answers are equal if their `Debug` is. The group says `equivalence = exact`. Call it outside the timed body.
+    /// Hands in what the body gives back, so that scenarios of a [group](macro@crate::scenario) prove that
+    /// they did the same: two answers are equal if their `Debug` is. The group says `equivalence = exact`.
+    /// Call it outside the timed body.
     ///
     /// ```
     /// use weighbridge::prelude::*;
@@ -571,8 +583,8 @@ impl Bencher {
         Ok(RepeatResult { seen, work, spots, evidence })
     }
 
-    /// Tells that the repeat passes into this phase, if it is not in it: telling costs a system call, and wakes the
-    /// parent.
+    /// Tells that the repeat passes into this phase, if it is not in it: telling costs a system call, and
+    /// wakes the parent.
     pub(crate) fn enter(&self, phase: Phase) {
         let before = self.phase.replace(Some(phase));
         if before != Some(phase) {

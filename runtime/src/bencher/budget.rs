@@ -48,8 +48,9 @@ pub struct Budget {
     pub batches: u64,
     /// Passes repeat until this much has been measured.
     pub min_time: Duration,
-    /// The most time that the samples of a body may take, with all that is done between them: a slow body gets fewer.
-    /// `None`: 5 s, or `min_time` where that is more. A stream ends with the pass in which it has measured `min_time`.
+    /// The most time that the samples of a body may take, with all that is done between them: a slow body
+    /// gets fewer. `None`: 5 s, or `min_time` where that is more. A stream ends with the pass in which it has
+    /// measured `min_time`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_time: Option<Duration>,
 }
@@ -58,8 +59,8 @@ impl Budget {
     /// The least that shows that a case works: two batches.
     pub const SMOKE: Self = Self { warmup: 0, batches: 2, min_time: Duration::ZERO, max_time: None };
 
-    /// The same with passes as long as [`PASS`], or as the epoch of `all` batches allows, where those that were asked for are
-    /// shorter. `epoch` has what a batch takes.
+    /// The same with passes as long as [`PASS`], or as the epoch of `all` batches allows, where those that
+    /// were asked for are shorter. `epoch` has what a batch takes.
     pub(super) fn stretched(self, epoch: &Unstopped, all: Option<u64>) -> Self {
         let others = epoch.wall.saturating_sub(epoch.begin + epoch.first + epoch.copied);
         let (Some(all), Some(each)) = (all, others.checked_div(epoch.batches.saturating_sub(1))) else {
@@ -71,15 +72,15 @@ impl Budget {
     }
 }
 
-/// How long a pass over a stream is. Between two passes the clock is stopped, counters are looked at, and what was copied is put
-/// away. That leaves caches cold and threads asleep: it costs what is measured 0.14 ms a pass, and 0.4 ms of CPU time where other
-/// threads make the batches. Of 25 ms this is under 2 %.
+/// The time that a pass over a stream takes. Between two passes the clock is stopped, counters are looked at,
+/// and what was copied is put away. That leaves caches cold and threads asleep: it costs what is measured
+/// 0.14 ms a pass, and 0.4 ms of CPU time where other threads make the batches. Of 25 ms this is under 2 %.
 const PASS: Duration = Duration::from_millis(25);
 
-/// How many passes are measured at least.
+/// The number of passes that are measured at least.
 const PASSES: u32 = 10;
 
-/// Where in its life a repeat is.
+/// The part of its life that a repeat is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
@@ -128,7 +129,8 @@ mod tests {
             min_time: Duration::from_millis(milliseconds),
             max_time: None,
         };
-        // 2 ms to begin, 3 ms for the first batch, and 100 us for each of 100 more, during which copies took 1 ms.
+        // 2 ms to begin, 3 ms for the first batch, and 100 us for each of 100 more, during which copies took
+        // 1 ms.
         let epoch = Unstopped {
             wall: 16_000_000,
             begin: 2_000_000,

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-/// What settles the number is the least of so many samples: whatever disturbs one makes it longer, and one alone may hold a
-/// wait of milliseconds.
+/// What settles the number is the least of so many samples: whatever disturbs one makes it longer, and one
+/// alone may hold a wait of milliseconds.
 const SAMPLES: u32 = 3;
 
-/// A sample of more than so many blocks is taken once: a disturbance is hardly ever that long, and the body may be.
+/// A sample of more than so many blocks is taken once: a disturbance is hardly ever that long, and the body
+/// may be.
 const DEAR: u32 = 50;
 
 /// Blocks that come out so many times too long or too short were calibrated wrongly.
@@ -18,7 +19,7 @@ const MOST_AGAIN: u32 = 3;
 /// Finds the number.
 #[derive(Debug)]
 pub(crate) struct Calibrator {
-    /// How long a sample should take.
+    /// The time that a sample should take.
     block: Duration,
     /// The least and the most iterations of a sample.
     bounds: (u64, u64),
@@ -57,8 +58,8 @@ impl Calibrator {
         fills || iterations >= self.bounds.1
     }
 
-    /// Looks at the least sample of those that were taken with the number that was found; `false` where it is far off what a
-    /// sample should take, and the number is to be found again.
+    /// Looks at the least sample of those that were taken with the number that was found; `false` where it is
+    /// far off what a sample should take, and the number is to be found again.
     pub(crate) fn holds(&mut self, least: Duration) -> bool {
         let too_long = least > self.block * OFF && self.iterations > self.bounds.0;
         let too_short = least * OFF < self.block && self.iterations < self.bounds.1;
@@ -76,8 +77,8 @@ impl Calibrator {
     }
 }
 
-/// How many iterations to try after a block of so many took this long, and whether it fills half of what it should: the
-/// number grows at most tenfold a step until it does, then it is scaled to fill it.
+/// The number of iterations to try after a block of so many took this long, and whether it fills half of what
+/// it should: the number grows at most tenfold a step until it does, then it is scaled to fill it.
 fn grow(iterations: u64, took: Duration, block: Duration) -> (u64, bool) {
     let share = block.as_nanos() as f64 / took.as_nanos().max(1) as f64;
     let scaled = (iterations as f64 * share.min(10.0)).round().max(1.0) as u64;
@@ -91,7 +92,8 @@ mod tests {
     const BLOCK: Duration = Duration::from_millis(1);
     const BOUNDS: (u64, u64) = (1, u64::MAX);
 
-    /// The number that is found for a body of this many nanoseconds, whose samples are disturbed by so much, in turns.
+    /// The number that is found for a body of this many nanoseconds, whose samples are disturbed by so much,
+    /// in turns.
     fn found(each: u64, disturbances: &[Duration]) -> u64 {
         let mut calibration = Calibrator::new(BLOCK, BOUNDS);
         let mut disturbances = disturbances.iter().cycle();

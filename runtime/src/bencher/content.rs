@@ -12,7 +12,8 @@ use super::kept::wide;
 use super::traits::{self, Traits};
 use super::{Dtype, FieldKind, Kept, KeptField, Moments, MomentsByField, Result};
 
-/// Everything that a repeat delivered, reduced: independent of the order of elements and of how they were batched.
+/// Everything that a repeat delivered, reduced: independent of the order of elements and of how they were
+/// batched.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Content {
     /// Elements seen.
@@ -40,7 +41,8 @@ impl Content {
         self.take(item, false).map(drop)
     }
 
-    /// As [`Content::add`], with traits of its elements where they are asked for; the moments of the item alone.
+    /// As [`Content::add`], with traits of its elements where they are asked for; the moments of the item
+    /// alone.
     pub(super) fn take(&mut self, item: &Kept, with_traits: bool) -> Result<MomentsByField> {
         item.check()?;
         let mut taken = MomentsByField::new();
@@ -84,10 +86,11 @@ impl Content {
     }
 }
 
-/// The key of a run's element hashes: drawn by the parent, told to a child with what it is asked, kept nowhere.
+/// The key of a run's element hashes: drawn by the parent, told to a child with what it is asked, kept
+/// nowhere.
 ///
-/// Who does not know it can neither make two elements of one hash nor recognise a hash (`SipHash`, Aumasson and Bernstein
-/// 2012). Their sum is then a digest of a multiset that cannot be steered either.
+/// Who does not know it can neither make two elements of one hash nor recognise a hash (`SipHash`, Aumasson
+/// and Bernstein 2012). Their sum is then a digest of a multiset that cannot be steered either.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HashKey([u64; 2]);
 
@@ -135,7 +138,8 @@ pub(super) fn draw_secret() -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// The number of an epoch that nobody can foresee. It has 31 bits, which the integers of every framework hold.
+/// The number of an epoch that nobody can foresee. It has 31 bits, which the integers of every framework
+/// hold.
 pub(crate) fn draw_epoch() -> u64 {
     draw_secret() >> 33
 }

@@ -3,7 +3,8 @@
 use super::{Error, Item, Kept, Result};
 use crate::stats::SplitMix64;
 
-/// Of how many elements one batch of every later pass is copied: little enough to leave the caches as they are.
+/// Of how many elements one batch of every later pass is copied: little enough to leave the caches as they
+/// are.
 const ROWS: u64 = 8;
 
 /// What was copied out of an item.

@@ -1,4 +1,5 @@
-//! How fast this machine copies what lies in its caches: no batch of one's own is made faster than it is copied.
+//! How fast this machine copies what lies in its caches: no batch of one's own is made faster than it is
+//! copied.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -9,13 +10,14 @@ use crate::device::{Clock, page_fault_cost};
 /// A copy of so many bytes stays in a cache of each processor's own.
 const IN_CACHE: usize = 256 << 10;
 
-/// How many copies are timed, and for how long at most.
+/// The number of copies that are timed, and for how long at most.
 const COPIES: usize = 64;
 const LONGEST: Duration = Duration::from_millis(2);
 
-/// Bytes that are copied by one call. From 4 KiB on the C library uses the processor's string instruction. On AMD's Zen 3 that is
-/// twenty times slower if the target lies 16 bytes further in its page than the source, as it does in two allocations that follow each
-/// other. (`memcpy` of 102,400 bytes in a C program, glibc 2.36: 2.4 us, and 46 us with those 16 bytes.)
+/// Bytes that are copied by one call. From 4 KiB on the C library uses the processor's string instruction. On
+/// AMD's Zen 3 that is twenty times slower if the target lies 16 bytes further in its page than the source,
+/// as it does in two allocations that follow each other. (`memcpy` of 102,400 bytes in a C program, glibc
+/// 2.36: 2.4 us, and 46 us with those 16 bytes.)
 const PART: usize = 2 << 10;
 
 /// Copies that take less are timed together.
@@ -33,8 +35,8 @@ impl Bencher {
     }
 }
 
-/// Nanoseconds of the fastest copy of so many bytes, from cache to cache: of a larger batch a part is copied, and the time
-/// is taken so many times.
+/// Nanoseconds of the fastest copy of so many bytes, from cache to cache: of a larger batch a part is copied,
+/// and the time is taken so many times.
 pub(super) fn fastest_copy(clock: &Clock, bytes: u64) -> f64 {
     let length = (bytes.max(1) as usize).min(IN_CACHE);
     let from = vec![1_u8; length];

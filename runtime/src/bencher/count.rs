@@ -26,8 +26,8 @@ impl ItemCounter {
         self.at
     }
 
-    /// Takes in an item, whole: what it holds. One that does not hold what it must is noted, and counts for no more than it
-    /// must hold.
+    /// Takes in an item, whole: what it holds. One that does not hold what it must is noted, and counts for
+    /// no more than it must hold.
     #[inline]
     pub(super) fn see(&mut self, item: &Item<'_>) -> Count {
         let at = self.at;

@@ -7,8 +7,8 @@ use crate::device::DeviceError;
 
 /// What a scenario or an adapter gives back when it cannot go on.
 ///
-/// Whatever becomes a `Box<dyn std::error::Error>` becomes one through `?` or `.into()`: an error, a text. It does not implement
-/// `std::error::Error` itself, which is what makes that conversion possible.
+/// Whatever becomes a `Box<dyn std::error::Error>` becomes one through `?` or `.into()`: an error, a text. It
+/// does not implement `std::error::Error` itself, which is what makes that conversion possible.
 ///
 /// ```
 /// fn width(text: &str) -> weighbridge::Result<u32> {
@@ -111,7 +111,8 @@ impl Error {
         Self::of(ErrorKind::Failure, message)
     }
 
-    /// An end of this kind, with its message. Control characters in it are written out; a skip's reason is one line.
+    /// An end of this kind, with its message. Control characters in it are written out; a skip's reason is
+    /// one line.
     pub fn of(kind: ErrorKind, message: impl fmt::Display) -> Self {
         let message = message.to_string();
         let message = if matches!(kind, ErrorKind::Skip | ErrorKind::NoData) {
@@ -127,12 +128,12 @@ impl Error {
         &self.kind
     }
 
-    /// Whether this is a skip and not a failure.
+    /// Tells whether this is a skip and not a failure.
     pub fn is_skip(&self) -> bool {
         matches!(self.kind, ErrorKind::Skip | ErrorKind::NoData)
     }
 
-    /// Why it is skipped, where it is.
+    /// The reason why it is skipped, where it is.
     pub(crate) fn skip_reason(&self) -> Option<SkipReason> {
         match self.kind {
             ErrorKind::Skip => Some(SkipReason::Stated(self.message.clone())),
@@ -143,7 +144,7 @@ impl Error {
 }
 
 impl Error {
-    /// Whether this process has lost a device: nothing that it does there from now on can succeed.
+    /// Tells whether this process has lost a device: nothing that it does there from now on can succeed.
     pub(crate) fn is_lost(&self) -> bool {
         self.kind == ErrorKind::Device
     }

@@ -1,4 +1,5 @@
-//! What a repeat leaves for the rules of the stage `verify`: what was seen of a subject's honesty, and no judgement.
+//! What a repeat leaves for the rules of the stage `verify`: what was seen of a subject's honesty, and no
+//! judgement.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +15,7 @@ pub struct Evidence {
     pub miscounted: Option<Miscount>,
     /// Elements that a worker says its measured batches have.
     pub claimed: Option<u64>,
-    /// How often the epoch was begun for the measured passes.
+    /// The number of times that the epoch was begun for the measured passes.
     pub begun: u64,
     /// How much was copied out of measured passes and verified.
     pub spots: Spots,
@@ -24,7 +25,8 @@ pub struct Evidence {
     pub unstopped: Option<Unstopped>,
     /// What a worker says of its time, beside what the harness saw of it.
     pub account: Option<Account>,
-    /// What a loop of the author's own said that it took, where that was more than passed: nanoseconds of both.
+    /// What a loop of the author's own said that it took, where that was more than passed: nanoseconds of
+    /// both.
     pub overclaimed: Option<(u64, u64)>,
     /// Memory that opening the pipeline made, in bytes; `None` where it is not known.
     pub grown: Option<u64>,
@@ -36,7 +38,7 @@ pub struct Evidence {
     pub copy: Option<f64>,
     /// Nanoseconds of a page fault on this machine.
     pub page_fault: Option<u64>,
-    /// Whether batches lie in the memory of the data set; `None` where it was not looked at.
+    /// True if batches lie in the memory of the data set; `None` where it was not looked at.
     pub view: Option<bool>,
 }
 
@@ -65,22 +67,24 @@ pub struct Expected {
     pub bytes: u64,
     /// Bytes of the elements as they lie in the data set.
     pub source: u64,
-    /// Whether there is anything to be prepared.
+    /// True if there is anything to be prepared.
     pub transforms: bool,
-    /// Whether batches come in the order of the epoch.
+    /// True if batches come in the order of the epoch.
     pub in_order: bool,
-    /// Whether the data set is handed over in memory, so that no file need be read.
+    /// True if the data set is handed over in memory, so that no file need be read.
     #[serde(default)]
     pub in_memory: bool,
-    /// How many make batches, each of a part of the epoch with a last batch of its own, where the order is lost.
+    /// The number of workers that make batches, each of a part of the epoch with a last batch of its own,
+    /// where the order is lost.
     #[serde(default)]
     pub makers: u64,
-    /// Whether the work asks for prepared elements to be kept from one epoch to the next.
+    /// True if the work asks for prepared elements to be kept from one epoch to the next.
     #[serde(default)]
     pub keeps: bool,
 }
 
-/// Rows that are padded to the longest of their batch may have so many times the bytes of the specification's at most.
+/// Rows that are padded to the longest of their batch may have so many times the bytes of the specification's
+/// at most.
 const PADDED: u64 = 4;
 
 impl Expected {
@@ -94,19 +98,21 @@ impl Expected {
         self.batches().saturating_add(self.short_ones() - 1)
     }
 
-    /// Whether so many batches may hold so many elements: of a whole epoch all of them, of a part no more than there can be.
+    /// Tells whether so many batches may hold so many elements: of a whole epoch all of them, of a part no
+    /// more than there can be.
     pub fn holds(&self, elements: u64, batches: u64, whole: bool) -> bool {
         let right = if whole { elements == self.elements } else { elements <= self.elements };
         right && batches <= self.most_batches() && elements <= batches.saturating_mul(self.batch)
     }
 
-    /// Whether so many elements may have so many bytes: those of the specification, or of rows that are padded.
+    /// Tells whether so many elements may have so many bytes: those of the specification, or of rows that are
+    /// padded.
     pub fn fits(&self, elements: u64, bytes: u64) -> bool {
         let row = self.bytes.div_ceil(self.elements.max(1));
         elements.checked_mul(row * PADDED).is_some_and(|most| bytes <= most)
     }
 
-    /// How many batches of an epoch may be short.
+    /// The most batches of an epoch that may be short.
     fn short_ones(&self) -> u64 {
         if self.in_order { 1 } else { self.makers.max(1) }
     }
@@ -116,8 +122,8 @@ impl Expected {
         self.elements.saturating_sub(at.saturating_mul(self.batch)).min(self.batch)
     }
 
-    /// Whether a batch of so many elements may stand at this place: where the order is lost, the short one may be anywhere, and
-    /// of any size where several make batches of their own.
+    /// Tells whether a batch of so many elements may stand at this place: where the order is lost, the short
+    /// one may be anywhere, and of any size where several make batches of their own.
     pub(super) fn allows(&self, at: u64, elements: u64) -> bool {
         elements == self.elements_of(at)
             || !self.in_order
@@ -130,7 +136,7 @@ impl Expected {
 /// Batches that did not hold what they must.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Miscount {
-    /// How many batches.
+    /// The number of batches.
     pub batches: u64,
     /// The place of the first one in its epoch, from 0.
     pub at: u64,
@@ -200,33 +206,37 @@ impl TryFrom<String> for Hashes {
     }
 }
 
-/// What became of a repeat's elements beside the reference's: told by the parent, which alone has the reference's hashes.
+/// What became of a repeat's elements beside the reference's: told by the parent, which alone has the
+/// reference's hashes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
     /// Elements that were looked at in measured passes.
     pub elements: u64,
-    /// Of them, those that are not the reference's; in order, those that are not what the reference has at their place.
+    /// Of them, those that are not the reference's; in order, those that are not what the reference has at
+    /// their place.
     pub strangers: u64,
     /// Different places in the epoch that were looked at.
     pub places: u64,
     /// Different elements that were found there.
     pub distinct: u64,
-    /// How many elements, each seen once, say as much of the mean as those that were looked at: `(sum n)^2 / sum n^2` over the
-    /// different ones, each seen `n` times (Kish 1965). 0 in records from before it was counted.
+    /// The number of elements, each seen once, that say as much of the mean as those that were looked at:
+    /// `(sum n)^2 / sum n^2` over the different ones, each seen `n` times (Kish 1965). 0 in records from
+    /// before it was counted.
     #[serde(default)]
     pub independent: f64,
     /// Which share of the reference's elements are different ones.
     pub unique: f64,
-    /// Moments of what the reference has where a measured repeat was looked at, by field: of its batches there, each as often as
-    /// elements of it were looked at. Empty where the order of elements is free, so that any element may stand anywhere.
+    /// Moments of what the reference has where a measured repeat was looked at, by field: of its batches
+    /// there, each as often as elements of it were looked at. Empty where the order of elements is free, so
+    /// that any element may stand anywhere.
     #[serde(default, skip_serializing_if = "MomentsByField::is_empty")]
     pub there: MomentsByField,
-    /// Whether a whole epoch has the reference's elements; `None` in a measured repeat.
+    /// True if a whole epoch has the reference's elements; `None` in a measured repeat.
     pub same: Option<bool>,
 }
 
 impl Compared {
-    /// How many elements count where a mean is judged: at least one.
+    /// The number of elements that count where a mean is judged: at least one.
     pub(crate) fn sample(&self) -> f64 {
         let sample = if self.independent > 0.0 { self.independent } else { self.distinct as f64 };
         sample.min(self.elements as f64).max(1.0)
@@ -246,7 +256,7 @@ pub struct Unstopped {
     pub elements: u64,
     /// Batches.
     pub batches: u64,
-    /// Whether it came to the epoch's end.
+    /// True if it came to the epoch's end.
     pub ended: bool,
     /// Time that copies took, with the clock running.
     pub copied: u64,
@@ -269,25 +279,26 @@ pub struct Unstopped {
 pub struct Account {
     /// From the request to the answer, by the harness's clock.
     pub passed: u64,
-    /// Where the worker says that the time went: it must add up to `passed`.
+    /// The account that the worker gives of the time: it must add up to `passed`.
     pub claimed: u64,
     /// CPU time of its processes meanwhile, read by the harness; `None` where the system does not tell.
     pub cpu: Option<u64>,
-    /// Whether that is the time of all its processes: none that was there at the request had gone at the answer.
+    /// True if that is the time of all its processes: none that was there at the request had gone at the
+    /// answer.
     pub all_seen: bool,
     /// CPU time that it says they used while its clock ran and while it stood.
     pub cpu_claimed: Option<u64>,
     /// The sum of its samples.
     pub samples: u64,
-    /// How long it says that its clock ran.
+    /// The time that it says that its clock ran.
     pub wall: u64,
-    /// How many samples there are.
+    /// The number of samples there are.
     pub count: u64,
     /// What happened while its clock stood.
     pub stopped: StoppedClock,
     /// CPU time while its clock ran.
     pub running: Option<u64>,
-    /// Whether its samples are whole passes.
+    /// True if its samples are whole passes.
     pub whole_pass: bool,
     /// What was pending on a device after the last stamp of some batches.
     pub audits: Vec<Audit>,
@@ -297,8 +308,8 @@ pub struct Account {
     pub processes: Option<u64>,
 }
 
-/// How long it took, once a batch was handed out and its time was taken, until its device was done with it, in
-/// nanoseconds.
+/// The time that it took, once a batch was handed out and its time was taken, until its device was done with
+/// it, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Audit {
     /// Waiting for the device.
@@ -310,7 +321,7 @@ pub struct Audit {
 /// What happened while the clock stood, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoppedClock {
-    /// How long it stood.
+    /// The time that it stood.
     pub wall: Option<u64>,
     /// Time on a processor of all.
     pub cpu: Option<u64>,

@@ -15,10 +15,11 @@ pub struct FileUse {
     pub written: u64,
     /// Bytes of mapped files that are in memory, without programs, libraries and the data set.
     pub mapped: u64,
-    /// Whether it has processes of its own, with which it may have exchanged them.
+    /// True if it has processes of its own, with which it may have exchanged them.
     pub shared: bool,
-    /// Whether it is a worker: then `written` is what it wrote while its pipeline was opened, or what it has in the folder for
-    /// what it converts, and `read` what it read while it was measured; nothing is known of what it maps.
+    /// True if it is a worker: then `written` is what it wrote while its pipeline was opened, or what it has
+    /// in the folder for what it converts, and `read` what it read while it was measured; nothing is known of
+    /// what it maps.
     #[serde(default)]
     pub worker: bool,
 }

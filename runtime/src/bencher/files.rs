@@ -1,6 +1,7 @@
 //! What a subject reads from files, writes to them, and has mapped.
 //!
-//! An epoch that is kept from one process to the next is kept in a file, or in memory that has the name of one.
+//! An epoch that is kept from one process to the next is kept in a file, or in memory that has the name of
+//! one.
 
 use std::ops::Range;
 

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use super::Budget;
 
-/// A repeat may take so long for its samples where the profile asks for less. (Criterion's target for a body, too.)
+/// A repeat may take so long for its samples where the profile asks for less. (Criterion's target for a body,
+/// too.)
 const LEAST: Duration = Duration::from_secs(5);
 
-/// The part of what is left until the deadline that samples may take: an iteration may be slower than the first, and there is a
-/// tear-down to come.
+/// The part of what is left until the deadline that samples may take: an iteration may be slower than the
+/// first, and there is a tear-down to come.
 const BEFORE_THE_DEADLINE: f64 = 0.8;
 
 /// Warm-up is one in so many of the samples that fit.
@@ -25,7 +26,8 @@ pub(super) enum Fit {
     First(String),
 }
 
-/// Looks at the first iteration. `passed` is how long the repeat has taken with it, and `deadline` the longest that it may.
+/// Looks at the first iteration. `passed` is how long the repeat has taken with it, and `deadline` the
+/// longest that it may.
 pub(super) fn fit(budget: Budget, first: Duration, passed: Duration, deadline: Option<Duration>) -> Fit {
     let asked = budget.warmup + budget.batches + 1; // one more calibrates
     let time = time(budget);
@@ -38,8 +40,8 @@ pub(super) fn fit(budget: Budget, first: Duration, passed: Duration, deadline: O
         && first > left
     {
         return Fit::First(format!(
-            "one iteration takes so long that a second does not fit the timeout of {deadline:?}: the first, which is cold, is \
-             the only sample; --timeout allows for more"
+            "one iteration takes so long that a second does not fit the timeout of {deadline:?}: the first, \
+             which is cold, is the only sample; --timeout allows for more"
         ));
     }
     let fits = (room.as_nanos() / first.as_nanos().max(1)) as u64;
@@ -51,28 +53,28 @@ pub(super) fn fit(budget: Budget, first: Duration, passed: Duration, deadline: O
         _ => String::new(),
     };
     let why = format!(
-        "one iteration takes so long that fewer than {} samples fit into {time:?} a repeat: --measurement-time \
-         {wanted}{timeout} takes them all",
+        "one iteration takes so long that fewer than {} samples fit into {time:?} a repeat: \
+         --measurement-time {wanted}{timeout} takes them all",
         budget.batches
     );
     // A pass fills the time: there is no second one.
     Fit::Less(Budget { warmup, batches, min_time: budget.min_time.min(first), ..budget }, why)
 }
 
-/// How many iterations a sample may have so that all samples fit the time, where one of so many took longer than its share with
-/// the set-up and the drop of its results; `None` where it did not.
+/// The number of iterations a sample may have so that all samples fit the time, where one of so many took
+/// longer than its share with the set-up and the drop of its results; `None` where it did not.
 pub(super) fn most_iterations(budget: Budget, iterations: u64, whole: Duration) -> Option<u64> {
     let share = time(budget) / u32::try_from(budget.warmup + budget.batches + 1).unwrap_or(u32::MAX);
     let most = iterations as f64 * share.as_secs_f64() / whole.as_secs_f64();
     (iterations > 1 && whole > share).then_some(most as u64)
 }
 
-/// How long the samples of a repeat may take, whatever is done between them: as long as was asked for.
+/// The time that the samples of a repeat may take, whatever is done between them: as long as was asked for.
 pub(super) fn time(budget: Budget) -> Duration {
     budget.max_time.unwrap_or_else(|| budget.min_time.max(LEAST))
 }
 
-/// Whether all that was asked for fits after all: the first iteration was slow, and this one is not.
+/// Tells whether all that was asked for fits after all: the first iteration was slow, and this one is not.
 pub(super) fn is_misjudged(budget: Budget, took: Duration) -> bool {
     takes(took, budget.warmup + budget.batches + 1) <= time(budget) / 2
 }

@@ -1,7 +1,8 @@
 //! A planted slowdown: a share of the body's own iterations, run again and not counted.
 //!
-//! It shows what a comparison finds. Real work of the very kind that is measured is repeated, because a delay (a
-//! sleep, a spin) would leave caches, faults and the CPU clock as they are and be easier to find than a slowdown is.
+//! It shows what a comparison finds. Real work of the very kind that is measured is repeated, because a delay
+//! (a sleep, a spin) would leave caches, faults and the CPU clock as they are and be easier to find than a
+//! slowdown is.
 
 /// The variable that asks for it: `WEIGHBRIDGE_INJECT=0.02` repeats 2 % of the iterations of every body.
 pub(crate) const VARIABLE: &str = "WEIGHBRIDGE_INJECT";
@@ -23,18 +24,18 @@ impl Inject {
         Self { share, owed: 0.0 }
     }
 
-    /// Whether anything is repeated.
+    /// Tells whether anything is repeated.
     pub(super) fn is_on(&self) -> bool {
         self.share > 0.0
     }
 
-    /// How many iterations a block needs at least, so that each holds a repeated one: a median over blocks would
-    /// not see what only some of them hold.
+    /// The number of iterations a block needs at least, so that each holds a repeated one: a median over
+    /// blocks would not see what only some of them hold.
     pub(super) fn least(&self) -> u64 {
         if self.is_on() { (1.0 / self.share).ceil() as u64 } else { 1 }
     }
 
-    /// How many more iterations to run in a block that counts for `iterations`.
+    /// The number of iterations still to run in a block that counts for `iterations`.
     pub(super) fn more(&mut self, iterations: u64) -> u64 {
         let due = iterations as f64 * self.share + self.owed;
         self.owed = due.fract();

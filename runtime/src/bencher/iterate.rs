@@ -14,8 +14,8 @@ use super::{Bencher, Budget, PerIteration, Phase, Purpose};
 use crate::device::thread_time;
 use crate::metric::{Block, Taken};
 
-/// About how long one sample (a block of iterations) should take: short enough that a quarter of the blocks at
-/// most is hit by a preemption, long enough that two clock readings are a ten-thousandth of it.
+/// About how long one sample (a block of iterations) should take: short enough that a quarter of the blocks
+/// at most is hit by a preemption, long enough that two clock readings are a ten-thousandth of it.
 pub(crate) const BLOCK: Duration = Duration::from_millis(1);
 
 /// A sample is at least this many steps of the clock.
@@ -41,14 +41,14 @@ impl Bencher {
         self.end(plan);
     }
 
-    /// Times `body` on inputs that `setup` makes; neither making inputs nor dropping results is timed. More can be said of the
-    /// inputs with [`Bencher::batched`].
+    /// Times `body` on inputs that `setup` makes; neither making inputs nor dropping results is timed. More
+    /// can be said of the inputs with [`Bencher::batched`].
     pub fn iter_batched<I, T>(&self, setup: impl FnMut() -> I, body: impl FnMut(I) -> T) {
         self.batched(setup).iter(body);
     }
 
-    /// Times `body` on inputs that `setup` makes and that it changes in place; neither making nor dropping inputs is timed, nor
-    /// dropping results.
+    /// Times `body` on inputs that `setup` makes and that it changes in place; neither making nor dropping
+    /// inputs is timed, nor dropping results.
     pub fn iter_batched_ref<I, T>(&self, setup: impl FnMut() -> I, body: impl FnMut(&mut I) -> T) {
         self.batched(setup).iter_ref(body);
     }
@@ -63,8 +63,8 @@ impl Bencher {
         });
     }
 
-    /// What a loop of the author's own says that it took, or what passed where that was more than all processors had; then
-    /// it is noted.
+    /// What a loop of the author's own says that it took, or what passed where that was more than all
+    /// processors had; then it is noted.
     fn believable(&self, took: Duration, passed: Duration) -> Duration {
         let processors = std::thread::available_parallelism().map_or(1, usize::from) as u32;
         if took <= passed * processors + Duration::from_millis(1) {
@@ -76,10 +76,11 @@ impl Bencher {
         passed
     }
 
-    /// Times bodies on `threads` threads at once, one body per thread made by `make(thread)`. A sample runs from the
-    /// common start to the end of the last thread; its iterations are those of one thread. Neither starting threads nor making
-    /// bodies is timed, and the CPU time is that of the bodies alone. The time to make and drop a body's result is in it.
-    /// What is stated with [`Bencher::elements`] and the like is of one iteration of one thread: a throughput is of all threads.
+    /// Times bodies on `threads` threads at once, one body per thread made by `make(thread)`. A sample runs
+    /// from the common start to the end of the last thread; its iterations are those of one thread. Neither
+    /// starting threads nor making bodies is timed, and the CPU time is that of the bodies alone. The time to
+    /// make and drop a body's result is in it. What is stated with [`Bencher::elements`] and the like is of
+    /// one iteration of one thread: a throughput is of all threads.
     ///
     /// ```
     /// use std::sync::Mutex;
@@ -136,8 +137,8 @@ impl Bencher {
         self.end(plan);
     }
 
-    /// Runs `sample` as often as the budget asks. `sample` runs that many iterations, opens and closes a window around
-    /// them, and says how long they took.
+    /// Runs `sample` as often as the budget asks. `sample` runs that many iterations, opens and closes a
+    /// window around them, and says how long they took.
     fn run_body(
         &self,
         most: u64,
@@ -281,12 +282,12 @@ struct HostSampling {
     /// Verifying repeats run the body once and measure nothing.
     once: bool,
     pace: Option<OuterPace>,
-    /// Whether the pace has been told that blocks can start.
+    /// True if the pace has been told that blocks can start.
     ready: bool,
     calibration: Calibrator,
     /// What was asked for, where it does not fit.
     asked: Option<Budget>,
-    /// Why there are fewer samples than were asked for.
+    /// The reason why there are fewer samples than were asked for.
     note: Option<String>,
     /// The least of the samples of warm-up.
     least: Duration,
@@ -315,7 +316,8 @@ struct HostSampling {
     handled: PerIteration,
     measured: Duration,
     spent: Duration,
-    /// When the next sample was asked for, and how long the last one took with all that was done for it beside the clock.
+    /// When the next sample was asked for, and how long the last one took with all that was done for it
+    /// beside the clock.
     asked_at: Duration,
     whole: Duration,
     /// The same of all measured samples.
@@ -384,8 +386,8 @@ impl HostSampling {
         }
     }
 
-    /// Takes in how long the sample took. Its window was open for longer where collectors of `measure` blocks ran in
-    /// it: that is no part of the sample, but it is time that the run takes.
+    /// Takes in how long the sample took. Its window was open for longer where collectors of `measure` blocks
+    /// ran in it: that is no part of the sample, but it is time that the run takes.
     fn took(&mut self, time: Duration) {
         let spent = time.max(Duration::from_nanos(self.windows.last.wall));
         self.whole = spent.max(self.clock.now() - self.asked_at);
@@ -435,7 +437,8 @@ impl HostSampling {
         }
     }
 
-    /// Whether the samples of warm-up came out as long as they should; else the number of iterations is found again.
+    /// Tells whether the samples of warm-up came out as long as they should; else the number of iterations is
+    /// found again.
     fn is_calibrated(&mut self) -> bool {
         let least = std::mem::replace(&mut self.least, Duration::MAX);
         let has_blocks = self.budget.min_time > Duration::ZERO && self.asked.is_none();
@@ -447,8 +450,8 @@ impl HostSampling {
         false
     }
 
-    /// After one sample in so many, a block of nothing: the loop alone, of as many iterations. A single iteration
-    /// has no loop.
+    /// After one sample in so many, a block of nothing: the loop alone, of as many iterations. A single
+    /// iteration has no loop.
     fn run_empty(&mut self) {
         let due = self.step == SamplingStep::Measure && self.samples.len() % EMPTY_EVERY == 1;
         if due && self.iterations > 1 {
@@ -840,7 +843,8 @@ mod tests {
         let bencher = Bencher::new(Settings::new(Purpose::Measure, budget));
         bencher.iter(|| bencher.measure("save", || bencher.measure("encode", || 17)));
         let seen = bencher.finish().unwrap().seen;
-        // A block is about a millisecond of all that happens in it; reading counters twice takes microseconds.
+        // A block is about a millisecond of all that happens in it; reading counters twice takes
+        // microseconds.
         assert!(seen.iterations_per_sample < 2000, "{}", seen.iterations_per_sample);
     }
 

@@ -92,10 +92,11 @@ impl Kept {
         Ok(Self { elements, fields: self.fields.iter().map(cut).collect() })
     }
 
-    /// Whether the bytes of each field are those of so many elements of its shape and type.
+    /// Tells whether the bytes of each field are those of so many elements of its shape and type.
     ///
     /// # Errors
-    /// The first field that has other bytes; that there are elements and no field: a count that nothing stands behind.
+    /// The first field that has other bytes; that there are elements and no field: a count that nothing
+    /// stands behind.
     pub fn check(&self) -> Result<()> {
         if self.fields.is_empty() && self.elements > 0 {
             let what = format!("a batch counts {} elements and has no field", self.elements);
@@ -146,7 +147,7 @@ pub struct FieldKind {
     pub shape: Vec<usize>,
 }
 
-/// Whether so many bytes are those of so many elements of a field; how many one of them has.
+/// Tells whether so many bytes are those of so many elements of a field; how many one of them has.
 pub(super) fn check_bytes(
     name: &str,
     dtype: Dtype,
@@ -159,7 +160,8 @@ pub(super) fn check_bytes(
         _ => Err(Error::of(
             ErrorKind::Work,
             format!(
-                "field `{name}` has {bytes} bytes, which are not those of {elements} elements of shape {shape:?} and type {}",
+                "field `{name}` has {bytes} bytes, which are not those of {elements} elements of shape \
+                 {shape:?} and type {}",
                 dtype.name()
             ),
         )),

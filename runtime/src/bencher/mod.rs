@@ -1,8 +1,10 @@
-//! What authors hold: the [`Bencher`], the [`Source`] that a stream comes from, the [`WorkReport`] of what was done.
+//! What authors hold: the [`Bencher`], the [`Source`] that a stream comes from, the [`WorkReport`] of what
+//! was done.
 //!
-//! Takes the settings of one repeat, hands on a [`RepeatResult`]: the raw [`Observation`](crate::metric::Observation)
-//! and the [`Work`]. The timed regions of the whole crate are in `iterate.rs`, `stream.rs` and, on a device,
-//! `on_device/sample.rs`, nowhere else; what was timed in another process comes in through `remote.rs`.
+//! Takes the settings of one repeat, hands on a [`RepeatResult`]: the raw
+//! [`Observation`](crate::metric::Observation) and the [`Work`]. The timed regions of the whole crate are in
+//! `iterate.rs`, `stream.rs` and, on a device, `on_device/sample.rs`, nowhere else; what was timed in another
+//! process comes in through `remote.rs`.
 
 mod batched;
 mod bench;

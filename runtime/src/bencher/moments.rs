@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Sums over the numbers of a field, for work that agrees only approximately.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
-    /// How many finite numbers.
+    /// The number of finite numbers.
     pub count: u64,
-    /// How many that are infinite or no number: they are in none of the sums.
+    /// The number of values that are infinite or no number: they are in none of the sums.
     pub not_finite: u64,
     /// Their sum.
     pub sum: f64,

@@ -9,7 +9,7 @@ pub trait Pace {
     /// Hears, before the first block, what the author states of one iteration.
     fn ready(&mut self, work: PerIteration);
 
-    /// How many iterations the next block has; `None` ends the measuring. May wait as long as it likes.
+    /// The number of iterations the next block has; `None` ends the measuring. May wait as long as it likes.
     fn next(&mut self) -> Option<u64>;
 
     /// Takes in what the block was.

@@ -8,18 +8,20 @@ use crate::device::{DeviceError, DeviceMemory, Usage, resident_memory};
 use crate::metric::{Collector, Reading, Region};
 
 impl Bencher {
-    /// From now on blocks have the change of what this counts: the arrays that live, of the framework or of the pool that
-    /// the body works with. A block after which more of them live than before it has kept some.
+    /// From now on blocks have the change of what this counts: the arrays that live, of the framework or of
+    /// the pool that the body works with. A block after which more of them live than before it has kept some.
     ///
-    /// It is asked before and after each block that collects memory, outside its time, and measures no block itself.
+    /// It is asked before and after each block that collects memory, outside its time, and measures no block
+    /// itself.
     pub fn count_arrays(&self, count: impl Fn() -> u64 + 'static) {
         *self.arrays.borrow_mut() = Some(LiveArrays(Rc::new(count)));
     }
 
-    /// Measures one block with all collectors: wall time, CPU time, faults, switches, bytes read and written, change of
-    /// resident memory, of the device's where one is open, and of the arrays that live where somebody counts them
-    /// ([`Bencher::count_arrays`]). Blocks nest (`save/encode`) and repeat; each occurrence is kept.
-    /// Blocks inside a body that is being warmed up or calibrated are run but not recorded.
+    /// Measures one block with all collectors: wall time, CPU time, faults, switches, bytes read and written,
+    /// change of resident memory, of the device's where one is open, and of the arrays that live where
+    /// somebody counts them ([`Bencher::count_arrays`]). Blocks nest (`save/encode`) and repeat; each
+    /// occurrence is kept. Blocks inside a body that is being warmed up or calibrated are run but not
+    /// recorded.
     pub fn measure<T>(&self, name: &str, block: impl FnOnce() -> T) -> T {
         self.measure_with(name, Collector::ALL, block)
     }
@@ -99,7 +101,7 @@ impl Bencher {
         self.device_peak.set(self.device_peak.get().max(memory.and_then(|memory| memory.pool_peak)));
     }
 
-    /// How many blocks have been recorded: what [`Bencher::forget_regions`] goes back to.
+    /// The number of blocks that have been recorded: what [`Bencher::forget_regions`] goes back to.
     pub(super) fn recorded_regions(&self) -> usize {
         self.regions.borrow().finished.len()
     }
@@ -117,7 +119,7 @@ impl Bencher {
 
 type RegionInUse = Result<Option<DeviceMemory>, DeviceError>;
 
-/// How the device's memory changed between two looks, and the most that its pool had in use.
+/// Tells how the device's memory changed between two looks, and the most that its pool had in use.
 fn device_memory(before: RegionInUse, after: RegionInUse, outermost: bool) -> (Reading, Reading) {
     match (before, after) {
         (Ok(Some(before)), Ok(Some(after))) => {
@@ -170,7 +172,8 @@ mod tests {
         let collecting = bencher.collecting.get();
         let regions = bencher.finish().unwrap().seen.regions;
         let outer = regions.last().unwrap();
-        // A thousand inner blocks read some twenty thousand lines of /proc; the outer one itself does next to nothing.
+        // A thousand inner blocks read some twenty thousand lines of /proc; the outer one itself does next to
+        // nothing.
         assert!(u128::from(outer.wall) < collecting.as_nanos() / 4, "{} of {collecting:?}", outer.wall);
     }
 

@@ -20,8 +20,8 @@ pub trait Remote {
     /// What the system says; the repeat fails with it. What `each` says is handed on.
     fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()>;
 
-    /// Measures passes of this epoch as `budget` say. In every pass batches that the process draws are copied between two
-    /// stamps.
+    /// Measures passes of this epoch as `budget` say. In every pass batches that the process draws are copied
+    /// between two stamps.
     ///
     /// # Errors
     /// What the system says; the repeat fails with it.
@@ -39,7 +39,7 @@ pub trait Remote {
     /// What an epoch holds, as it follows from the specification of the work; `None` where it does not.
     fn expected(&self) -> Option<Expected>;
 
-    /// Whether many batches run in one call, so that a pass is a sample.
+    /// Tells whether many batches run in one call, so that a pass is a sample.
     fn whole_pass(&self) -> bool {
         false
     }
@@ -47,10 +47,12 @@ pub trait Remote {
     /// Memory that opening the pipeline made, in bytes; `None` where it is not known.
     fn grown(&self) -> Option<u64>;
 
-    /// What it wrote while its pipeline was opened, and has read so far while it was measured; `None` where it is not known.
+    /// What it wrote while its pipeline was opened, and has read so far while it was measured; `None` where
+    /// it is not known.
     fn files(&self) -> Option<FileUse>;
 
-    /// The budget that it can be measured with, where that which was `asked` would not show what its batches cost.
+    /// The budget that it can be measured with, where that which was `asked` would not show what its batches
+    /// cost.
     fn budget(&self, asked: Budget) -> Budget {
         asked
     }
@@ -67,19 +69,19 @@ pub struct Asked {
     pub least: u64,
 }
 
-/// What was measured elsewhere, by that process's monotonic clock. Times are in nanoseconds; `None` is what it could not
-/// tell.
+/// What was measured elsewhere, by that process's monotonic clock. Times are in nanoseconds; `None` is what
+/// it could not tell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ran {
     /// Every sample in order.
     pub samples: Vec<u64>,
-    /// Whether each sample is a whole pass in one call, and not a batch.
+    /// True if each sample is a whole pass in one call, and not a batch.
     pub whole_pass: bool,
     /// Elements of the measured batches, real ones only.
     pub elements: u64,
     /// Bytes of the measured batches.
     pub bytes: u64,
-    /// How long the clock ran.
+    /// The time that the clock ran.
     pub wall: u64,
     /// The first batch of the pipeline.
     pub first: Option<u64>,
@@ -89,9 +91,9 @@ pub struct Ran {
     pub warmup: u64,
     /// Batches of the first pass that were left out since they may have been made while the clock stood.
     pub caught_up: u64,
-    /// How often the batches were gone through.
+    /// The number of times that the batches were gone through.
     pub passes: u64,
-    /// Whether the epoch ended within a pass and was begun again.
+    /// True if the epoch ended within a pass and was begun again.
     pub ran_out: bool,
     /// What all its processes used while the clock ran.
     pub usage: Used,
@@ -105,13 +107,13 @@ pub struct Ran {
     pub compile: Option<u64>,
     /// What was pending on a device after the last stamp of some batches; none where there is no device.
     pub audits: Vec<Audit>,
-    /// Where it says that all the time of the run went.
+    /// The account that it gives of the time of the run.
     pub ledger: Ledger,
     /// CPU time of all its processes from the request to the answer, as it says.
     pub cpu: Option<u64>,
     /// The same, as the harness read it.
     pub cpu_seen: Option<u64>,
-    /// Whether all processes that were there at the request are there at the answer.
+    /// True if all processes that were there at the request are there at the answer.
     pub all_seen: bool,
     /// From the request to the answer, by the harness's clock.
     pub passed: u64,
@@ -147,7 +149,7 @@ pub struct Whole {
     pub elements: u64,
     /// Batches.
     pub batches: u64,
-    /// Whether it came to the end.
+    /// True if it came to the end.
     pub ended: bool,
     /// Time that copies took, with the clock running.
     pub copied: Duration,
@@ -157,7 +159,8 @@ pub struct Whole {
     pub checked: Vec<CheckedBatch>,
 }
 
-/// A worker ends its passes early when the clock has stood for so long, and for so many times the time that it is to run.
+/// A worker ends its passes early when the clock has stood for so long, and for so many times the time that
+/// it is to run.
 const STOOD: Duration = Duration::from_secs(20);
 const TIMES: u32 = 20;
 
@@ -168,16 +171,17 @@ const SHORT: f64 = 0.05;
 const SLACK: Duration = Duration::from_millis(1);
 
 impl Bencher {
-    /// Takes over what a stream in another process measures of itself going through this epoch (see [`Bencher::epoch`]), as
-    /// [`Bencher::stream`] measures one here: an epoch
-    /// without a stop, then samples, counts, counters, and copies out of every pass, which are hashed here.
+    /// Takes over what a stream in another process measures of itself going through this epoch (see
+    /// [`Bencher::epoch`]), as [`Bencher::stream`] measures one here: an epoch without a stop, then samples,
+    /// counts, counters, and copies out of every pass, which are hashed here.
     ///
-    /// What it cost to come so far is handed in as `import`, `convert`, `set-up`, `compile`; every beginning of an epoch
-    /// as `restart`.
+    /// What it cost to come so far is handed in as `import`, `convert`, `set-up`, `compile`; every beginning
+    /// of an epoch as `restart`.
     ///
     /// # Errors
-    /// What the remote says; that its epoch is empty; that its samples are not as many as asked for, or copies are missing;
-    /// that it claims more time, processor time or bytes than there can be. What may be a lie and may be none is evidence.
+    /// What the remote says; that its epoch is empty; that its samples are not as many as asked for, or
+    /// copies are missing; that it claims more time, processor time or bytes than there can be. What may be a
+    /// lie and may be none is evidence.
     pub fn stream_remote(&self, remote: &mut dyn Remote, epoch: u64) -> Result<()> {
         if !self.begin_body() {
             return Ok(()); // refused in `finish`
@@ -217,7 +221,8 @@ impl Bencher {
         self.hand_in_costs(remote.costs(), &ran);
         if is_chunked {
             self.state.borrow_mut().seen.notes.push(format!(
-                "its batches are made many at a time: each pass has {} of them, and the first of an epoch is among them",
+                "its batches are made many at a time: each pass has {} of them, and the first of an epoch is \
+                 among them",
                 budget.batches
             ));
         }
@@ -337,8 +342,8 @@ impl Bencher {
         }
         if is_short(&ran, budget) {
             seen.notes.push(format!(
-                "beginning an epoch takes too long for what was asked: the clock stood for {:?}, and {:?} were measured \
-                 instead of {:?}",
+                "beginning an epoch takes too long for what was asked: the clock stood for {:?}, and {:?} \
+                 were measured instead of {:?}",
                 stood(&ran),
                 Duration::from_nanos(ran.wall),
                 budget.min_time
@@ -407,7 +412,8 @@ fn check(ran: &Ran, budget: Budget) -> Result<()> {
         let claimed = Duration::from_nanos(time.unwrap_or(0));
         if claimed > most {
             return clock(format!(
-                "the worker claims {claimed:?} of processor time {what}, but {processors} processors had {most:?}"
+                "the worker claims {claimed:?} of processor time {what}, but {processors} processors had \
+                 {most:?}"
             ));
         }
     }
@@ -438,8 +444,8 @@ fn check(ran: &Ran, budget: Budget) -> Result<()> {
     if of_pass(true) < due || ran.passes > 1 && of_pass(false) == 0 {
         let (first, later) = (of_pass(true), of_pass(false));
         return broke(format!(
-            "the worker hands over {first} copies of its first pass and {later} of {} later ones: {due} and at least one \
-             are due",
+            "the worker hands over {first} copies of its first pass and {later} of {} later ones: {due} and \
+             at least one are due",
             ran.passes - 1
         ));
     }
@@ -478,12 +484,12 @@ fn account_of(ran: &Ran, budget: Budget) -> Account {
     }
 }
 
-/// Whether the clock ran for less than was asked for.
+/// Tells whether the clock ran for less than was asked for.
 fn is_short(ran: &Ran, budget: Budget) -> bool {
     Duration::from_nanos(ran.wall) < budget.min_time.mul_f64(1.0 - SHORT)
 }
 
-/// How long the clock stood.
+/// The time that the clock stood.
 fn stood(ran: &Ran) -> Duration {
     Duration::from_nanos(ran.stopped.wall.unwrap_or(0))
 }
@@ -498,7 +504,7 @@ mod tests {
     /// Another process that says what it is told to say.
     struct Elsewhere {
         change: fn(&mut Ran),
-        /// How many batches a pass of it has, where that is not what is asked for.
+        /// The number of batches a pass of it has, where that is not what is asked for.
         pass: Option<u64>,
     }
 

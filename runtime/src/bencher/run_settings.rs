@@ -1,4 +1,5 @@
-//! What whoever runs has settled for every repeat: one value, handed on from the command line to the process of the body.
+//! What whoever runs has settled for every repeat: one value, handed on from the command line to the process
+//! of the body.
 
 use std::time::Duration;
 
@@ -10,8 +11,8 @@ use crate::metric::Mode;
 
 /// What whoever runs has settled for every repeat.
 ///
-/// A flag writes here, and whoever measures reads here: the plan, the request to a child and its [`Settings`](super::Settings)
-/// have this value whole.
+/// A flag writes here, and whoever measures reads here: the plan, the request to a child and its
+/// [`Settings`](super::Settings) have this value whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSettings {
     /// What of the budget and repeats was asked for: nobody who writes a scenario can change that.
@@ -20,11 +21,11 @@ pub struct RunSettings {
     pub timeout: Option<Duration>,
     /// The seed of order, data and draws.
     pub seed: u64,
-    /// Where bodies run: what [`Bencher::device`](super::Bencher::device) opens.
+    /// The place where bodies run: what [`Bencher::device`](super::Bencher::device) opens.
     pub platform: Platform,
-    /// How bodies are timed on a device, whatever their scenarios say.
+    /// The way in which bodies are timed on a device, whatever their scenarios say.
     pub mode: Option<Mode>,
-    /// Whether it is for a profiler: no yardstick runs beside a body.
+    /// True if it is for a profiler: no yardstick runs beside a body.
     pub profiled: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Why a case is not run here.
+/// The reason why a case is not run here.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipReason {
@@ -42,7 +42,7 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
-    /// Whether it says something of this machine alone, and nothing of the scenario or the adapter.
+    /// Tells whether it says something of this machine alone, and nothing of the scenario or the adapter.
     pub fn is_of_the_machine(&self) -> bool {
         matches!(self, Self::NoData(_) | Self::NotInstalled { .. } | Self::Memory { .. } | Self::Ended)
     }

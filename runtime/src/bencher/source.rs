@@ -21,8 +21,8 @@ pub struct Count {
 
 /// A cursor over items (batches): it holds the current one inside, so that buffers can be reused.
 ///
-/// The harness times from each call of [`Source::next`] until it has looked at the item that [`Source::look`] shows;
-/// everything else is outside the clock.
+/// The harness times from each call of [`Source::next`] until it has looked at the item that [`Source::look`]
+/// shows; everything else is outside the clock.
 ///
 /// ```
 /// use weighbridge::{Dtype, Field, FieldKind, Item, ItemBytes, Result, See, Source};
@@ -83,28 +83,28 @@ pub trait Source {
         Ok(())
     }
 
-    /// Shows the current item, once, while the clock runs: the harness reads its lengths, touches its pages, and copies from
-    /// the very same slices what it verifies.
+    /// Shows the current item, once, while the clock runs: the harness reads its lengths, touches its pages,
+    /// and copies from the very same slices what it verifies.
     ///
     /// # Errors
     /// As [`Source::rewind`].
     fn look(&mut self, see: &mut See<'_>) -> Result<()>;
 
-    /// What an epoch holds, as it follows from the specification of the work; `None` where it does not. Elements are
-    /// counted by it, and not by what a subject says.
+    /// What an epoch holds, as it follows from the specification of the work; `None` where it does not.
+    /// Elements are counted by it, and not by what a subject says.
     fn expected(&self) -> Option<Expected> {
         None
     }
 
-    /// Where what the items are made from lies in the memory of this process, as addresses: an item in there is a view of it.
-    /// Empty where that is not known.
+    /// Where what the items are made from lies in the memory of this process, as addresses: an item in there
+    /// is a view of it. Empty where that is not known.
     fn input(&self) -> Vec<Range<usize>> {
         Vec::new()
     }
 
-    /// What all processes that make the items beside this one have used since some moment, with their descendants: asked
-    /// at both ends of each window of items, outside the clock, and added to what this one used. `None` where there are none,
-    /// which is so of every source with whole passes.
+    /// What all processes that make the items beside this one have used since some moment, with their
+    /// descendants: asked at both ends of each window of items, outside the clock, and added to what this one
+    /// used. `None` where there are none, which is so of every source with whole passes.
     ///
     /// # Errors
     /// As [`Source::rewind`].
@@ -112,13 +112,15 @@ pub trait Source {
         Ok(None)
     }
 
-    /// Whether this source runs whole passes in one call ([`Source::pass`]) and has no latency of an item.
+    /// Tells whether this source runs whole passes in one call ([`Source::pass`]) and has no latency of an
+    /// item.
     fn whole_pass(&self) -> bool {
         false
     }
 
-    /// Goes through up to `items` items in one call from the current position and shows each. Returns how many there were:
-    /// fewer than `items` at the end of the epoch. What it returns and what it shows must agree.
+    /// Goes through up to `items` items in one call from the current position and shows each. Returns how
+    /// many there were: fewer than `items` at the end of the epoch. What it returns and what it shows must
+    /// agree.
     ///
     /// # Errors
     /// As [`Source::rewind`].
@@ -134,13 +136,13 @@ pub type See<'a> = dyn FnMut(&Item<'_>) + 'a;
 /// The current item, as it is shown.
 #[derive(Clone, Copy)]
 pub struct Item<'a> {
-    /// How many elements it has, as the subject says.
+    /// The number of elements it has, as the subject says.
     pub elements: u64,
-    /// Where they are.
+    /// The place where they are.
     pub bytes: ItemBytes<'a>,
 }
 
-/// Where the bytes of an item are.
+/// The place where the bytes of an item are.
 #[derive(Clone, Copy)]
 pub enum ItemBytes<'a> {
     /// In the memory of this process, field by field.
@@ -166,12 +168,13 @@ pub struct Field<'a> {
 /// Bytes of a page: memory that was promised is there when a byte of its pages has been read.
 const PAGE: usize = 4096;
 
-/// Of an item one page in so many is read, and of the next item others: a batch as large as a cache is not read through.
+/// Of an item one page in so many is read, and of the next item others: a batch as large as a cache is not
+/// read through.
 const PAGES: usize = 16;
 
 impl Item<'_> {
-    /// Sees to it that the bytes are there, and says how many: a byte of some pages is read, and which pages those are turns with
-    /// the number of the item. Where they are elsewhere, their number is what is told.
+    /// Sees to it that the bytes are there, and says how many: a byte of some pages is read, and which pages
+    /// those are turns with the number of the item. Where they are elsewhere, their number is what is told.
     #[inline]
     pub(super) fn touch(&self, number: u64) -> u64 {
         match self.bytes {
@@ -192,8 +195,8 @@ impl Item<'_> {
         }
     }
 
-    /// Whether the bytes of every field are those of so many elements. What is elsewhere is taken at its word here, and
-    /// looked at when it is copied.
+    /// Tells whether the bytes of every field are those of so many elements. What is elsewhere is taken at
+    /// its word here, and looked at when it is copied.
     #[inline]
     pub(super) fn holds(&self, elements: u64) -> bool {
         let whole = |field: &Field<'_>| {
@@ -216,7 +219,8 @@ impl Item<'_> {
         }
     }
 
-    /// Whether one of its fields lies within one of these ranges of addresses; `None` where that cannot be told.
+    /// Tells whether one of its fields lies within one of these ranges of addresses; `None` where that cannot
+    /// be told.
     pub(super) fn lies_in(&self, ranges: &[Range<usize>]) -> Option<bool> {
         match self.bytes {
             ItemBytes::Here(fields) if !ranges.is_empty() => {

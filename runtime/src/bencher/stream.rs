@@ -15,25 +15,27 @@ use crate::device::{Platform, Usage};
 use crate::metric::{ELSEWHERE, Entry, Hardware, Observation, RanOut, Reading, Taken};
 use crate::stats::SplitMix64;
 
-/// How many batches of the first measured pass are copied, whole.
+/// The number of batches of the first measured pass that are copied, whole.
 const SPOTS: usize = 4;
 
 impl Bencher {
-    /// Times a stream: first one epoch without a stop, then passes of the profile's batches, or of 10 ms, until enough has been
-    /// measured. A source is rewound before the first pass, and where its epoch has no whole pass left; the warm-up batches are left out
-    /// then. One that does not say how long its epoch is ([`Source::expected`]) is rewound before every pass. A source with
-    /// whole passes is timed pass by pass instead.
+    /// Times a stream: first one epoch without a stop, then passes of the profile's batches, or of 10 ms,
+    /// until enough has been measured. A source is rewound before the first pass, and where its epoch has no
+    /// whole pass left; the warm-up batches are left out then. One that does not say how long its epoch is
+    /// ([`Source::expected`]) is rewound before every pass. A source with whole passes is timed pass by pass
+    /// instead.
     ///
-    /// Samples are stamped consecutively: the end of one item is the start of the next. An item ends when the harness has
-    /// seen all its bytes. In every pass batches are drawn from a secret, copied between two stamps from the slices that
-    /// were seen, and hashed between passes.
+    /// Samples are stamped consecutively: the end of one item is the start of the next. An item ends when the
+    /// harness has seen all its bytes. In every pass batches are drawn from a secret, copied between two
+    /// stamps from the slices that were seen, and hashed between passes.
     ///
-    /// Where other threads or a device may have made items ready while the clock stood, for a copy or to rewind, items are
-    /// left out for as long as it stood: those are gone then, and each measured one is waited for.
+    /// Where other threads or a device may have made items ready while the clock stood, for a copy or to
+    /// rewind, items are left out for as long as it stood: those are gone then, and each measured one is
+    /// waited for.
     ///
     /// # Errors
-    /// What the source says; that it is empty, or shows other items than it counts. Where a slowdown is to be planted, a
-    /// skip: an item cannot be asked for twice.
+    /// What the source says; that it is empty, or shows other items than it counts. Where a slowdown is to be
+    /// planted, a skip: an item cannot be asked for twice.
     pub fn stream(&self, source: &mut dyn Source) -> Result<()> {
         if !self.begin_body() {
             return Ok(()); // refused in `finish`
@@ -57,7 +59,8 @@ impl Bencher {
         Ok(())
     }
 
-    /// A skip where a slowdown is to be planted: what is planted are iterations of a body, and a stream has none.
+    /// A skip where a slowdown is to be planted: what is planted are iterations of a body, and a stream has
+    /// none.
     pub(super) fn refuse_injection(&self) -> Result<()> {
         if self.settings.inject == 0.0 {
             return Ok(());
@@ -136,7 +139,7 @@ struct StreamRun {
     caught_up: u64,
     meanwhile: Meanwhile,
     passes: u64,
-    /// How often the epoch was begun for them; and whether it was for the pass in progress.
+    /// The number of times that the epoch was begun for them; and whether it was for the pass in progress.
     begun: u64,
     is_first_of_epoch: bool,
     /// Batches of an epoch; none where that is not known.
@@ -145,7 +148,7 @@ struct StreamRun {
     secret: SplitMix64,
     /// What was copied since it was hashed last.
     copied: Vec<CopiedItem>,
-    /// Where the data set lies; and whether batches lie in it.
+    /// The place where the data set lies; and whether batches lie in it.
     input: Vec<Range<usize>>,
     view: Option<bool>,
     ran_out: bool,
@@ -232,8 +235,8 @@ impl StreamRun {
         }
     }
 
-    /// Whether another pass follows in the same epoch, once what may have been made meanwhile is left out. The last batch of
-    /// an epoch may be a short one: such a pass stops before it.
+    /// Tells whether another pass follows in the same epoch, once what may have been made meanwhile is left
+    /// out. The last batch of an epoch may be a short one: such a pass stops before it.
     fn goes_on(&mut self, bencher: &Bencher, budget: Budget, source: &mut dyn Source) -> Result<bool> {
         let has_more = |of: &Self| of.epoch.is_some_and(|all| of.counter.at() + budget.batches < all);
         if self.begun == 0 || !has_more(self) {
@@ -254,7 +257,8 @@ impl StreamRun {
         if source.whole_pass() {
             self.warm_up_pass(budget.warmup, source)?;
         } else {
-            // The first item of the process is a metric of its own, so a measuring repeat leaves out one at least.
+            // The first item of the process is a metric of its own, so a measuring repeat leaves out one at
+            // least.
             let first = u64::from(self.first.is_none() && budget.min_time > Duration::ZERO);
             self.warm_up(bencher, budget.warmup.max(first), source)?;
         }
@@ -382,13 +386,15 @@ impl StreamRun {
     fn items(&mut self, bencher: &Bencher, items: u64, source: &mut dyn Source) -> Result<()> {
         let clock = &bencher.settings.clock;
         let mut spots = self.draw(items);
-        // How often the data has ended since the last item. The second time it is as long as what was caught up with, or empty.
+        // How often the data has ended since the last item. The second time it is as long as what was caught
+        // up with, or empty.
         let mut ends = 0;
         let mut item = 0;
         self.samples.reserve(items as usize);
         let mut last = self.open(source)?;
         while item < items {
-            // The timed region: ask, wait, see all of it, stamp. The stamp that ends this item starts the next.
+            // The timed region: ask, wait, see all of it, stamp. The stamp that ends this item starts the
+            // next.
             if !source.next()? {
                 // The end of the data is no item: close the window at the last stamp, go back, go on.
                 self.windows.close_at(last);
@@ -448,8 +454,8 @@ impl StreamRun {
         Ok(self.windows.open())
     }
 
-    /// What follows a window of items that has been closed. What disturbed it is known of all its items together: counters
-    /// are not read between two stamps.
+    /// What follows a window of items that has been closed. What disturbed it is known of all its items
+    /// together: counters are not read between two stamps.
     fn closed(&mut self, source: &mut dyn Source) -> Result<()> {
         if let (Some(before), Some(after)) = (self.before.take(), source.used_elsewhere()?) {
             let used = after.since(before);
@@ -602,7 +608,8 @@ impl Meanwhile {
         }
     }
 
-    /// For how long items are to be left out: as long as the clock has stood, where some may have been made meanwhile.
+    /// For how long items are to be left out: as long as the clock has stood, where some may have been made
+    /// meanwhile.
     fn due(self, windows: &Windows) -> Duration {
         match (self, windows.stood()) {
             (Self::Threads, (stood, true)) | (Self::Device, (stood, _)) => stood,
@@ -611,7 +618,8 @@ impl Meanwhile {
     }
 }
 
-/// Adds what other processes used in the windows to what this one did, and takes out what is known of this one alone.
+/// Adds what other processes used in the windows to what this one did, and takes out what is known of this
+/// one alone.
 fn add(seen: &mut Observation, elsewhere: Used) {
     let Used { cpu, wait, minor_faults, major_faults, voluntary_switches, involuntary_switches } = elsewhere;
     let around = &mut seen.around;
@@ -877,8 +885,8 @@ mod tests {
         assert_eq!((result.seen.elements, result.spots.len()), (200, 12));
     }
 
-    /// Items that take a millisecond each when they are waited for, and nothing when they are there: while an epoch is
-    /// begun, which takes five, another thread makes three.
+    /// Items that take a millisecond each when they are waited for, and nothing when they are there: while an
+    /// epoch is begun, which takes five, another thread makes three.
     struct Ahead {
         rows: Rows,
         there: Cell<u32>,
@@ -949,7 +957,8 @@ mod tests {
             let seen = ahead(whole, 1000, BUDGET);
             let each = if whole { vec![20_000_000; 5] } else { vec![1_000_000; 100] };
             assert_eq!((seen.samples, seen.elements), (each, 200));
-            // Where an epoch begins, the three that are there warm up, and those of the five milliseconds are caught up with.
+            // Where an epoch begins, the three that are there warm up, and those of the five milliseconds are
+            // caught up with.
             assert_eq!((seen.warmup, seen.caught_up), (5 * 3, 5 * 5), "whole passes: {whole}");
         }
     }

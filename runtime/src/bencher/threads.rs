@@ -10,15 +10,15 @@ use crate::device::{Clock, own_schedule, thread_time};
 /// Looks at the gate that a thread makes before it gives its processor to another one.
 const LOOKS: u32 = 1_000;
 
-/// Where threads meet before they start, and where they may meet again when they have ended. Who waits here looks again and
-/// again: a thread that sleeps would start late, each by another time.
+/// Where threads meet before they start, and where they may meet again when they have ended. Who waits here
+/// looks again and again: a thread that sleeps would start late, each by another time.
 #[derive(Debug, Default)]
 struct StartGate {
     threads: usize,
     arrived: AtomicUsize,
     ended: AtomicUsize,
     open: AtomicBool,
-    /// Whether nothing is to run behind it.
+    /// Tells whether nothing is to run behind it.
     closed: AtomicBool,
 }
 
@@ -66,7 +66,8 @@ impl<'a> Lane<'a> {
         Self { gate, clock, arrival, ending, ran: ThreadRun::default() }
     }
 
-    /// Runs the block behind the gate, once all threads have come to it. What was done before it is in no figure.
+    /// Runs the block behind the gate, once all threads have come to it. What was done before it is in no
+    /// figure.
     pub(super) fn timed(&mut self, block: impl FnOnce()) {
         self.arrival = None;
         StartGate::look(|| self.gate.open.load(Ordering::Acquire));
@@ -101,16 +102,16 @@ struct ThreadRun {
 }
 
 impl ThreadRun {
-    /// How long it waited for a processor: no longer than it was on none.
+    /// The time that it waited for a processor: no longer than it was on none.
     fn delayed(&self) -> Option<Duration> {
         let off = (self.to - self.from).saturating_sub(self.cpu);
         self.scheduled.map(|(_, waited)| Duration::from_nanos(waited).min(off))
     }
 }
 
-/// Runs the same work on so many threads, and gives the time from the first one's start to the last one's end, and what each gave:
-/// starting the threads and what they prepare is in no figure. The window that is open meanwhile is narrowed to that time, and to
-/// their processor time.
+/// Runs the same work on so many threads, and gives the time from the first one's start to the last one's
+/// end, and what each gave: starting the threads and what they prepare is in no figure. The window that is
+/// open meanwhile is narrowed to that time, and to their processor time.
 ///
 /// # Panics
 /// If the work panics: the same. If so many threads cannot be had.

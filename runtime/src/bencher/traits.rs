@@ -1,16 +1,17 @@
 //! Traits of an element: a few numbers that say what it looks like, for work whose draws differ.
 //!
-//! Two systems that crop, mirror and blur with generators of their own deliver other bytes. What must agree is how the
-//! elements are spread: the mean and the deviation, over all elements of an epoch, of each trait. A trait is chosen for what
-//! it sees that the others do not: a mirror that is left out, a window that is too wide, a nearest neighbour.
+//! Two systems that crop, mirror and blur with generators of their own deliver other bytes. What must agree
+//! is how the elements are spread: the mean and the deviation, over all elements of an epoch, of each trait.
+//! A trait is chosen for what it sees that the others do not: a mirror that is left out, a window that is too
+//! wide, a nearest neighbour.
 
 use std::collections::BTreeMap;
 
 use super::kept::wide;
 use super::{Dtype, Kept, KeptField, Moments};
 
-/// The traits, in the order in which they are told: name, and what it sees. With `x[i][j][k]` for the number in row `i`,
-/// column `j`, channel `k`.
+/// The traits, in the order in which they are told: name, and what it sees. With `x[i][j][k]` for the number
+/// in row `i`, column `j`, channel `k`.
 ///
 /// | trait | of one element |
 /// |---|---|

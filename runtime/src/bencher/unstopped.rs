@@ -1,8 +1,8 @@
 //! One epoch without a stop: the first thing that a measured stream does.
 //!
-//! Whoever prepares batches where no clock runs (while it stands, while an epoch is begun, in an earlier epoch) is faster in
-//! passes that are stopped than here, where there is nothing but this epoch, and every batch is made for the first time but the
-//! few that warm up.
+//! Whoever prepares batches where no clock runs (while it stands, while an epoch is begun, in an earlier
+//! epoch) is faster in passes that are stopped than here, where there is nothing but this epoch, and every
+//! batch is made for the first time but the few that warm up.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(super) const LONGEST: Duration = Duration::from_secs(10);
 /// So many times what is measured: where little is measured, little more is worth it.
 const TIMES: u32 = 20;
 
-/// How many items are copied, in part, with the clock running.
+/// The number of items that are copied, in part, with the clock running.
 const SPOTS: usize = 4;
 
 /// For how long an epoch goes on at most.

@@ -1,10 +1,10 @@
-//! Texts of subjects, as they may be shown: what would move a cursor, paint, turn the direction of writing or stay unseen is
-//! written out.
+//! Texts of subjects, as they may be shown: what would move a cursor, paint, turn the direction of writing or
+//! stay unseen is written out.
 
 /// The text with control characters written as escapes; line ends and tabs stay.
 ///
-/// A reason comes from code that nobody here has written. On a terminal it could otherwise clear the screen, or forge the
-/// harness's own lines.
+/// A reason comes from code that nobody here has written. On a terminal it could otherwise clear the screen,
+/// or forge the harness's own lines.
 pub(crate) fn visible(text: &str) -> String {
     written_out(text, |letter| letter == '\n' || letter == '\t')
 }
@@ -17,8 +17,8 @@ pub fn visible_in_line(text: &str) -> String {
     written_out(text, |_| false)
 }
 
-/// The text with a mark before each line after the first, so that none of them passes for a line of the harness, or for a
-/// command to what reads its output.
+/// The text with a mark before each line after the first, so that none of them passes for a line of the
+/// harness, or for a command to what reads its output.
 pub(crate) fn quoted(text: &str) -> String {
     visible(text).replace('\n', "\n| ")
 }
@@ -38,8 +38,8 @@ fn written_out(text: &str, stays: impl Fn(char) -> bool) -> String {
     shown
 }
 
-/// Whether a letter is a control character, a mark that turns the direction in which what follows is shown (Unicode Standard
-/// Annex 9), a separator of lines that is no control character, or one of no width.
+/// Tells whether a letter is a control character, a mark that turns the direction in which what follows is
+/// shown (Unicode Standard Annex 9), a separator of lines that is no control character, or one of no width.
 #[must_use]
 pub fn is_unseen(letter: char) -> bool {
     letter.is_control()

@@ -1,4 +1,5 @@
-//! Watching what disturbs samples: counters of each window, and a look at the machine now and then between two.
+//! Watching what disturbs samples: counters of each window, and a look at the machine now and then between
+//! two.
 
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ pub(super) struct SampleWatch {
     clock: Clock,
     reader: NoiseReader,
     before: Noise,
-    /// When that was read.
+    /// The moment when that was read.
     since: Duration,
     apart: ExcludedTime,
     frequency: Option<u64>,
@@ -59,8 +60,8 @@ impl SampleWatch {
         }
     }
 
-    /// Takes in a closed window that gave so many samples. Streams have many items in one: a window that was disturbed
-    /// tags them all, since counters are not read between two stamps.
+    /// Takes in a closed window that gave so many samples. Streams have many items in one: a window that was
+    /// disturbed tags them all, since counters are not read between two stamps.
     pub(super) fn window(&mut self, seen: &Block, samples: usize) {
         let from = self.samples;
         self.samples += samples;
@@ -75,8 +76,8 @@ impl SampleWatch {
         }
     }
 
-    /// Does something of the harness's own on the measuring thread, between two windows: what it runs and waits meanwhile is
-    /// none of the subject's.
+    /// Does something of the harness's own on the measuring thread, between two windows: what it runs and
+    /// waits meanwhile is none of the subject's.
     pub(super) fn apart(&mut self, work: impl FnOnce()) {
         let (start, before) = (self.clock.now(), own_schedule());
         work();
@@ -123,8 +124,8 @@ impl SampleWatch {
     }
 }
 
-/// The samples of windows with more page faults than the median window: a body that always faults is not disturbed
-/// by it.
+/// The samples of windows with more page faults than the median window: a body that always faults is not
+/// disturbed by it.
 fn faulted(windows: &[(u64, u32)]) -> Vec<u32> {
     let mut found = Vec::new();
     if windows.iter().all(|(faults, _)| *faults == 0) {

@@ -40,8 +40,8 @@ struct Stands {
     others: Duration,
 }
 
-/// While the clock stands, others than the measuring thread may use one part in so many of the time: threads that wait wake
-/// up now and then.
+/// While the clock stands, others than the measuring thread may use one part in so many of the time: threads
+/// that wait wake up now and then.
 const IDLE: u32 = 100;
 
 /// What was read when a window was opened.
@@ -113,15 +113,16 @@ impl Windows {
         self.stands = Stands { since: self.clock.now(), others: self.clock.others() };
     }
 
-    /// How long the clock has stood, and whether other threads were at work meanwhile.
+    /// The time that the clock has stood, and whether other threads were at work meanwhile.
     pub(super) fn stood(&self) -> (Duration, bool) {
         let stood = self.clock.now() - self.stands.since;
         (stood, self.clock.others().saturating_sub(self.stands.others) > stood / IDLE)
     }
 
-    /// Narrows the window that has just been closed to what was measured in it: so much wall time, and so much processor time
-    /// of threads that have ended, with what the scheduler counted for them. `delayed` is how long the one that there was
-    /// waited for a processor; several that did have not run at once, and no sum tells what they take where they do.
+    /// Narrows the window that has just been closed to what was measured in it: so much wall time, and so
+    /// much processor time of threads that have ended, with what the scheduler counted for them. `delayed` is
+    /// how long the one that there was waited for a processor; several that did have not run at once, and no
+    /// sum tells what they take where they do.
     pub(super) fn narrow(
         &mut self,
         wall: Duration,
@@ -142,8 +143,8 @@ impl Windows {
         self.ended
     }
 
-    /// Opens a window. The clock is read last: that moment is given, so that nothing lies between the window's start and
-    /// the first thing in it.
+    /// Opens a window. The clock is read last: that moment is given, so that nothing lies between the
+    /// window's start and the first thing in it.
     pub(super) fn open(&mut self) -> Duration {
         // First and last, since reading it is what counters of the process see.
         let delayed = self.delays.read();
@@ -175,8 +176,8 @@ impl Windows {
         let delayed_now = self.delays.read();
         if let Some(OpenWindow { usage: before, waits, delayed, thread, start }) = self.opened.take() {
             let used = usage - before;
-            // What passed beside the window, between a reading of one clock and of another, is none of it: a thread often loses
-            // its processor there, and it did not wait while it ran.
+            // What passed beside the window, between a reading of one clock and of another, is none of it: a
+            // thread often loses its processor there, and it did not wait while it ran.
             let off = (end - start).saturating_sub(thread_now.saturating_sub(thread)).as_nanos() as u64;
             let delayed = delayed_now.zip(delayed).map(|(now, then)| now.saturating_sub(then).min(off));
             self.stands = Stands { since: end, others: self.clock.others() };

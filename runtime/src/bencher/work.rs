@@ -38,18 +38,21 @@ pub struct WorkReport {
     pub environment: BTreeMap<String, String>,
     /// Where it ran: `cpu`, `cuda:0`; and where it delivered, if elsewhere: `cuda:0, delivered to cpu`.
     pub ran_on: String,
-    /// How a batch was waited for: `returns when ready`, `stream synchronised`.
+    /// The way in which a batch was waited for: `returns when ready`, `stream synchronised`.
     pub synchronised: String,
     /// What the consumer gets.
     pub delivery: Delivery,
     /// Worker threads or processes that it really had.
     pub workers: u64,
-    /// What handed the batches out, where it comes from, and its version: of a system that is not the adapter itself.
+    /// What handed the batches out, where it comes from, and its version: of a system that is not the adapter
+    /// itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_point: Option<String>,
-    /// Why its work is not equal to the reference's, where the adapter says so itself: listed apart, no failure.
+    /// The reason why its work is not equal to the reference's, where the adapter says so itself: listed
+    /// apart, no failure.
     pub unequal: Option<String>,
-    /// Why nothing tells whether its work is right, where the scenario says so, with what would: not ranked, no failure.
+    /// The reason why nothing tells whether its work is right, where the scenario says so, with what would:
+    /// not ranked, no failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unverified: Option<String>,
 }
@@ -74,7 +77,8 @@ impl WorkReport {
     }
 }
 
-/// Whose code does a transform. Systems that call one shared function differ in how they feed it, and in nothing else.
+/// Whose code does a transform. Systems that call one shared function differ in how they feed it, and in
+/// nothing else.
 ///
 /// ```
 /// use weighbridge::Operator;
@@ -123,7 +127,8 @@ pub enum Delivery {
     Owned,
     /// A view of memory that the loader keeps: valid until the next batch is asked for.
     View,
-    /// A buffer in a device's memory, complete there. Who delivers to the host has a transfer more, and does other work.
+    /// A buffer in a device's memory, complete there. Who delivers to the host has a transfer more, and does
+    /// other work.
     Device,
 }
 

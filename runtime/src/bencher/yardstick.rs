@@ -1,7 +1,8 @@
 //! Yardsticks: fixed work of three kinds, measured in the process and between the samples of the case.
 //!
-//! A processor that is slower today (a lower clock, a busy neighbour, a fuller memory bus) is so for a yardstick of the
-//! same kind as well. A comparison with a stored baseline may divide by it, where that has proved to help.
+//! A processor that is slower today (a lower clock, a busy neighbour, a fuller memory bus) is so for a
+//! yardstick of the same kind as well. A comparison with a stored baseline may divide by it, where that has
+//! proved to help.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -14,8 +15,8 @@ use crate::device::thread_time;
 use crate::metric::{Observation, Yardsticks};
 use crate::stats::SplitMix64;
 
-/// One round of all kinds for so much measuring: with the sizes below about one part in thirty of the time, and three rounds
-/// beside a body that is measured for 100 ms.
+/// One round of all kinds for so much measuring: with the sizes below about one part in thirty of the time,
+/// and three rounds beside a body that is measured for 100 ms.
 const PAUSE: Duration = Duration::from_millis(40);
 
 /// The most rounds at once, where a pass was long.
@@ -27,16 +28,16 @@ const STEPS: u64 = 300_000;
 /// Numbers that are sorted at once: 16 KiB, half of the smallest first-level cache in use.
 const NUMBERS: usize = 2_048;
 
-/// How often they are sorted.
+/// The number of times that they are sorted.
 const SORTS: usize = 28;
 
-/// How often memory is taken and given back.
+/// The number of times that memory is taken and given back.
 const TAKES: usize = 2;
 
 /// Bytes that are written and read each time: fresh pages.
 const TOUCHED: usize = 512 << 10;
 
-/// How often those are read again.
+/// The number of times that those are read again.
 const READS: usize = 8;
 
 /// The yardsticks of one repeat.
@@ -50,8 +51,8 @@ pub(super) struct Yard {
 }
 
 impl Yard {
-    /// The yardsticks of a repeat that measures, warmed, with the first round taken; `None` for another one, and for a profiler,
-    /// who is to see the body alone.
+    /// The yardsticks of a repeat that measures, warmed, with the first round taken; `None` for another one,
+    /// and for a profiler, who is to see the body alone.
     pub(super) fn begin(settings: &Settings, budget: Budget) -> Option<Self> {
         if settings.purpose != Purpose::Measure || settings.run.profiled || budget.min_time.is_zero() {
             return None;
@@ -65,8 +66,8 @@ impl Yard {
         Some(yard)
     }
 
-    /// Takes a round, or a few, if so much has been measured since the last that one is due. Never within a window. Whoever
-    /// watches the subject is told that this is none of it.
+    /// Takes a round, or a few, if so much has been measured since the last that one is due. Never within a
+    /// window. Whoever watches the subject is told that this is none of it.
     pub(super) fn between(&mut self, measured: Duration, watch: Option<&mut SampleWatch>) {
         let due = measured.saturating_sub(self.last).as_nanos() / PAUSE.as_nanos();
         if due == 0 {
@@ -80,8 +81,9 @@ impl Yard {
         }
     }
 
-    /// Takes the last round, unless one was taken between samples and none is due since; what was seen goes into the
-    /// observation. A round takes a tenth of what a short body's repeat takes beside what it measures.
+    /// Takes the last round, unless one was taken between samples and none is due since; what was seen goes
+    /// into the observation. A round takes a tenth of what a short body's repeat takes beside what it
+    /// measures.
     pub(super) fn end(mut self, measured: Duration, seen: &mut Observation) {
         if self.last.is_zero() || measured.saturating_sub(self.last) >= PAUSE {
             self.round();
@@ -104,8 +106,8 @@ impl Yard {
     }
 }
 
-/// A part of each kind, so that the first round finds its code and its numbers in the caches. A whole round would take a short
-/// body's repeat longer than anything else does beside the body.
+/// A part of each kind, so that the first round finds its code and its numbers in the caches. A whole round
+/// would take a short body's repeat longer than anything else does beside the body.
 fn warm(numbers: &[u64], sorted: &mut [u64]) {
     black_box(chain(black_box(STEPS / 8)));
     sort(numbers, sorted, 1);

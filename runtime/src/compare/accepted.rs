@@ -1,5 +1,5 @@
-//! Changes that somebody has accepted: `benches/accepted.toml`. What was accepted is the case's new reference, and what comes
-//! on top of it is judged as ever.
+//! Changes that somebody has accepted: `benches/accepted.toml`. What was accepted is the case's new
+//! reference, and what comes on top of it is judged as ever.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +22,13 @@ pub struct Accepted {
     pub metric: String,
     /// The id of the machine on which it did, or `any`.
     pub machine: String,
-    /// How much more a unit of work costs since, on top of what was accepted before, as a share: 0.08 is 8 % more. Below zero it
-    /// costs less.
+    /// How much more a unit of work costs since, on top of what was accepted before, as a share: 0.08 is 8 %
+    /// more. Below zero it costs less.
     #[serde(alias = "worse-by")]
     pub slowdown: f64,
     /// The run or the duel that says so. A baseline that was measured later has the change in it.
     pub run: String,
-    /// Why that is fine.
+    /// The reason why that is fine.
     pub because: String,
 }
 
@@ -76,12 +76,12 @@ impl Accepted {
         [&self.suite, &self.case, &self.metric, &self.machine, &self.run]
     }
 
-    /// Whether it is of this suite on this machine.
+    /// Tells whether it is of this suite on this machine.
     pub(crate) fn belongs(&self, suite: &str, machine: &MachineId) -> bool {
         self.suite == suite && (self.machine == machine.as_str() || self.machine == ANY_MACHINE)
     }
 
-    /// Whether a baseline is from before the change: ids of runs begin with when they began.
+    /// Tells whether a baseline is from before the change: ids of runs begin with when they began.
     pub(super) fn came_after(&self, baseline: &Baseline) -> bool {
         self.run.as_str() > baseline.run.as_str()
     }
@@ -93,7 +93,8 @@ impl Accepted {
         all.iter().filter(move |one| one.case == case && one.metric == metric)
     }
 
-    /// How much worse all of them together made a metric of a case, as a logarithm. `None` where there are none.
+    /// How much worse all of them together made a metric of a case, as a logarithm. `None` where there are
+    /// none.
     pub(super) fn shift(all: &[Self], case: &CaseId, metric: &str) -> Option<f64> {
         Self::of(all, case, metric).map(|one| one.slowdown.ln_1p()).reduce(|one, other| one + other)
     }

@@ -1,4 +1,5 @@
-//! Systems side by side in one run: which of two leads by what factor, who stands on which place, who is a tie.
+//! Systems side by side in one run: which of two leads by what factor, who stands on which place, who is a
+//! tie.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,14 +16,14 @@ pub const WEAKER: f64 = 0.8;
 /// By what factor one system leads another: above 1 it is better, whichever way the metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
-    /// The estimate: of all pairs of a value of the one and a value of the other, the median ratio (Hodges and Lehmann); with
-    /// too few values for an interval the ratio of the medians.
+    /// The estimate: of all pairs of a value of the one and a value of the other, the median ratio (Hodges
+    /// and Lehmann); with too few values for an interval the ratio of the medians.
     pub estimate: f64,
     /// Lower and upper bound at 95 %; `None` where there are fewer than four values on a side.
     pub interval: Option<(f64, f64)>,
 }
 
-/// How a system stands to the best of the others.
+/// The standing of a system to the best of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RatioClass {
@@ -35,8 +36,8 @@ pub enum RatioClass {
 }
 
 impl Ratio {
-    /// By what factor `ours` leads `theirs`. `None` where they are not the same metric, where the metric has no better
-    /// side, and where a value is missing, zero or no number on one side.
+    /// By what factor `ours` leads `theirs`. `None` where they are not the same metric, where the metric has
+    /// no better side, and where a value is missing, zero or no number on one side.
     pub fn between(ours: &MetricRecord, theirs: &MetricRecord) -> Option<Self> {
         let same = ours.name == theirs.name && ours.unit == theirs.unit && ours.direction == theirs.direction;
         if !same {
@@ -54,17 +55,18 @@ impl Ratio {
         ratio.estimate.is_finite().then_some(ratio)
     }
 
-    /// Whether nobody can say who leads: the interval has 1 in it.
+    /// Tells whether nobody can say who leads: the interval has 1 in it.
     pub fn is_tie(&self) -> bool {
         self.interval.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high)
     }
 
-    /// Whether no places can be given: a tie; or, where there are too few values for an interval, neither leads by much.
+    /// Tells whether no places can be given: a tie; or, where there are too few values for an interval,
+    /// neither leads by much.
     pub fn is_level(&self) -> bool {
         self.is_tie() || self.interval.is_none() && self.class() == RatioClass::Parity
     }
 
-    /// How we stand. A tie is parity, however far off the estimate.
+    /// The standing among others. A tie is parity, however far off the estimate.
     pub fn class(&self) -> RatioClass {
         match self.estimate {
             _ if self.is_tie() => RatioClass::Parity,
@@ -74,15 +76,15 @@ impl Ratio {
         }
     }
 
-    /// Whether all of the interval is of the estimate's class. Without an interval nothing is certain.
+    /// Tells whether all of the interval is of the estimate's class. Without an interval nothing is certain.
     pub fn is_certain(&self) -> bool {
         let class = |ratio| Self { estimate: ratio, interval: None }.class();
         self.interval.is_some_and(|(low, high)| class(low) == self.class() && class(high) == self.class())
     }
 }
 
-/// Values as costs: logarithms, turned so that more is worse. `None` without values, without a better side, and for a value
-/// that has no logarithm.
+/// Values as costs: logarithms, turned so that more is worse. `None` without values, without a better side,
+/// and for a value that has no logarithm.
 fn costs(metric: &MetricRecord) -> Option<Vec<f64>> {
     let sign = match metric.direction {
         Direction::Higher => -1.0,
@@ -124,7 +126,8 @@ pub fn rank<'a>(cases: &[&'a CaseRecord], metric: &str) -> Vec<Ranking<'a>> {
     for (at, (_, case, metric)) in found.into_iter().enumerate() {
         let Some(ratio) = Ratio::between(metric, best) else { continue };
         let ratio = if at == 0 { Ratio { estimate: 1.0, interval: None } } else { ratio };
-        // A place is shared with the best alone: "cannot be told from" does not carry over from one to the next.
+        // A place is shared with the best alone: "cannot be told from" does not carry over from one to the
+        // next.
         let rank = if at == 0 || ratio.is_level() { 1 } else { at + 1 };
         places.push(Ranking { case, metric, rank, ratio });
     }

@@ -42,8 +42,8 @@ pub(super) struct WeighedMetric {
     pub(super) accepted: Option<f64>,
 }
 
-/// Weighs a metric that has a value on at least one side. One that is for information is judged where the policy gates
-/// it: more is worse then, since it counts what costs something.
+/// Weighs a metric that has a value on at least one side. One that is for information is judged where the
+/// policy gates it: more is worse then, since it counts what costs something.
 pub(super) fn change(
     sides: &Sides<'_>,
     before: Option<&MetricRecord>,
@@ -85,8 +85,9 @@ pub(super) fn change(
     Some(WeighedMetric { change, tolerance, values, reservations, judgement, accepted })
 }
 
-/// Whether a metric is of the timed samples, so that it means something only where they settle. Counts are not, nor is
-/// the first item, which is apart from the steady state, nor what an author hands in: a set-up is paid once.
+/// Tells whether a metric is of the timed samples, so that it means something only where they settle. Counts
+/// are not, nor is the first item, which is apart from the steady state, nor what an author hands in: a
+/// set-up is paid once.
 pub(super) fn is_of_samples(name: &str, unit: &Unit) -> bool {
     let ours = METRICS.iter().chain(DEVICE_METRICS).any(|metric| metric.name == name)
         || ["region/", "phase/"].iter().any(|part| name.starts_with(part));

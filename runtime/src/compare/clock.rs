@@ -10,12 +10,13 @@ const TIMES: [&str; 3] = [names::DEVICE_TIME, names::DEVICE_BANDWIDTH, names::DE
 /// The same at the clock that the device had meanwhile.
 const CYCLES: &str = names::DEVICE_CYCLES;
 
-/// Lets a change of a device's time stand only where its cycles changed likewise, and a change of its cycles only where
-/// its time did: a device that runs at another clock than in the baseline changes one of them, and no code did that. (As
-/// nvbench's robust comparison, which asks for a gap both in time and in time by clock.)
+/// Lets a change of a device's time stand only where its cycles changed likewise, and a change of its cycles
+/// only where its time did: a device that runs at another clock than in the baseline changes one of them, and
+/// no code did that. (As nvbench's robust comparison, which asks for a gap both in time and in time by
+/// clock.)
 ///
-/// Nothing is asked where a side has no clock, and of an unchanged time: work that waits for memory takes as long at any
-/// clock. A change whose other half is not judged yet is not judged either.
+/// Nothing is asked where a side has no clock, and of an unchanged time: work that waits for memory takes as
+/// long at any clock. A change whose other half is not judged yet is not judged either.
 ///
 /// Takes the metrics of a case by name, and gives the names of those whose change the clock explains.
 pub(super) fn hold_against_cycles<'a, 'b>(

@@ -25,17 +25,17 @@ pub struct Comparison {
     pub environment: Option<Environment>,
     /// What changed around the code: to be told before any row.
     pub environment_changes: Vec<EnvironmentChange>,
-    /// Why nothing is judged, if nothing is.
+    /// The reason why nothing is judged, if nothing is.
     pub refused: Option<Refusal>,
     /// Cases of the run that failed, or whose work does not verify.
     pub failures: Vec<CaseFailure>,
     /// One row per case, in the order of the run; then those that it has no more.
     pub rows: Vec<Row>,
-    /// How many rows have which verdict.
+    /// The number of rows of each verdict.
     pub counts: VerdictCounts,
 }
 
-/// How a comparison was made.
+/// The way in which a comparison was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
@@ -105,8 +105,8 @@ pub struct ProcessValues {
     pub past: Vec<f64>,
     /// The kind of yardstick that they are divided by, where the stored runs show that it helps.
     pub yardstick: Option<String>,
-    /// The share of blocks in which a thread was taken off its processor, on the side where it is larger. 0 without
-    /// blocks.
+    /// The share of blocks in which a thread was taken off its processor, on the side where it is larger. 0
+    /// without blocks.
     pub switched: f64,
 }
 
@@ -128,7 +128,7 @@ pub enum RowMark {
     Warning,
 }
 
-/// How many rows have which verdict.
+/// The number of rows of each verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerdictCounts {
     /// Better.
@@ -147,7 +147,7 @@ pub struct VerdictCounts {
     pub incomparable: usize,
 }
 
-/// Why nothing is judged.
+/// The reason why nothing is judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
@@ -162,7 +162,7 @@ pub enum Refusal {
     Imported {
         /// The tool.
         tool: String,
-        /// Whether it is the run that is imported, and not the baseline.
+        /// True if it is the run that is imported, and not the baseline.
         candidate: bool,
     },
     /// The baseline was taken on another machine: what differs, with the run's value here.
@@ -171,7 +171,7 @@ pub enum Refusal {
     NothingCompared,
 }
 
-/// How a gate ends.
+/// The end of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateOutcome {
@@ -188,7 +188,7 @@ pub enum GateOutcome {
 }
 
 impl Comparison {
-    /// How the gate ends. If several hold: a failure first, then that there is nothing to judge by, a
+    /// Tells how the gate ends. If several hold: a failure first, then that there is nothing to judge by, a
     /// regression, and last that a case could not be decided. A case that cannot be compared was not decided
     /// either: a gate fails closed.
     pub fn outcome(&self, policy: &Policy) -> GateOutcome {
@@ -248,7 +248,7 @@ impl Row {
             .filter(|metric| metric.tendency == Tendency::Worse && metric.metric != self.metric)
     }
 
-    /// Whether the case regressed so far that it fails the gate.
+    /// Tells whether the case regressed so far that it fails the gate.
     fn fails(&self, policy: &Policy) -> bool {
         self.verdict == Verdict::Regressed
             && self.effect.is_none_or(|effect| policy.fails(&self.case.scenario, effect))

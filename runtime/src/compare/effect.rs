@@ -21,9 +21,9 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// The effect between two independent samples of one value per process: logarithms, turned so that more is worse.
-    /// `None` where they are too few for an interval at 95 % (three against three have none, four against four do), and
-    /// where one is NaN.
+    /// The effect between two independent samples of one value per process: logarithms, turned so that more
+    /// is worse. `None` where they are too few for an interval at 95 % (three against three have none, four
+    /// against four do), and where one is NaN.
     ///
     /// Times and rates vary by factors, so the shift is estimated between logarithms: scaling all values by
     /// the same factor changes nothing, and swapping the sides turns the effect round.
@@ -39,7 +39,8 @@ impl Effect {
         (1.0 + tolerance) * (1.0 + self.estimate) / (1.0 + self.low) - 1.0
     }
 
-    /// The same, were the interval as wide on both sides as it is on its wider one: swapping the sides changes nothing.
+    /// The same, were the interval as wide on both sides as it is on its wider one: swapping the sides
+    /// changes nothing.
     pub(super) fn detectable_either_way(&self, tolerance: f64) -> f64 {
         let upwards = (1.0 + self.estimate) / (1.0 + self.low);
         let downwards = (1.0 + self.high) / (1.0 + self.estimate);

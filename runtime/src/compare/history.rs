@@ -58,9 +58,9 @@ impl History {
         history
     }
 
-    /// Whether a run shows what noise is to this baseline: measured here, of the same suite, profile and machine, and with the
-    /// same environment variables. A run with another variable (one that slows the reference down, say) is an
-    /// experiment, not noise.
+    /// Tells whether a run shows what noise is to this baseline: measured here, of the same suite, profile
+    /// and machine, and with the same environment variables. A run with another variable (one that slows the
+    /// reference down, say) is an experiment, not noise.
     pub fn belongs(run: &RunManifest, baseline: &Baseline) -> bool {
         run.imported.is_none()
             && run.suite == baseline.suite

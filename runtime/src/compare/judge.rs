@@ -21,8 +21,8 @@ use crate::verify::Agreement;
 
 /// Judges a run by a baseline.
 ///
-/// The unit of inference is the process: one value per repeat of the metric that stands for the case, and of those that
-/// the policy gates. Cases that were skipped on both sides have no row.
+/// The unit of inference is the process: one value per repeat of the metric that stands for the case, and of
+/// those that the policy gates. Cases that were skipped on both sides have no row.
 pub fn judge(baseline: &Baseline, candidate: &RunRecord, history: &History, policy: &Policy) -> Comparison {
     let manifest = &candidate.manifest;
     let mut comparison = Comparison {
@@ -56,7 +56,7 @@ pub fn judge(baseline: &Baseline, candidate: &RunRecord, history: &History, poli
     comparison
 }
 
-/// Why the run cannot be judged by this baseline at all.
+/// The reason why the run cannot be judged by this baseline at all.
 fn refusal(baseline: &Baseline, candidate: &RunRecord, policy: &Policy) -> Option<Refusal> {
     let manifest = &candidate.manifest;
     if manifest.id == baseline.run {
@@ -75,8 +75,8 @@ fn refusal(baseline: &Baseline, candidate: &RunRecord, policy: &Policy) -> Optio
         .then(|| Refusal::OtherMachine(manifest.environment.differences(&baseline.environment).machine))
 }
 
-/// Nothing here can measure what another tool did, in turns or with more repeats: more of its processes are all that helps,
-/// and without enough of them there is no verdict at all.
+/// Nothing here can measure what another tool did, in turns or with more repeats: more of its processes are
+/// all that helps, and without enough of them there is no verdict at all.
 fn of_imported(row: &mut Row) {
     let Some(processes) = &row.processes else { return };
     let [before, after] = processes.values.each_ref().map(Vec::len);
@@ -174,7 +174,8 @@ fn row(
     }
 }
 
-/// What is said of a body that has a bound and no figure, on one side or on both: it cannot be told from an empty loop.
+/// What is said of a body that has a bound and no figure, on one side or on both: it cannot be told from an
+/// empty loop.
 fn of_nothing(before: &BaselineCase, after: &CaseRecord) -> Option<Verdict> {
     let named = |metrics: &'_ [MetricRecord]| {
         metrics.iter().find(|metric| metric.name == after.primary_metric).cloned()
@@ -193,7 +194,7 @@ fn of_nothing(before: &BaselineCase, after: &CaseRecord) -> Option<Verdict> {
     }
 }
 
-/// Why two cases of one name do not measure the same.
+/// The reason why two cases of one name do not measure the same.
 fn unlike(before: &BaselineCase, after: &CaseRecord) -> Option<IncomparableReason> {
     if let Agreement::Differs(what) = &before.agreement {
         return Some(IncomparableReason::Differs(Side::Baseline, what.clone()));

@@ -1,9 +1,10 @@
 //! Judging: a stored baseline against a run, or two programs in turns. Takes records and rounds, hands on a
 //! [`Comparison`]; does no IO.
 //!
-//! [`judge()`] walks the cases of a run, and `rule.rs` alone decides what a pair of samples says. A comparison from a
-//! file is coarse by nature and says how coarse: every row has its tolerance and the smallest effect that it would
-//! have found. A [`CaseDuel`] decides by rounds (`duel/`): that is the fine one.
+//! [`judge()`] walks the cases of a run, and `rule.rs` alone decides what a pair of samples says. A
+//! comparison from a file is coarse by nature and says how coarse: every row has its tolerance and the
+//! smallest effect that it would have found. A [`CaseDuel`] decides by rounds (`duel/`): that is the fine
+//! one.
 
 mod accepted;
 mod across;

@@ -9,30 +9,31 @@ use crate::json;
 use crate::plan::{CaseId, nearest};
 use crate::registry::Point;
 
-/// The margin against a stored baseline where the user sets none: a file cannot tell smaller changes from the mood of
-/// the machine.
+/// The margin against a stored baseline where the user sets none: a file cannot tell smaller changes from the
+/// mood of the machine.
 const STORED_MARGIN: f64 = 0.05;
 
-/// The margin of a duel where the user sets none: relinking the same source moves a body by a few percent, so that
-/// what lies below is as likely to be luck of layout as a change.
+/// The margin of a duel where the user sets none: relinking the same source moves a body by a few percent, so
+/// that what lies below is as likely to be luck of layout as a change.
 const DUEL_MARGIN: f64 = 0.01;
 
-/// The smallest effect that a comparison with a stored baseline has to be able to find, where the user sets none: a gate
-/// that could not see less than a quarter is none.
+/// The smallest effect that a comparison with a stored baseline has to be able to find, where the user sets
+/// none: a gate that could not see less than a quarter is none.
 const DETECTABLE: f64 = 0.25;
 
-/// The chance of a false alarm over all cases of a comparison that are to be confirmed, where the user sets none.
+/// The chance of a false alarm over all cases of a comparison that are to be confirmed, where the user sets
+/// none.
 const ALPHA: f64 = 0.05;
 
 /// What a gate lets pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
-    /// The margin as a flag set it, as a share: 0.05 for 5 %. It stands for both methods and every scenario, and
-    /// against a stored baseline it is not widened by the history of this machine.
+    /// The margin as a flag set it, as a share: 0.05 for 5 %. It stands for both methods and every scenario,
+    /// and against a stored baseline it is not widened by the history of this machine.
     pub threshold: Option<f64>,
-    /// Whether a comparison that decides nothing passes.
+    /// True if a comparison that decides nothing passes.
     pub inconclusive_passes: bool,
-    /// Whether figures of another machine are compared all the same.
+    /// True if figures of another machine are compared all the same.
     pub allow_different_machine: bool,
     /// What holds for every scenario.
     pub gate: Gate,
@@ -51,15 +52,17 @@ pub struct Gate {
     pub metrics: Option<Vec<String>>,
     /// The margin of a duel, as a share (1 %).
     pub duel_margin: Option<f64>,
-    /// The margin against a stored baseline, as a share (5 %), widened to what the history of this machine shows.
+    /// The margin against a stored baseline, as a share (5 %), widened to what the history of this machine
+    /// shows.
     pub stored_margin: Option<f64>,
-    /// The smallest effect that a comparison with a stored baseline has to be able to find, as a share: where it could
-    /// not, an unchanged case is inconclusive (25 %, or where the margin is wide what it can find at best).
+    /// The smallest effect that a comparison with a stored baseline has to be able to find, as a share: where
+    /// it could not, an unchanged case is inconclusive (25 %, or where the margin is wide what it can find at
+    /// best).
     pub detectable: Option<f64>,
     /// The performance, as a share of the baseline's, below which a regressed case is marked: 0.90.
     pub warn: Option<f64>,
-    /// The performance, as a share of the baseline's, below which a regressed case fails the gate: 0.80. Not set: every
-    /// regressed case does.
+    /// The performance, as a share of the baseline's, below which a regressed case fails the gate: 0.80. Not
+    /// set: every regressed case does.
     pub fail: Option<f64>,
     /// The chance of a false alarm, over all cases of a duel that are to be confirmed (0.05).
     pub alpha: Option<f64>,
@@ -127,8 +130,8 @@ impl Policy {
         Ok(Self { inconclusive_passes, gate, scenarios: scenario, ..Self::default() })
     }
 
-    /// Checks that every scenario that is set apart is known: one of these ids, or one of the cases that are `listed` for
-    /// some bench target of the workspace, a line each (`cv_1::small`).
+    /// Checks that every scenario that is set apart is known: one of these ids, or one of the cases that are
+    /// `listed` for some bench target of the workspace, a line each (`cv_1::small`).
     ///
     /// # Errors
     /// The first that is not, with the nearest that is known.
@@ -157,8 +160,8 @@ impl Policy {
             .unwrap_or_else(|| self.of(scenario, |gate| gate.stored_margin).unwrap_or(STORED_MARGIN))
     }
 
-    /// The smallest effect that a comparison with a stored baseline has to be able to find on this scenario. A wide margin
-    /// with an interval as wide is enough for itself.
+    /// The smallest effect that a comparison with a stored baseline has to be able to find on this scenario.
+    /// A wide margin with an interval as wide is enough for itself.
     pub fn detectable(&self, scenario: &str) -> f64 {
         let margin = 1.0 + self.stored_margin(scenario);
         self.of(scenario, |gate| gate.detectable).unwrap_or_else(|| DETECTABLE.max(margin * margin - 1.0))
@@ -169,18 +172,18 @@ impl Policy {
         self.gate.alpha.unwrap_or(ALPHA)
     }
 
-    /// Whether this metric may fail the gate beside the one that stands for a case of this scenario.
+    /// Tells whether this metric may fail the gate beside the one that stands for a case of this scenario.
     pub fn gates(&self, scenario: &str, metric: &str) -> bool {
         let metrics = self.of(scenario, |gate| gate.metrics.as_ref());
         metrics.is_some_and(|metrics| metrics.iter().any(|gated| gated == metric))
     }
 
-    /// Whether a regression of this effect is to be marked.
+    /// Tells whether a regression of this effect is to be marked.
     pub fn warns(&self, scenario: &str, effect: Effect) -> bool {
         self.of(scenario, |gate| gate.warn).is_some_and(|level| performance(effect) < level)
     }
 
-    /// Whether a regression of this effect fails the gate.
+    /// Tells whether a regression of this effect fails the gate.
     pub fn fails(&self, scenario: &str, effect: Effect) -> bool {
         self.of(scenario, |gate| gate.fail).is_none_or(|level| performance(effect) < level)
     }

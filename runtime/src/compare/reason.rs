@@ -1,4 +1,5 @@
-//! Why repeats do not decide, and why two cases are not held against each other: facts. `report` has the words.
+//! Why repeats do not decide, and why two cases are not held against each other: facts. `report` has the
+//! words.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,7 @@ use crate::bencher::SkipReason;
 use crate::run::{Failure, Side};
 use crate::verify::Finding;
 
-/// Why the repeats do not decide.
+/// The reason why the repeats do not decide.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InconclusiveReason {
@@ -51,13 +52,14 @@ pub enum InconclusiveReason {
         /// The bound.
         tolerance: Tolerance,
     },
-    /// A device's clock may explain the change: what follows from its time and its cycles do not tend the same way.
+    /// A device's clock may explain the change: what follows from its time and its cycles do not tend the
+    /// same way.
     DeviceClock {
-        /// Where the metric tends.
+        /// The way that the metric tends.
         metric: Tendency,
         /// What it is held against.
         other: ClockHalf,
-        /// Where that tends.
+        /// The way that it tends.
         tends: Tendency,
     },
     /// There were not rounds enough.
@@ -66,16 +68,16 @@ pub enum InconclusiveReason {
     BrokenOff(BreakOff),
     /// It regressed at first, and so many fresh rounds do not confirm it.
     NotConfirmed {
-        /// How many.
+        /// The number of them.
         rounds: usize,
         /// The chance of them without a regression, adjusted for all cases of the comparison.
         p: f64,
     },
     /// It regressed at first, and there were not fresh rounds enough to confirm anything.
     FewFreshRounds {
-        /// How many there were.
+        /// The number that there were.
         rounds: usize,
-        /// How many there must be.
+        /// The number that there must be.
         of: usize,
     },
     /// It regressed at first, and the duel was broken off before it was confirmed.
@@ -102,7 +104,7 @@ pub enum BreakOff {
     Interrupt,
 }
 
-/// Why two cases of one name are not held against each other.
+/// The reason why two cases of one name are not held against each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IncomparableReason {

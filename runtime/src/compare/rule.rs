@@ -15,9 +15,9 @@ pub(super) struct Reservations {
     pub(super) switched: f64,
     /// The share of blocks in which the processor or the control group was throttled.
     pub(super) throttled: f64,
-    /// Whether the samples that the values are of never settle: in the baseline, in the candidate.
+    /// Tells whether the samples that the values are of never settle: in the baseline, in the candidate.
     pub(super) unsteady: [bool; 2],
-    /// Whether a device's clock explains what changed.
+    /// True if a device's clock explains what changed.
     pub(super) clock: bool,
     /// The smallest effect that has to be found, as a share.
     pub(super) limit: f64,
@@ -36,7 +36,7 @@ impl Reservations {
     }
 }
 
-/// Why samples that never settle decide nothing: a figure of them depends on when one stops.
+/// The reason why samples that never settle decide nothing: a figure of them depends on when one stops.
 pub(super) fn unsteady([baseline, candidate]: [bool; 2]) -> Option<InconclusiveReason> {
     (baseline || candidate).then_some(InconclusiveReason::Unsteady { baseline, candidate })
 }
@@ -63,13 +63,13 @@ impl Judgement {
     pub(super) const INCONCLUSIVE: u8 = 1;
 }
 
-/// Judges one value per process of the baseline against one value per process of the candidate: logarithms, turned so
-/// that more is worse.
+/// Judges one value per process of the baseline against one value per process of the candidate: logarithms,
+/// turned so that more is worse.
 ///
 /// Regressed where the whole interval of the effect lies above the tolerance, improved where the baseline
 /// would be regressed against the candidate, unchanged where the whole interval lies between the two; else
-/// the values do not decide. Nor do they where too many blocks were disturbed, where samples never settle, or where nothing was found by values that
-/// could not have found what has to be found.
+/// the values do not decide. Nor do they where too many blocks were disturbed, where samples never settle, or
+/// where nothing was found by values that could not have found what has to be found.
 pub(super) fn weigh(sides: &[Vec<f64>; 2], tolerance: Tolerance, reservations: Reservations) -> Judgement {
     let inconclusive = |why| Judgement { verdict: Verdict::Inconclusive(why), effect: None };
     let [baseline, candidate] = sides;

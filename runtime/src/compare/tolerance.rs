@@ -9,7 +9,7 @@ use crate::stats;
 /// The tolerance with fewer runs than that.
 const FIRST_RUNS: f64 = 0.10;
 
-/// How many times the spread of stored runs a change must exceed.
+/// The multiple of the spread of stored runs that a change must exceed.
 const SPREADS: f64 = 3.0;
 
 /// How much worse a figure may be before it counts.
@@ -45,8 +45,8 @@ impl Tolerance {
         Self { share, basis: Basis::Duel, runs: 0 }
     }
 
-    /// The tolerance for a metric that had these logarithms in stored runs: the margin as a flag set it; else the largest
-    /// of the margin and three robust deviations.
+    /// The tolerance for a metric that had these logarithms in stored runs: the margin as a flag set it; else
+    /// the largest of the margin and three robust deviations.
     pub fn new(policy: &Policy, scenario: &str, past: &[f64]) -> Self {
         let runs = past.len();
         let margin = policy.stored_margin(scenario);

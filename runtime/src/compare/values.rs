@@ -1,8 +1,8 @@
 //! What is judged: one value per process, in a form that holds over time and over changed amounts of work.
 //!
-//! A stored baseline was measured at another time, so what a value is matters more than how many there are. The time of a
-//! body is the 10th percentile of CPU time over its clean blocks, for a unit of work; where the history of this machine
-//! shows that a yardstick moves with it, the yardstick's time is divided out.
+//! A stored baseline was measured at another time, so what a value is matters more than how many there are.
+//! The time of a body is the 10th percentile of CPU time over its clean blocks, for a unit of work; where the
+//! history of this machine shows that a yardstick moves with it, the yardstick's time is divided out.
 
 use super::history::{Past, PastRun};
 use crate::metric::names;
@@ -13,12 +13,12 @@ use crate::stats;
 /// Stored runs from which on their spread is believed.
 pub(super) const ENOUGH: usize = 5;
 
-/// A yardstick is used where it brings the spread of stored runs down to this share at least: the least of several
-/// spreads, each over a few runs, is low by luck as well.
+/// A yardstick is used where it brings the spread of stored runs down to this share at least: the least of
+/// several spreads, each over a few runs, is low by luck as well.
 const LOWERS: f64 = 0.75;
 
-/// The CPU clock sees what a body does if the body is on a processor all the time and alone: between these shares of the
-/// wall clock.
+/// The CPU clock sees what a body does if the body is on a processor all the time and alone: between these
+/// shares of the wall clock.
 const BUSY: (f64, f64) = (0.90, 1.05);
 
 /// Counters that are summed over the measured windows, whose number follows from the time that things take.
@@ -56,11 +56,11 @@ pub(super) struct LogValues {
     pub(super) sides: [Vec<f64>; 2],
     /// One for each stored run.
     pub(super) past: Vec<f64>,
-    /// Whether they are of the CPU clock where the metric itself is of the wall clock.
+    /// True if they are of the CPU clock where the metric itself is of the wall clock.
     pub(super) by_cpu: bool,
-    /// Whether they are of the wall clock without the waiting for a processor.
+    /// True if they are of the wall clock without the waiting for a processor.
     pub(super) undelayed: bool,
-    /// Whether they are of blocks, which can be preempted.
+    /// True if they are of blocks, which can be preempted.
     pub(super) of_blocks: bool,
     /// The yardstick that they are divided by.
     pub(super) yardstick: Option<&'static str>,
@@ -74,8 +74,8 @@ struct FoundValues {
 }
 
 impl LogValues {
-    /// The values of a metric that has no value on one side perhaps, judged in this direction. `None` where a value has
-    /// no logarithm.
+    /// The values of a metric that has no value on one side perhaps, judged in this direction. `None` where a
+    /// value has no logarithm.
     pub(super) fn of(
         sides: &Sides<'_>,
         before: Option<&MetricRecord>,
@@ -202,8 +202,8 @@ fn of_metric(
     Some(found)
 }
 
-/// The iterations that a sum is told of, so that the one that every count has too many is small beside what counts: a
-/// block of a body, an item of a stream. The same for both sides, whichever is the baseline.
+/// The iterations that a sum is told of, so that the one that every count has too many is small beside what
+/// counts: a block of a body, an item of a stream. The same for both sides, whichever is the baseline.
 fn amount(processes: [&[Process]; 2]) -> Option<f64> {
     let mut amount = 1.0;
     for side in processes {
@@ -218,7 +218,8 @@ fn amount(processes: [&[Process]; 2]) -> Option<f64> {
 }
 
 impl FoundValues {
-    /// The values, divided by the yardstick that lowers the spread of stored runs most, if one lowers it enough.
+    /// The values, divided by the yardstick that lowers the spread of stored runs most, if one lowers it
+    /// enough.
     fn choose(self, is_time: bool) -> Option<LogValues> {
         let mut best: Option<(usize, f64)> = None;
         for kind in 0..Yardsticks::KINDS.len() {

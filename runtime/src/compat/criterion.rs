@@ -1,4 +1,5 @@
-//! Bench files written for criterion: `use weighbridge::criterion_compat as criterion;`, and nothing else changes.
+//! Bench files written for criterion: `use weighbridge::criterion_compat as criterion;`, and nothing else
+//! changes.
 //!
 //! ```
 //! use weighbridge::criterion_compat as criterion;
@@ -21,13 +22,15 @@
 //! criterion_main!(benches);
 //! ```
 //!
-//! The functions of a file are gone through once to find the benchmarks in it, and once more in each process that measures one of
-//! them. `sum/iter/100` is what it is called everywhere, as with criterion; filters are the same.
+//! The functions of a file are gone through once to find the benchmarks in it, and once more in each process
+//! that measures one of them. `sum/iter/100` is what it is called everywhere, as with criterion; filters are
+//! the same.
 //!
-//! Criterion measures in one process for as long as it is told; here each benchmark is measured in several processes, one after the
-//! other, for half a second each. So `sample_size` is the least number of samples in each of them, and `measurement_time` the most
-//! time that they may take. What only changes criterion's statistics or its plots is accepted and has no effect.
-//! What is not here does not compile: measurements of one's own, `to_async`.
+//! Criterion measures in one process for as long as it is told; here each benchmark is measured in several
+//! processes, one after the other, for half a second each. So `sample_size` is the least number of samples in
+//! each of them, and `measurement_time` the most time that they may take. What only changes criterion's
+//! statistics or its plots is accepted and has no effect. What is not here does not compile: measurements of
+//! one's own, `to_async`.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -144,7 +147,8 @@ pub fn main(suite: Suite, groups: &[fn()]) -> ExitCode {
 /// Where all of them are written, as far as is known.
 const HERE: Location = Location { module: "", file: "criterion_main!", line: 0 };
 
-/// One scenario for each group, with what is in it on one axis. What is there twice stays so, for the registry to refuse.
+/// One scenario for each group, with what is in it on one axis. What is there twice stays so, for the
+/// registry to refuse.
 fn entries(found: &[FoundBench]) -> Vec<ScenarioEntry> {
     let mut names: Vec<&str> = Vec::new();
     for benchmark in found {
@@ -486,7 +490,7 @@ impl Throughput {
     }
 }
 
-/// How many inputs are made at once.
+/// The number of inputs that are made at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchSize {
     /// As many as a sample has iterations, at most 1024.
@@ -591,7 +595,8 @@ impl Bencher<'_> {
     }
 }
 
-/// A function that goes through these: `criterion_group!(benches, one, other)`, or with `name`, `config` and `targets`.
+/// A function that goes through these: `criterion_group!(benches, one, other)`, or with `name`, `config` and
+/// `targets`.
 #[macro_export]
 macro_rules! criterion_group {
     (name = $name:ident; config = $config:expr; targets = $($target:path),+ $(,)?) => {

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 static CALLS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// The system's allocator with two counters before it: it makes the metrics `allocations` and `allocated_bytes`.
+/// The system's allocator with two counters before it: it makes the metrics `allocations` and
+/// `allocated_bytes`.
 ///
 /// ```
 /// #[global_allocator]
@@ -16,8 +17,8 @@ static BYTES: AtomicU64 = AtomicU64::new(0);
 /// # fn main() {}
 /// ```
 ///
-/// Each allocation then pays for two relaxed additions, some nanoseconds, in whatever time it falls into; several
-/// threads that allocate at once share the counters, and pay more.
+/// Each allocation then pays for two relaxed additions, some nanoseconds, in whatever time it falls into;
+/// several threads that allocate at once share the counters, and pay more.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counting;
 
@@ -53,8 +54,8 @@ fn count(bytes: usize) {
     unsafe_code,
     reason = "an allocator is unsafe by its trait; every call is handed to the system's as it is"
 )]
-// SAFETY: every method passes its arguments on to `System`, whose contract is the same; counting neither allocates
-// nor unwinds.
+// SAFETY: every method passes its arguments on to `System`, whose contract is the same; counting neither
+// allocates nor unwinds.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());

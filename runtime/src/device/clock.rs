@@ -21,7 +21,8 @@ enum ClockSource {
     Manual(ManualClock),
 }
 
-/// The hand that turns a manual clock, from any thread. Only for tests, so that a real clock is read without asking what it is.
+/// The hand that turns a manual clock, from any thread. Only for tests, so that a real clock is read without
+/// asking what it is.
 #[cfg(test)]
 #[derive(Clone, Debug, Default)]
 pub struct ManualClock {
@@ -81,7 +82,8 @@ impl Clock {
         }
     }
 
-    /// What a pair of readings costs: the median over some hundred rounds of many pairs, each timed as a whole.
+    /// What a pair of readings costs: the median over some hundred rounds of many pairs, each timed as a
+    /// whole.
     pub fn pair(&self) -> Duration {
         const PAIRS: u32 = 64;
         let mut rounds = [Duration::ZERO; 255];

@@ -38,7 +38,7 @@ pub struct DeviceInfo {
     pub driver: Option<String>,
     /// Its architecture: `sm_90`.
     pub architecture: Option<String>,
-    /// How many processors it has.
+    /// The number of processors it has.
     pub processors: Option<u32>,
     /// Its memory, in bytes.
     pub memory: Option<u64>,
@@ -48,15 +48,15 @@ pub struct DeviceInfo {
     pub max_clock_mhz: Option<f64>,
     /// The bandwidth of its memory on paper, in bytes a second.
     pub nominal_bandwidth: Option<f64>,
-    /// Whether it has a clock of its own: without one there is no time but the host's.
+    /// True if it has a clock of its own: without one there is no time but the host's.
     pub has_clock: bool,
-    /// Whether it is a fake that computes nothing: figures of it are of no device.
+    /// True if it is a fake that computes nothing: figures of it are of no device.
     pub fake: bool,
-    /// Whether the driver waits for each launch (`CUDA_LAUNCH_BLOCKING=1`).
+    /// True if the driver waits for each launch (`CUDA_LAUNCH_BLOCKING=1`).
     pub launches_block: bool,
-    /// Whether it is a part of a device (MIG), where that is known.
+    /// True if it is a part of a device (MIG), where that is known.
     pub partitioned: Option<bool>,
-    /// Whether processes share it through a server (MPS).
+    /// True if processes share it through a server (MPS).
     pub served: bool,
     /// Other facts that explain figures: `ecc`, `power limit`, `module loading`.
     pub facts: BTreeMap<String, String>,
@@ -75,7 +75,7 @@ pub struct Telemetry {
     pub energy_joules: Option<f64>,
     /// Temperature, in degrees Celsius.
     pub temperature: Option<f64>,
-    /// Why the clock is below its highest, as the driver's bits.
+    /// The reason why the clock is below its highest, as the driver's bits.
     pub throttle: Option<u64>,
     /// Share of the time in which some kernel ran, from 0 to 1, over the driver's last interval.
     pub utilisation: Option<f64>,
@@ -83,8 +83,8 @@ pub struct Telemetry {
     pub other_processes: Option<u32>,
 }
 
-/// Why a clock is below its highest: NVML's clocks-event reasons that slow work down. That nothing runs (0x1), or that
-/// a user asked for a clock (0x2), does not.
+/// The reason why a clock is below its highest: NVML's clocks-event reasons that slow work down. That nothing
+/// runs (0x1), or that a user asked for a clock (0x2), does not.
 const THROTTLING: &[(u64, &str)] = &[
     (0x4, "software power cap"),
     (0x8, "hardware slowdown"),
@@ -105,8 +105,8 @@ pub struct DeviceMemory {
     pub used: u64,
     /// All there is.
     pub total: u64,
-    /// The most that this process had from the default pool at once; `None` where there is no pool. What is allocated
-    /// past the pool is not in it.
+    /// The most that this process had from the default pool at once; `None` where there is no pool. What is
+    /// allocated past the pool is not in it.
     pub pool_peak: Option<u64>,
 }
 

@@ -12,8 +12,8 @@ pub struct Mapping {
     pub resident: u64,
 }
 
-/// Files that this process has mapped and that are no program, no library and no device: shared memory with a name is a file.
-/// `None` where the system does not say.
+/// Files that this process has mapped and that are no program, no library and no device: shared memory with a
+/// name is a file. `None` where the system does not say.
 pub fn file_mappings() -> Option<Vec<Mapping>> {
     Some(of(&fs::read_to_string("/proc/self/smaps").ok()?))
 }
@@ -31,7 +31,8 @@ fn of(text: &str) -> Vec<Mapping> {
         }
     }
     let programs: Vec<&str> = found.iter().filter(|(_, runs, _)| *runs).map(|(name, _, _)| *name).collect();
-    // What a driver maps of its device has the device's name, and memory that is shared with children that of `/dev/zero`.
+    // What a driver maps of its device has the device's name, and memory that is shared with children that of
+    // `/dev/zero`.
     let is_device = |name: &str| name.starts_with("/dev/") && !name.starts_with("/dev/shm/");
     let is_file = |name: &str| name.starts_with('/') && !is_device(name) && !programs.contains(&name);
     found.iter().filter(|(name, _, _)| is_file(name)).map(|(_, _, mapping)| mapping.clone()).collect()

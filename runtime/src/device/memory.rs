@@ -23,8 +23,8 @@ pub fn resident_memory() -> io::Result<u64> {
     status_field("self", "VmRSS:")
 }
 
-/// Memory that a new process could have, in bytes: the smaller of what the machine has free and what is left below
-/// the container's limit. `None` where the system does not say.
+/// Memory that a new process could have, in bytes: the smaller of what the machine has free and what is left
+/// below the container's limit. `None` where the system does not say.
 pub fn available_memory() -> Option<u64> {
     let mut system = sysinfo::System::new().ok()?;
     system.refresh_memory();
@@ -80,8 +80,9 @@ impl ProcessTree {
         lists.flat_map(numbers).collect()
     }
 
-    /// Memory of the tree that is no file's, in bytes: what its processes have made themselves, shared memory included.
-    /// `None` where the system does not say. Pages that processes share after a fork count for each.
+    /// Memory of the tree that is no file's, in bytes: what its processes have made themselves, shared memory
+    /// included. `None` where the system does not say. Pages that processes share after a fork count for
+    /// each.
     #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "asked for of workers"))]
     pub fn own_memory(self) -> Option<u64> {
         let mut sum = None;
@@ -93,8 +94,8 @@ impl ProcessTree {
         sum
     }
 
-    /// What calls of the tree's processes have read and written since they began, with those of children that they have waited
-    /// for. `None` where the system does not say.
+    /// What calls of the tree's processes have read and written since they began, with those of children that
+    /// they have waited for. `None` where the system does not say.
     #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "asked for of workers"))]
     pub fn moved(self) -> Option<IoBytes> {
         let of = |process: &u32| IoBytes::read(&fs::read_to_string(format!("/proc/{process}/io")).ok()?);
@@ -104,8 +105,8 @@ impl ProcessTree {
         })
     }
 
-    /// CPU time of the tree since its processes began, with that of children that they have waited for; in steps of 10 ms.
-    /// `None` where the system does not say.
+    /// CPU time of the tree since its processes began, with that of children that they have waited for; in
+    /// steps of 10 ms. `None` where the system does not say.
     #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "asked for of workers"))]
     pub fn cpu(self) -> Option<Duration> {
         let ticks = |process: &u32| process_ticks(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?);

@@ -1,4 +1,5 @@
-//! Ground: what the machine offers for measuring. Clocks, resource counters, memory of a process tree, devices.
+//! Ground: what the machine offers for measuring. Clocks, resource counters, memory of a process tree,
+//! devices.
 //!
 //! `seam.rs` is what a device must do to be timed; `host.rs` and `cuda` (feature `cuda`) do it.
 //!

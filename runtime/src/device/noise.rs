@@ -1,5 +1,5 @@
-//! What disturbs this process from outside: waiting for a processor, time that a hypervisor took, throttling; and the
-//! processor time of the processes below this one.
+//! What disturbs this process from outside: waiting for a processor, time that a hypervisor took, throttling;
+//! and the processor time of the processes below this one.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -35,11 +35,11 @@ pub struct ThreadSchedule {
 /// Processors taken away: counters that are cheap enough to be looked at between samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// Time that a hypervisor gave to others while a processor of this machine had work, in nanoseconds. The kernel
-    /// counts it in ticks, mostly of 10 ms, over all processors.
+    /// Time that a hypervisor gave to others while a processor of this machine had work, in nanoseconds. The
+    /// kernel counts it in ticks, mostly of 10 ms, over all processors.
     pub stolen: Option<u64>,
-    /// How often the control group of this process used up its share of processor time, and how often the first
-    /// processor's package was slowed down for heat.
+    /// The number of times that the control group of this process used up its share of processor time, and
+    /// how often the first processor's package was slowed down for heat.
     pub throttled: Option<u64>,
 }
 
@@ -101,8 +101,8 @@ impl Default for NoiseReader {
     }
 }
 
-/// The frequency of the processor that the calling thread runs on, in hertz; `None` where the system does not say, as
-/// on most virtual machines.
+/// The frequency of the processor that the calling thread runs on, in hertz; `None` where the system does not
+/// say, as on most virtual machines.
 pub fn frequency() -> Option<u64> {
     let stat = fs::read_to_string("/proc/thread-self/stat").ok()?;
     // Field 39 of the file; the second, which may hold spaces, ends at the last bracket.
@@ -125,13 +125,14 @@ fn scheduled() -> Vec<ThreadSchedule> {
     threads
 }
 
-/// How long the calling thread has been on a processor, and how long it was ready and waited for one, in nanoseconds; `None`
-/// where the kernel does not say.
+/// The time that the calling thread has been on a processor, and how long it was ready and waited for one, in
+/// nanoseconds; `None` where the kernel does not say.
 pub fn own_schedule() -> Option<(u64, u64)> {
     ran_and_waited(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
 }
 
-/// How long the thread that made it has waited for a processor: read again and again, from a file that stays open.
+/// The time that the thread that made it has waited for a processor: read again and again, from a file that
+/// stays open.
 #[derive(Debug)]
 pub struct Delays(Option<File>);
 

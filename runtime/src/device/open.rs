@@ -5,8 +5,8 @@ use std::rc::Rc;
 use super::host::Host;
 use super::{Device, DeviceInfo, NoDevice, Platform};
 
-/// What serves the platform here, asked without taking it: no context is made, so nothing shares the device with the
-/// process that measures.
+/// What serves the platform here, asked without taking it: no context is made, so nothing shares the device
+/// with the process that measures.
 ///
 /// # Errors
 /// Why nothing does.
@@ -18,8 +18,8 @@ pub fn find_device(platform: Platform) -> Result<DeviceInfo, NoDevice> {
     }
 }
 
-/// Adds the versions of the libraries that frameworks compute with on the device. It loads them into this process: for the one
-/// that writes a run's record, and none that is measured.
+/// Adds the versions of the libraries that frameworks compute with on the device. It loads them into this
+/// process: for the one that writes a run's record, and none that is measured.
 pub fn add_libraries(info: &mut DeviceInfo) {
     #[cfg(feature = "cuda")]
     if info.backend == super::Backend::Cuda {

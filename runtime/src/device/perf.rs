@@ -1,7 +1,8 @@
-//! What the processor counts by itself: instructions, cycles, cache misses of the calling thread, in user mode.
+//! What the processor counts by itself: instructions, cycles, cache misses of the calling thread, in user
+//! mode.
 //!
-//! Behind the feature `perf`. Many virtual machines and containers have no such counters: each is then absent with
-//! what the system answered.
+//! Behind the feature `perf`. Many virtual machines and containers have no such counters: each is then absent
+//! with what the system answered.
 
 /// The counters, in the order of [`HardwareCounters::read`].
 pub const HARDWARE: [&str; 3] = ["instructions", "cycles", "cache misses"];

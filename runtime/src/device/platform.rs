@@ -49,7 +49,7 @@ impl fmt::Display for Platform {
     }
 }
 
-/// Why there is no device of a platform: `no CUDA device (libcuda.so.1 cannot be opened)`.
+/// The reason why there is no device of a platform: `no CUDA device (libcuda.so.1 cannot be opened)`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NoDevice(pub(super) String);

@@ -25,7 +25,8 @@ pub trait Device: fmt::Debug {
     /// When the backend has no clock of its own, or the device failed.
     fn mark(&self, queue: Queue) -> Result<QueueMark, DeviceError>;
 
-    /// Gives all marks back: theirs are the stamps of the next ones. Creating a stamp is not free, reusing one is.
+    /// Gives all marks back: theirs are the stamps of the next ones. Creating a stamp is not free, reusing
+    /// one is.
     fn recycle(&self) {}
 
     /// Time between two marks, in nanoseconds. Both must have been reached: synchronise first.
@@ -34,13 +35,14 @@ pub trait Device: fmt::Debug {
     /// When one has not been reached, or the device failed.
     fn elapsed_ns(&self, from: QueueMark, to: QueueMark) -> Result<f64, DeviceError>;
 
-    /// Waits for all queues of the device, those of others in this process included, and surfaces their errors.
+    /// Waits for all queues of the device, those of others in this process included, and surfaces their
+    /// errors.
     ///
     /// # Errors
     /// When the device failed; so may work that was enqueued long before.
     fn sync(&self) -> Result<(), DeviceError>;
 
-    /// Whether the measured queue has nothing left to do. Never waits.
+    /// Tells whether the measured queue has nothing left to do. Never waits.
     ///
     /// # Errors
     /// When the device failed.
@@ -62,7 +64,8 @@ pub trait Device: fmt::Debug {
         Ok(None)
     }
 
-    /// Whether the queue that was held last went on by itself, since nobody let it go in time. Once it has been drained.
+    /// Tells whether the queue that was held last went on by itself, since nobody let it go in time. Once it
+    /// has been drained.
     fn hold_expired(&self) -> bool {
         false
     }
@@ -83,8 +86,8 @@ pub trait Device: fmt::Debug {
         Ok(())
     }
 
-    /// The clock of the processors between the last two stamps, in megahertz, once both have been reached; or what the
-    /// driver says of it.
+    /// The clock of the processors between the last two stamps, in megahertz, once both have been reached; or
+    /// what the driver says of it.
     fn clock_mhz(&self) -> Option<f64> {
         self.telemetry().sm_clock_mhz
     }
@@ -133,12 +136,14 @@ pub trait Device: fmt::Debug {
     /// Ends the recording and gives what was recorded.
     ///
     /// # Errors
-    /// When what was enqueued cannot be recorded: a synchronisation, a copy from pageable memory. It was not run.
+    /// When what was enqueued cannot be recorded: a synchronisation, a copy from pageable memory. It was not
+    /// run.
     fn end_capture(&self) -> Result<Box<dyn Replay + '_>, DeviceError> {
         Err(DeviceError::refused("record work", "this backend records nothing"))
     }
 
-    /// Buffers between which copies can be timed, of so many bytes each. `None`: the backend has none of its own.
+    /// Buffers between which copies can be timed, of so many bytes each. `None`: the backend has none of its
+    /// own.
     ///
     /// # Errors
     /// When they cannot be had.
@@ -146,7 +151,8 @@ pub trait Device: fmt::Debug {
         Ok(None)
     }
 
-    /// A product of two square matrices of so many rows, whose time can be taken. `None`: the backend multiplies nothing.
+    /// A product of two square matrices of so many rows, whose time can be taken. `None`: the backend
+    /// multiplies nothing.
     ///
     /// # Errors
     /// When no library that multiplies is found, or it refuses.
@@ -222,8 +228,8 @@ pub trait Replay {
 
 /// Buffers between which copies are timed.
 pub trait Copies {
-    /// Enqueues one copy on the measured queue and gives how many bytes it moves: those read and those written, where
-    /// both are the device's.
+    /// Enqueues one copy on the measured queue and gives how many bytes it moves: those read and those
+    /// written, where both are the device's.
     ///
     /// # Errors
     /// When the device failed.
@@ -308,10 +314,10 @@ impl Numbers {
     }
 }
 
-/// Why a device did not do what it was asked.
+/// The reason why a device did not do what it was asked.
 ///
-/// It is no `std::error::Error`, so that it becomes an error of a scenario in its own way: whether the device is lost
-/// must not be.
+/// It is no `std::error::Error`, so that it becomes an error of a scenario in its own way: whether the device
+/// is lost must not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceError {
     /// What was attempted: `synchronise the device`.
@@ -320,7 +326,7 @@ pub struct DeviceError {
     pub code: i32,
     /// The backend's name of the code, or the reason.
     pub name: String,
-    /// Whether the device is lost to this process: whatever it is asked next fails too.
+    /// True if the device is lost to this process: whatever it is asked next fails too.
     pub fatal: bool,
 }
 
@@ -355,7 +361,8 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "failed to synchronise the device: CUDA_ERROR_ILLEGAL_ADDRESS (code 700); this process has lost the device"
+            "failed to synchronise the device: CUDA_ERROR_ILLEGAL_ADDRESS (code 700); this process has lost \
+             the device"
         );
         assert_eq!(
             DeviceError::refused("record work", "no graphs").to_string(),

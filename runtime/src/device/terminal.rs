@@ -15,7 +15,8 @@ mod sys {
     }
 }
 
-/// Characters of a line of the terminal that this stream goes to; `None` where it goes to none, or the terminal does not know.
+/// Characters of a line of the terminal that this stream goes to; `None` where it goes to none, or the
+/// terminal does not know.
 pub fn terminal_columns(stream: &(impl IsTerminal + AsRawFd)) -> Option<usize> {
     let columns = stream.is_terminal().then(|| sys::columns(stream.as_raw_fd())).flatten()?;
     (columns > 0).then_some(usize::from(columns))

@@ -87,14 +87,15 @@ impl Usage {
     }
 }
 
-/// Time that all threads of this process have been on a processor: `CLOCK_PROCESS_CPUTIME_ID`, in nanoseconds, where
-/// `getrusage` has microseconds.
+/// Time that all threads of this process have been on a processor: `CLOCK_PROCESS_CPUTIME_ID`, in
+/// nanoseconds, where `getrusage` has microseconds.
 pub(super) fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("every process has this clock");
     time.into()
 }
 
-/// Time that the calling thread has been on a processor. Where the system has no such clock, that of the process.
+/// Time that the calling thread has been on a processor. Where the system has no such clock, that of the
+/// process.
 pub fn thread_time() -> Duration {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     let clock = ClockId::CLOCK_THREAD_CPUTIME_ID;
@@ -103,7 +104,8 @@ pub fn thread_time() -> Duration {
     clock_gettime(clock).map_or(Duration::ZERO, Duration::from)
 }
 
-/// Times the calling thread gave its processor up: it waited. Where the system has no such counter, all threads did.
+/// Times the calling thread gave its processor up: it waited. Where the system has no such counter, all
+/// threads did.
 pub fn thread_waits() -> u64 {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     let who = UsageWho::RUSAGE_THREAD;
@@ -117,7 +119,8 @@ fn counted() -> sys::Usage {
 }
 
 thread_local! {
-    /// Kept open: opening it costs more than reading it, and a stream of short passes reads it at both ends of each.
+    /// Kept open: opening it costs more than reading it, and a stream of short passes reads it at both ends
+    /// of each.
     static IO: Option<File> = File::open("/proc/self/io").ok();
 }
 

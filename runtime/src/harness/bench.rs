@@ -190,11 +190,11 @@ fn against(baseline: &Baseline, record: &RunRecord, runs: &Runs, policy: &Policy
     judge(baseline, record, &history, policy)
 }
 
-/// How many runs a history looks back.
+/// The number of runs a history looks back.
 const MOST_RUNS: usize = 30;
 
-/// What the workspace's settings say of the gate, and the flags over it. A scenario that is set apart there must be one of
-/// this bench target, or be listed for another one.
+/// What the workspace's settings say of the gate, and the flags over it. A scenario that is set apart there
+/// must be one of this bench target, or be listed for another one.
 pub(super) fn policy(context: &Context<'_>, registry: &Registry) -> Result<Policy, TargetError> {
     let args = &context.args;
     let stated = match &context.settings {

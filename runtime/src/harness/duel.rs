@@ -79,8 +79,8 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         journals.remove(&id)?;
         return Err(TargetError::Versus {
             program: name,
-            why: "it was built with debug assertions, so its figures would mean nothing: build it as `cargo bench` does, \
-                  or pass --allow-debug to measure all the same"
+            why: "it was built with debug assertions, so its figures would mean nothing: build it as `cargo \
+                bench` does, or pass --allow-debug to measure all the same"
                 .to_owned(),
         });
     }

@@ -8,7 +8,7 @@ use crate::device::{NoDevice, Platform};
 use crate::record::RunId;
 use crate::{plan, registry, store};
 
-/// Why a bench target could not do what was asked.
+/// The reason why a bench target could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TargetError {
     #[error(transparent)]
@@ -26,8 +26,8 @@ pub(super) enum TargetError {
     #[error("nothing selected: {0}")]
     NothingSelected(String),
     #[error(
-        "this binary was built with debug assertions, so its figures would mean nothing: use `cargo bench`, or pass \
-         --allow-debug to measure all the same"
+        "this binary was built with debug assertions, so its figures would mean nothing: use `cargo bench`, \
+         or pass --allow-debug to measure all the same"
     )]
     DebugAssertions,
     #[error("platform {requested} was asked for: {why}")]
@@ -45,7 +45,8 @@ pub(super) enum TargetError {
     #[error("{program} is no bench program that can be measured beside this one: {why}")]
     Versus { program: String, why: String },
     #[error(
-        "another run held the machine for the {} s of --budget: nothing was measured; --no-lock does not wait for it",
+        "another run held the machine for the {} s of --budget: nothing was measured; --no-lock does not \
+         wait for it",
         budget.as_secs_f64()
     )]
     Waited { budget: Duration },

@@ -4,7 +4,8 @@ use std::process;
 
 use crate::compare::GateOutcome;
 
-/// How a program of ours ends. If several hold, the one that comes first in [`Exit::BY_PRECEDENCE`] is the end.
+/// The end of a program of ours. If several hold, the one that comes first in
+/// [`Exit::BY_PRECEDENCE`] is the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// 0: fine.
@@ -15,7 +16,8 @@ pub enum Exit {
     Usage,
     /// 3: something regressed.
     Regressed,
-    /// 4: nothing to judge by: nothing registered, selected or compared; no baseline; another machine; ids missing.
+    /// 4: nothing to judge by: nothing registered, selected or compared; no baseline; another machine; ids
+    /// missing.
     NothingToJudge,
     /// 5: inconclusive.
     Inconclusive,

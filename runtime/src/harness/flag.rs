@@ -12,7 +12,7 @@ pub(super) struct Flag {
     pub(super) short: Option<char>,
     /// What its value is called; `None` if it takes none.
     pub(super) value: Option<&'static str>,
-    /// Where it stands in the help.
+    /// The place where it stands in the help.
     pub(super) group: FlagGroup,
     /// One line of help.
     pub(super) help: &'static str,

@@ -108,7 +108,7 @@ pub(super) fn planted_share(_: &Flag, value: &str) -> Result<f64, UsageError> {
     crate::bencher::read_share(value).map_err(UsageError)
 }
 
-/// Whether an inconclusive verdict passes.
+/// Tells whether an inconclusive verdict passes.
 pub(super) fn passes(flag: &Flag, value: &str) -> Result<bool, UsageError> {
     Ok(one_of(flag, value, &["pass", "fail"])? == "pass")
 }
@@ -121,13 +121,13 @@ pub(super) fn list_format(flag: &Flag, value: &str) -> Result<ListFormat, UsageE
     })
 }
 
-/// Whether there is colour; `None` where the terminal decides.
+/// Tells whether there is colour; `None` where the terminal decides.
 pub(super) fn colour(flag: &Flag, value: &str) -> Result<Option<bool>, UsageError> {
     let value = one_of(flag, value, &["auto", "always", "never"])?;
     Ok((value != "auto").then_some(value == "always"))
 }
 
-/// Whether the lines are those of libtest's benches.
+/// Tells whether the lines are those of libtest's benches.
 pub(super) fn is_bencher(flag: &Flag, value: &str) -> Result<bool, UsageError> {
     Ok(one_of(flag, value, &["criterion", "bencher"])? == "bencher")
 }

@@ -1,4 +1,5 @@
-//! Every flag of a bench target, in the order of `--help`. One slice; parser, help and environment are made from it.
+//! Every flag of a bench target, in the order of `--help`. One slice; parser, help and environment are made
+//! from it.
 
 use super::args::BenchArgs;
 use super::flag::{Flag, FlagGroup, Take};
@@ -95,8 +96,8 @@ fn refuse_load_baseline(_: &mut BenchArgs, flag: &Flag, _: String) -> Result<(),
 fn refuse_baseline_path(_: &mut BenchArgs, flag: &Flag, place: String) -> Result<(), UsageError> {
     let tool = tool();
     Err(UsageError(format!(
-        "--{name} is of the commands: after the run, `{tool} baseline set NAME --{name} {place}` keeps it there, and \
-         `{tool} compare-baseline NAME --{name} {place}` judges it by what is there",
+        "--{name} is of the commands: after the run, `{tool} baseline set NAME --{name} {place}` keeps it \
+         there, and `{tool} compare-baseline NAME --{name} {place}` judges it by what is there",
         name = flag.name,
     )))
 }
@@ -386,7 +387,8 @@ pub(super) const FLAGS: &[Flag] = &[
     ),
 ];
 
-/// Flags of other harnesses that have no effect here: each with its short name, what its value is called, and why.
+/// Flags of other harnesses that have no effect here: each with its short name, what its value is called, and
+/// why.
 pub(super) const WITHOUT_EFFECT: &[(&str, Option<char>, Option<&str>, &str)] = &[
     ("include-ignored", None, None, "nothing is ignored"),
     ("test-threads", None, Some("N"), "one thing is measured at a time"),

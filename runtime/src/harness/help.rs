@@ -9,7 +9,8 @@ use super::flags::{FLAGS, WITHOUT_EFFECT};
 pub(super) fn help() -> String {
     let mut text = String::from(
         "Usage: cargo bench [-- [FILTER...] [FLAGS]]\n\n\
-         A FILTER is part of a case's name, a scenario's id, or an expression between slashes: `CV-1`, `small`, `/^NLP/`.\n",
+         A FILTER is part of a case's name, a scenario's id, or an expression between slashes: `CV-1`, \
+         `small`, `/^NLP/`.\n",
     );
     for (group, title) in FlagGroup::ALL {
         writeln!(text, "\n{title}:").expect("a String takes all that is written");
@@ -22,7 +23,8 @@ pub(super) fn help() -> String {
         text.push_str(&line(name, *short, *value, why));
     }
     text.push_str(
-        "\nEvery flag of ours has a twin in the environment: --save-baseline is WEIGHBRIDGE_SAVE_BASELINE.\n\n\
+        "\nEvery flag of ours has a twin in the environment: --save-baseline is \
+         WEIGHBRIDGE_SAVE_BASELINE.\n\n\
          Exit codes: 0 fine, 1 unexpected, 2 usage, 3 regressed, 4 nothing to judge by, 5 inconclusive,\n\
          6 a case failed or did not verify, 130 interrupted.\n",
     );

@@ -1,5 +1,5 @@
-//! `--list`: what could run. Nothing is measured; adapters are asked whether they are installed, and a case of one that is
-//! absent is no case of this machine.
+//! `--list`: what could run. Nothing is measured; adapters are asked whether they are installed, and a case
+//! of one that is absent is no case of this machine.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,8 @@ fn point(axes: &[Axis], axis: &Axis, value: &AxisValue) -> Point {
     Point(axes.iter().filter_map(first).collect())
 }
 
-/// What must agree at a scenario's first point, and where it is something else with one other value: `operators=own`.
+/// What must agree at a scenario's first point, and where it is something else with one other value:
+/// `operators=own`.
 fn agreements(scenario: &ScenarioEntry, axes: &[Axis]) -> (Equivalence, BTreeMap<String, Equivalence>) {
     let first = Point(axes.iter().filter_map(|axis| axis.values.first().cloned()).collect());
     let usual = scenario.equivalence_at(&first);
@@ -103,7 +104,8 @@ fn selected(registry: &Registry, plan: &Plan) -> Vec<&'static ScenarioEntry> {
     scenarios
 }
 
-/// What `--list --format json` gives, for programs. Its parts are written as they lie: 10,000 cases are quickly listed.
+/// What `--list --format json` gives, for programs. Its parts are written as they lie: 10,000 cases are
+/// quickly listed.
 #[derive(Serialize)]
 struct ListedCases<'a> {
     scenarios: Vec<ListedScenario<'a>>,
@@ -118,7 +120,7 @@ struct ListedScenario<'a> {
     description: &'a str,
     sets: &'a [&'a str],
     equivalence: Equivalence,
-    /// Where something else must agree.
+    /// The place where something else must agree.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     equivalence_with: BTreeMap<String, Equivalence>,
     contract: Option<&'a str>,

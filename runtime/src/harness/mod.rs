@@ -63,7 +63,8 @@ pub fn code(suite: Suite) -> u8 {
     if reaper::serve() {
         return 0;
     }
-    // A file that grows past the limit of this process is an error of the write, with a name, and not its end.
+    // A file that grows past the limit of this process is an error of the write, with a name, and not its
+    // end.
     let mut too_large = SigSet::empty();
     too_large.add(Signal::SIGXFSZ);
     let _ = too_large.thread_block();

@@ -1,4 +1,5 @@
-//! `--html`: the run that was just made as a page. A bench binary stays small: the command of its workspace writes the page.
+//! `--html`: the run that was just made as a page. A bench binary stays small: the command of its workspace
+//! writes the page.
 
 use std::env;
 use std::path::Path;
@@ -11,7 +12,8 @@ use crate::tool::{INSTALL, tool};
 /// What cargo says of a subcommand that is not installed.
 const NO_SUCH: &str = "no such command";
 
-/// Has the page of a run written, and says where it lies, or why there is none. The run is what it is either way.
+/// Has the page of a run written, and says where it lies, or why there is none. The run is what it is either
+/// way.
 pub(super) fn write(run: &RunId, data: &Path, workspace: &Path, terminal: Terminal) {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let words: Vec<&str> = tool().split(' ').skip(1).collect();
@@ -30,7 +32,7 @@ pub(super) fn write(run: &RunId, data: &Path, workspace: &Path, terminal: Termin
     }
 }
 
-/// Why there is no page, by what cargo or the command has said.
+/// The reason why there is no page, by what cargo or the command has said.
 fn why(said: &str, run: &RunId) -> String {
     if said.contains(NO_SUCH) {
         return format!("no page: it takes a command that is not there: {INSTALL}");

@@ -10,8 +10,9 @@ use super::usage::UsageError;
 use crate::plan::nearest;
 
 /// The usual cause of a flag that ours is not: said with every unknown flag.
-const USUAL_CAUSE: &str = "if the flag is not yours, it may have been meant for another target: every [lib] and [[bin]] \
-     needs `bench = false` in Cargo.toml, or `cargo bench -- FLAGS` passes FLAGS to its libtest harness too";
+const USUAL_CAUSE: &str = "if the flag is not yours, it may have been meant for another target: every [lib] \
+    and [[bin]] needs `bench = false` in Cargo.toml, or `cargo bench -- FLAGS` passes FLAGS to its libtest \
+    harness too";
 
 fn text(value: OsString) -> Result<String, UsageError> {
     value.into_string().map_err(|value| UsageError(format!("`{}` is no UTF-8 text", value.to_string_lossy())))
@@ -159,8 +160,8 @@ mod tests {
 
     #[test]
     fn what_scripts_pass_to_other_harnesses_is_accepted() {
-        let line = "--nocapture --test-threads 1 --noplot --nresamples 1000 -Z unstable-options --sample-size 9 \
-                    --noise-threshold 0.1 --include-ignored --format terse --list";
+        let line = "--nocapture --test-threads 1 --noplot --nresamples 1000 -Z unstable-options \
+            --sample-size 9 --noise-threshold 0.1 --include-ignored --format terse --list";
         let args = parse(line, &[]).unwrap();
         assert_eq!(
             (args.run.asked.repeats, args.threshold, args.format),

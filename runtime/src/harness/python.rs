@@ -11,8 +11,8 @@ use super::usage::UsageError;
 /// Where probes, workers and the search for libraries look for it.
 pub(super) const PYTHON: &str = "WEIGHBRIDGE_PYTHON";
 
-/// Has the interpreter that was named in the environment. A process cannot safely change its own, and probes are asked
-/// in this one: the program is started anew in its place, once.
+/// Has the interpreter that was named in the environment. A process cannot safely change its own, and probes
+/// are asked in this one: the program is started anew in its place, once.
 ///
 /// # Errors
 /// When there is no such file; when the program cannot be started.

@@ -9,8 +9,8 @@ use crate::plan::Plan;
 use crate::record::{Environment, RunId, RunManifest, RunStatus};
 use crate::store::{Duels, Layout, Runs};
 
-/// The arguments of the run that is taken up again, so that it is the same plan; where the data lies and what is shown
-/// are today's.
+/// The arguments of the run that is taken up again, so that it is the same plan; where the data lies and what
+/// is shown are today's.
 pub(super) fn args(suite: &Suite, today: &BenchArgs, run: &str) -> Result<BenchArgs, TargetError> {
     refuse_other_flags()?;
     let id = run.parse().map_err(|error| super::usage::UsageError(format!("--resume: {error}")))?;
@@ -30,13 +30,13 @@ fn holding(layout: Layout, id: &RunId) -> Runs {
     if journals.layout().run(id).exists() { journals } else { Runs::new(layout) }
 }
 
-/// How to go on with what was broken off.
+/// Tells how to go on with what was broken off.
 pub(super) fn hint(suite: &Suite, id: &RunId) -> String {
     format!("go on with: cargo bench --bench {} -- --resume {id}", suite.target)
 }
 
-/// A resumed run has the plan that it had: a flag that would change it is refused instead of passed over. Variables of
-/// the environment are not: they may well be the same as then.
+/// A resumed run has the plan that it had: a flag that would change it is refused instead of passed over.
+/// Variables of the environment are not: they may well be the same as then.
 fn refuse_other_flags() -> Result<(), TargetError> {
     let typed = BenchArgs::parse(std::env::args_os().skip(1).collect(), &|_| None)?;
     let allowed = BenchArgs { bench: typed.bench, ..of_today(&typed, BenchArgs::default()) };
@@ -47,7 +47,8 @@ fn refuse_other_flags() -> Result<(), TargetError> {
     Err(super::usage::UsageError(why.to_owned()).into())
 }
 
-/// What is today's in a run that is taken up again: where things lie, how long it may take, how it is judged and shown.
+/// What is today's in a run that is taken up again: where things lie, how long it may take, how it is judged
+/// and shown.
 fn of_today(today: &BenchArgs, then: BenchArgs) -> BenchArgs {
     BenchArgs {
         typed: today.typed.clone(),
@@ -104,8 +105,8 @@ pub(super) fn check(suite: &Suite, manifest: &RunManifest, plan: &Plan) -> Resul
     Ok(())
 }
 
-/// Refuses to go on with a run by another program, on another machine, or at another commit: figures of two would stand as
-/// those of one.
+/// Refuses to go on with a run by another program, on another machine, or at another commit: figures of two
+/// would stand as those of one.
 pub(super) fn same_place(
     manifest: &RunManifest,
     [program, versus]: [Option<String>; 2],

@@ -1,4 +1,5 @@
-//! What a run and a duel share: all is as it must be, nobody else measures, and it is known where, on what and under which name.
+//! What a run and a duel share: all is as it must be, nobody else measures, and it is known where, on what
+//! and under which name.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -20,7 +21,8 @@ pub(super) struct Session {
     /// What serves the platform that was asked for.
     pub(super) device: DeviceInfo,
     pub(super) layout: Layout,
-    /// As it was before anything was measured: the load is the machine's and not ours, the commit the one that runs.
+    /// As it was before anything was measured: the load is the machine's and not ours, the commit the one
+    /// that runs.
     pub(super) environment: Environment,
     /// What is left of the budget after waiting for others.
     pub(super) budget: Option<Duration>,
@@ -28,7 +30,8 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Waits until no other run measures on this machine, and looks at that; `None` when the user asked for an end meanwhile.
+    /// Waits until no other run measures on this machine, and looks at that; `None` when the user asked for
+    /// an end meanwhile.
     ///
     /// # Errors
     /// That the budget was spent on waiting; those of the lock.
@@ -43,8 +46,8 @@ impl Session {
         Ok(Some(Self { device, layout, environment, budget, _locks: locks }))
     }
 
-    /// Makes the directory and the manifest of a run or of a duel, or takes up those of one that was broken off. `versus` is
-    /// the hash of the other program, where it is measured in turns with one.
+    /// Makes the directory and the manifest of a run or of a duel, or takes up those of one that was broken
+    /// off. `versus` is the hash of the other program, where it is measured in turns with one.
     ///
     /// # Errors
     /// That another process goes on with it, or that it would go on as another one; those of the store.
@@ -106,20 +109,23 @@ impl Session {
     }
 }
 
-/// What must hold before anything is measured. Gives what serves the platform: the requested one is the active one.
+/// What must hold before anything is measured. Gives what serves the platform: the requested one is the
+/// active one.
 pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, TargetError> {
     let args = &context.args;
     let duel = args.versus.is_some() || args.versus_adapter.is_some();
-    // In a plain run the variable slows the run down, which its record then shows; the flag would leave no trace.
+    // In a plain run the variable slows the run down, which its record then shows; the flag would leave no
+    // trace.
     if args.inject.is_some() && !duel && std::env::var_os(INJECT).is_none() {
         return Err(UsageError(format!(
-            "--inject plants a slowdown into one side of a duel: add --versus or --versus-adapter; a plain run is slowed \
-             down by the variable {INJECT}"
+            "--inject plants a slowdown into one side of a duel: add --versus or --versus-adapter; a plain \
+             run is slowed down by the variable {INJECT}"
         ))
         .into());
     }
     if args.comparison.is_some() && !duel && args.baseline.is_none() && args.baseline_lenient.is_none() {
-        let why = "--comparison writes what is compared, and nothing is: add --baseline, --versus or --versus-adapter";
+        let why = "--comparison writes what is compared, and nothing is: add --baseline, --versus or \
+            --versus-adapter";
         return Err(UsageError(why.to_owned()).into());
     }
     if cfg!(debug_assertions) && !context.args.allow_debug {
@@ -159,7 +165,8 @@ fn build(context: &Context<'_>) -> Build {
     }
 }
 
-/// Waits for other measuring runs on this machine; `None` when interrupted. Without a lock where none is wanted.
+/// Waits for other measuring runs on this machine; `None` when interrupted. Without a lock where none is
+/// wanted.
 fn lock(context: &Context<'_>) -> Result<Option<Vec<MachineLock>>, TargetError> {
     let mut taken = Vec::new();
     if context.args.no_lock {
@@ -193,8 +200,8 @@ fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// The name of what starts now: in 24 bits, so that those of one second sort by their start as well; a name that is
-/// taken is refused.
+/// The name of what starts now: in 24 bits, so that those of one second sort by their start as well; a name
+/// that is taken is refused.
 fn run_id(now: Duration) -> RunId {
     RunId::new(now.as_secs(), now.subsec_nanos() >> 6)
 }

@@ -1,4 +1,5 @@
-//! Targets beside this one: `cargo bench -- FILTER` runs all of them. What is asked for may be in another, and libtest may be.
+//! Targets beside this one: `cargo bench -- FILTER` runs all of them. What is asked for may be in another,
+//! and libtest may be.
 
 use std::path::Path;
 
@@ -7,8 +8,8 @@ use super::{Context, HarnessMode};
 use crate::plan::{Plan, nearest};
 use crate::registry::Registry;
 
-/// What is said where filters take no case of this bench target, and the package has others that may have it; `None` where
-/// that is an error, or where something is to be run. In a gate nothing is passed over.
+/// What is said where filters take no case of this bench target, and the package has others that may have it;
+/// `None` where that is an error, or where something is to be run. In a gate nothing is passed over.
 pub(super) fn passed_over(
     context: &Context<'_>,
     registry: &Registry,
@@ -60,8 +61,8 @@ const OF_LIBTEST: [&str; 18] = [
     "test",
 ];
 
-/// What is said where cargo hands a flag of ours to libtest as well, which refuses it: under plain `cargo bench -- FLAGS`, where a
-/// library or a binary of the package is a bench target too.
+/// What is said where cargo hands a flag of ours to libtest as well, which refuses it: under plain `cargo
+/// bench -- FLAGS`, where a library or a binary of the package is a bench target too.
 pub(super) fn refused_elsewhere(context: &Context<'_>) -> Option<String> {
     let args = &context.args;
     let flag = args.typed.iter().find(|name| !OF_LIBTEST.contains(name)).filter(|_| args.bench)?;
@@ -76,8 +77,8 @@ pub(super) fn refused_elsewhere(context: &Context<'_>) -> Option<String> {
     let (targets, lines): (Vec<String>, Vec<String>) = of_libtest.iter().map(words).unzip();
     (!of_libtest.is_empty()).then(|| {
         format!(
-            "note: `cargo bench -- --{flag}` without `--bench {}` ends in libtest, which {} of `{}` {} too and which refuses the \
-             flag: write {} in Cargo.toml",
+            "note: `cargo bench -- --{flag}` without `--bench {}` ends in libtest, which {} of `{}` {} too \
+             and which refuses the flag: write {} in Cargo.toml",
             context.suite.target,
             targets.join(" and "),
             context.suite.package,

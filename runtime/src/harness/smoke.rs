@@ -1,4 +1,5 @@
-//! Without `--bench`: each case once, on two batches, nothing stored. And `--profile-time`: bodies for a profiler.
+//! Without `--bench`: each case once, on two batches, nothing stored. And `--profile-time`: bodies for a
+//! profiler.
 
 use super::{Context, Exit, TargetError};
 use crate::plan::{CaseId, Plan};

@@ -1,4 +1,5 @@
-//! Which suite this binary is, and where its files lie: baked in by `main!()`, since a bench runs in its package's folder.
+//! Which suite this binary is, and where its files lie: baked in by `main!()`, since a bench runs in its
+//! package's folder.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! What the cases of a plan took when they ran here before: the estimate of a run is of this machine, with all that its subjects
-//! import, convert and verify.
+//! What the cases of a plan took when they ran here before: the estimate of a run is of this machine, with
+//! all that its subjects import, convert and verify.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ const NEWEST: usize = 50;
 /// Of so many of them the repeats are read.
 const READ: usize = 3;
 
-/// The plan with the times of its cases, each from the newest run under the same profile and budget that has the case. What cannot
-/// be read is not known: an estimate is no reason to fail.
+/// The plan with the times of its cases, each from the newest run under the same profile and budget that has
+/// the case. What cannot be read is not known: an estimate is no reason to fail.
 pub(super) fn with_times(mut plan: Plan, runs: &Runs, suite: &str) -> Plan {
     let Ok(ids) = runs.ids() else { return plan };
     let manifests = ids.iter().take(NEWEST).filter_map(|id| runs.manifest(id).ok());
@@ -70,7 +70,8 @@ mod tests {
         with_times(plan, runs, "toy/suite")
     }
 
-    /// Stores a run in which repeats of the first cases took so many seconds: by case, the verifying and a measured one.
+    /// Stores a run in which repeats of the first cases took so many seconds: by case, the verifying and a
+    /// measured one.
     fn store(runs: &Runs, second: u64, took: &[[u64; 2]]) -> RunId {
         let manifest = fixtures::manifest(second, took.len());
         runs.create(&manifest).expect("a folder");

@@ -1,4 +1,5 @@
-//! `--trace` and `--dump`: after all that is measured, each case once more for each of them, in a repeat that counts nowhere.
+//! `--trace` and `--dump`: after all that is measured, each case once more for each of them, in a repeat that
+//! counts nowhere.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,5 @@
-//! Messages between processes: frames of JSON on a stream of bytes, each its length (`u32`, little-endian) and a body.
+//! Messages between processes: frames of JSON on a stream of bytes, each its length (`u32`, little-endian)
+//! and a body.
 
 use std::io::{self, Read, Write};
 

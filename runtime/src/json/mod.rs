@@ -1,11 +1,14 @@
-//! JSON into types, in one way for all of them: what is kept in files, what processes say to each other, settings.
+//! JSON into types, in one way for all of them: what is kept in files, what processes say to each other,
+//! settings.
 //!
-//! A type that derives `Deserialize` is compiled once for every deserializer that reads it, and once more for every
-//! form that this one may hand it: a struct as a sequence, a field by its number. [`Reader`] goes through a tree of
-//! values and hands on the one form that we write, which is less than half of the code that `serde_json::from_slice`
-//! makes of the same types. A bench binary's build is a promise, so nothing in this crate reads a type in another way.
+//! A type that derives `Deserialize` is compiled once for every deserializer that reads it, and once more for
+//! every form that this one may hand it: a struct as a sequence, a field by its number. [`Reader`] goes
+//! through a tree of values and hands on the one form that we write, which is less than half of the code that
+//! `serde_json::from_slice` makes of the same types. A bench binary's build is a promise, so nothing in this
+//! crate reads a type in another way.
 //!
-//! The tree costs time and memory for large files; none that we read is large beside what was measured for it.
+//! The tree costs time and memory for large files; none that we read is large beside what was measured for
+//! it.
 
 mod frame;
 mod reader;

@@ -11,13 +11,15 @@ use serde_json::{Error, Number};
 
 use super::tree::Tree;
 
-/// A value that is about to be read into a type. A type is told its value in the form that it asks for, and no other.
+/// A value that is about to be read into a type. A type is told its value in the form that it asks for, and
+/// no other.
 pub(crate) struct Reader<'a>(pub(crate) Tree<'a>);
 
 /// Reads a document.
 ///
 /// # Errors
-/// Where it is no JSON, with line and column; where it does not fit the type, with the path to the part that does not.
+/// Where it is no JSON, with line and column; where it does not fit the type, with the path to the part that
+/// does not.
 pub(crate) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Error> {
     T::deserialize(Reader(serde_json::from_slice(text)?))
 }
@@ -25,7 +27,8 @@ pub(crate) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Error> {
 /// Reads settings. TOML becomes a tree of values first, so that no type is read in a second way.
 ///
 /// # Errors
-/// Where it is no TOML, with its line; where it does not fit the type, with the path to the part that does not.
+/// Where it is no TOML, with its line; where it does not fit the type, with the path to the part that does
+/// not.
 pub(crate) fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let tree = basic_toml::from_str(text).map_err(|error| error.to_string())?;
     T::deserialize(Reader(tree)).map_err(|error| error.to_string())
@@ -255,8 +258,8 @@ impl<'de> MapAccess<'de> for Entries<'_> {
     }
 }
 
-/// The key of an entry: the name of a field, or a text. It stays where it is, since most are looked at once and a file
-/// has many. No map of a record has keys of another kind.
+/// The key of an entry: the name of a field, or a text. It stays where it is, since most are looked at once
+/// and a file has many. No map of a record has keys of another kind.
 struct KeyReader<'a>(&'a str);
 
 impl<'de> Deserializer<'de> for KeyReader<'_> {

@@ -6,8 +6,9 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 
-/// A value, whose texts are those of the document where they need no change. An object has few entries and each is looked
-/// at once, in their order: a list of them takes a small part of the memory, and of the time, of a map.
+/// A value, whose texts are those of the document where they need no change. An object has few entries and
+/// each is looked at once, in their order: a list of them takes a small part of the memory, and of the time,
+/// of a map.
 #[derive(Debug)]
 pub(crate) enum Tree<'a> {
     Null,

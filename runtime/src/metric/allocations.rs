@@ -5,12 +5,13 @@ use super::observation::{ELSEWHERE, NO_SAMPLES};
 use super::{Direction, Metric, Observation, Reading, Unit};
 use crate::device::HeapUse;
 
-/// How many.
+/// The number of them.
 pub(super) const CALLS: Metric = Metric {
     name: names::ALLOCATIONS,
     unit: Unit::COUNT,
     direction: Direction::Lower,
-    description: "allocations and reallocations of one iteration or item, with the allocator `weighbridge::Counting`",
+    description: "allocations and reallocations of one iteration or item, with the allocator \
+        `weighbridge::Counting`",
     read: |seen| each(seen, |allocated| allocated.calls),
 };
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One timed block of iterations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// How many iterations it had.
+    /// The number of iterations it had.
     pub iterations: u64,
     /// Wall time of all of them, in nanoseconds.
     pub wall: u64,
@@ -19,8 +19,8 @@ pub struct Block {
     pub waits: u64,
     /// Page faults served without the disk.
     pub faults: u64,
-    /// Nanoseconds in which the measuring thread was ready to run and waited for a processor; `None` where the kernel does not
-    /// say, and of several threads.
+    /// Nanoseconds in which the measuring thread was ready to run and waited for a processor; `None` where
+    /// the kernel does not say, and of several threads.
     #[serde(default)]
     pub delayed: Option<u64>,
     /// Whose clock its wall time is by.

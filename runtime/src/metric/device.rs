@@ -20,7 +20,8 @@ pub(super) const CYCLES: Metric = Metric {
     name: names::DEVICE_CYCLES,
     unit: Unit::COUNT,
     direction: Direction::Lower,
-    description: "median cycles of one body at the clock that the device had meanwhile: a change of clock leaves them",
+    description: "median cycles of one body at the clock that the device had meanwhile: a change of clock \
+        leaves them",
     read: |seen| of(seen, |seen| median(&seen.cycles(), "the clock of the device is not known")),
 };
 
@@ -47,8 +48,8 @@ pub(super) const MEMORY: Metric = Metric {
     name: names::DEVICE_PEAK_MEMORY,
     unit: Unit::BYTES,
     direction: Direction::Lower,
-    description: "most memory of the device that this process had from the default pool at once; misses what is \
-                  allocated past the pool",
+    description: "most memory of the device that this process had from the default pool at once; misses what \
+        is allocated past the pool",
     read: |seen| {
         of(seen, |seen| {
             let peak = seen.memory.iter().filter_map(|memory| memory.pool_peak).max();
@@ -62,7 +63,8 @@ pub(super) const MEMORY_USED: Metric = Metric {
     name: names::DEVICE_MEMORY_USED,
     unit: Unit::BYTES,
     direction: Direction::Information,
-    description: "most memory in use on the device when it was looked at, by others too; misses peaks between looks",
+    description: "most memory in use on the device when it was looked at, by others too; misses peaks \
+        between looks",
     read: |seen| {
         of(seen, |seen| {
             let most = seen.memory.iter().map(|memory| memory.used).max();
@@ -100,7 +102,8 @@ pub(super) const OF_NOMINAL: Metric = Metric {
     name: names::DEVICE_BANDWIDTH_OF_NOMINAL,
     unit: Unit::RATIO,
     direction: Direction::Information,
-    description: "device_bandwidth by the bandwidth that follows from the device's memory clock and bus width",
+    description: "device_bandwidth by the bandwidth that follows from the device's memory clock and bus \
+        width",
     read: |seen| {
         of(seen, |seen| {
             let limit = seen
@@ -126,7 +129,8 @@ pub(super) const FLOPS_OF_MEASURED: Metric = Metric {
     name: names::DEVICE_FLOPS_OF_MEASURED,
     unit: Unit::RATIO,
     direction: Direction::Information,
-    description: "device_flops by the product of matrices of the body's numbers that was measured in the same repeat",
+    description: "device_flops by the product of matrices of the body's numbers that was measured in the \
+        same repeat",
     read: |seen| {
         of_product(seen, |product| {
             let why = || product.before.as_ref()?.why().map(str::to_owned);
@@ -166,8 +170,8 @@ pub(super) const POWER: Metric = Metric {
     name: names::DEVICE_POWER,
     unit: Unit::other("W"),
     direction: Direction::Information,
-    description: "power when the samples had been taken: a mean over up to a second by the driver, never multiplied \
-                  with a short time",
+    description: "power when the samples had been taken: a mean over up to a second by the driver, never \
+        multiplied with a short time",
     read: |seen| of(seen, |seen| seen.telemetry[1].power_watts.ok_or("the device does not tell")),
 };
 
@@ -176,8 +180,8 @@ pub(super) const ENERGY: Metric = Metric {
     name: names::DEVICE_ENERGY,
     unit: Unit::other("J"),
     direction: Direction::Lower,
-    description: "energy of one body (of one element where elements are stated), from a difference of the driver's \
-                  counter over at least 1 s of bodies in a row",
+    description: "energy of one body (of one element where elements are stated), from a difference of the \
+        driver's counter over at least 1 s of bodies in a row",
     read: energy,
 };
 
@@ -186,8 +190,8 @@ pub(super) const PERFORMANCE_PER_WATT: Metric = Metric {
     name: names::DEVICE_PERFORMANCE_PER_WATT,
     unit: Unit::other("1/J"),
     direction: Direction::Higher,
-    description: "bodies (elements where they are stated) a second for each watt, which is how many a joule makes: 1 by \
-                  device_energy",
+    description: "bodies (elements where they are stated) a second for each watt, which is how many a joule \
+        makes: 1 by device_energy",
     read: |seen| match energy(seen) {
         Reading::Value(joules) => Reading::Value(1.0 / joules),
         absent => absent,
@@ -208,7 +212,8 @@ pub(super) const UTILISATION: Metric = Metric {
     name: names::DEVICE_UTILISATION,
     unit: Unit::RATIO,
     direction: Direction::Information,
-    description: "share of the driver's last interval in which some kernel ran, when the samples had been taken",
+    description: "share of the driver's last interval in which some kernel ran, when the samples had been \
+        taken",
     read: |seen| of(seen, |seen| seen.telemetry[1].utilisation.ok_or("the device does not tell")),
 };
 
@@ -231,8 +236,8 @@ pub(super) const OVERLAP: Metric = Metric {
     name: names::DEVICE_OVERLAP,
     unit: Unit::RATIO,
     direction: Direction::Information,
-    description: "times from a body's start until each stream has done its work there, added up, by the time until all \
-                  have",
+    description: "times from a body's start until each stream has done its work there, added up, by the time \
+        until all have",
     read: |seen| of(seen, |seen| seen.overlap.ok_or("the body has one stream")),
 };
 

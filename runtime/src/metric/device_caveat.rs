@@ -13,9 +13,9 @@ pub(super) const LEAST_QUANTA: f64 = 20.0;
 pub enum DeviceCaveat {
     /// The body says that its work is done when it returns, and it is not.
     ForgotToSync {
-        /// When it returned.
+        /// The moment when it returned.
         returned: f64,
-        /// When its work was done.
+        /// The moment when its work was done.
         complete: f64,
     },
     /// Work went on that the measured queue did not have.
@@ -71,7 +71,7 @@ pub enum DeviceCaveat {
     },
     /// Other processes compute on the device.
     SharedDevice {
-        /// How many.
+        /// The number of them.
         processes: u32,
     },
     /// The device is a part of one.
@@ -157,7 +157,8 @@ impl DeviceCaveat {
         }
     }
 
-    /// Whether the figure is of something else than the work: the case fails, unless the scenario allows it.
+    /// Tells whether the figure is of something else than the work: the case fails, unless the scenario
+    /// allows it.
     pub fn is_fatal(&self) -> bool {
         matches!(self, Self::ForgotToSync { .. } | Self::HiddenStream { .. })
     }
@@ -169,7 +170,8 @@ impl DeviceCaveat {
                 "synchronise in the body before it returns, or do not declare `returns_complete`"
             }
             Self::HiddenStream { .. } => {
-                "enqueue on the stream that is handed in, or declare the others with `streams`, or use mode sync"
+                "enqueue on the stream that is handed in, or declare the others with `streams`, or use mode \
+                 sync"
             }
             Self::HostBound { .. } => {
                 "use mode hot with a body that can be recorded, or enqueue more at once"
@@ -184,8 +186,8 @@ impl DeviceCaveat {
             Self::Served => "stop the server (MPS), or compare with runs under it alone",
             Self::ZeroWork { .. } => "check that the body enqueues its work on the stream that is handed in",
             Self::BeyondRoofline { .. } => {
-                "check the stated bytes, flops and numbers, that data does not come from the cache (mode cold), and that \
-                 the body's work is waited for"
+                "check the stated bytes, flops and numbers, that data does not come from the cache (mode \
+                 cold), and that the body's work is waited for"
             }
             Self::DeviceDrift { .. } => "run again on a device that is left alone",
             Self::MemoryGrowth { .. } => "free what the body allocates",
@@ -278,7 +280,8 @@ impl fmt::Display for DeviceCaveat {
                 write!(f, "memory grew by {bytes} bytes, with every one of {looks} looks")
             }
             Self::DeadlockUnderHold => f.write_str(
-                "the body waited for a stream that was held: the sample was taken again, and none was held from then on",
+                "the body waited for a stream that was held: the sample was taken again, and none was held \
+                 from then on",
             ),
             Self::Synchronises => f.write_str("the body synchronises: its stream could not be held"),
         }?;

@@ -1,5 +1,5 @@
-//! The rules that raise caveats about figures of a device, each judged by what was calibrated. They look at what was seen
-//! and at nothing else.
+//! The rules that raise caveats about figures of a device, each judged by what was calibrated. They look at
+//! what was seen and at nothing else.
 
 use super::device_caveat::LEAST_QUANTA;
 use super::{DeviceCaveat, Mode, OnDevice, Returns};
@@ -72,7 +72,7 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     (!values.is_empty()).then(|| stats::median(&values))
 }
 
-/// Whether the measured queue was idle when the body returned, in more than half of the looks.
+/// Tells whether the measured queue was idle when the body returned, in more than half of the looks.
 fn mostly_idle(seen: &OnDevice) -> bool {
     seen.audits.iter().filter(|audit| audit.idle).count() * 2 > seen.audits.len()
 }
@@ -89,8 +89,8 @@ fn forgot_to_sync(seen: &OnDevice) -> Option<DeviceCaveat> {
     (busy || long).then_some(DeviceCaveat::ForgotToSync { returned, complete })
 }
 
-/// A body that is enqueued, whose wall time neither the measured queue nor the host's own part explains. While the
-/// queue was held the two came one after the other.
+/// A body that is enqueued, whose wall time neither the measured queue nor the host's own part explains.
+/// While the queue was held the two came one after the other.
 fn hidden_stream(seen: &OnDevice) -> Option<DeviceCaveat> {
     if seen.mode == Mode::Sync || seen.returns != Returns::Enqueued {
         return None;
@@ -126,7 +126,8 @@ fn launch_bound(seen: &OnDevice) -> Option<DeviceCaveat> {
     }
     let each = median(seen.device_times().into_iter())?;
     let replayed = seen.replayed.as_ref().and_then(|replayed| replayed.each.value());
-    // Replayed, a body that is bound by launches costs less: that is how it is told from one that is merely as long.
+    // Replayed, a body that is bound by launches costs less: that is how it is told from one that is merely
+    // as long.
     let gains = replayed.is_none_or(|replayed| replayed < 0.9 * each);
     (each <= LAUNCHES * launch && gains).then_some(DeviceCaveat::LaunchBound { each, launch })
 }

@@ -25,7 +25,8 @@ pub(super) const P95: Metric =
 pub(super) const P99: Metric =
     percentile(names::LATENCY_P99, "99th percentile of item latency", |seen| read(seen, 0.99));
 
-/// With which confidence a count of items bears a percentile out (`stats/early_stopping.rs`): that of `MLPerf`.
+/// With which confidence a count of items bears a percentile out (`stats/early_stopping.rs`): that of
+/// `MLPerf`.
 const CONFIDENCE: f64 = 0.99;
 
 fn read(seen: &Observation, q: f64) -> Reading {

@@ -1,5 +1,5 @@
-//! What the metrics of the harness are called in files, tables and policies. Code says the constant: a name that is misspelt does
-//! not compile.
+//! What the metrics of the harness are called in files, tables and policies. Code says the constant: a name
+//! that is misspelt does not compile.
 
 macro_rules! names {
     ($($constant:ident = $name:literal;)*) => {

@@ -12,23 +12,23 @@ use crate::device::Usage;
 /// The raw result of one repeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    /// How often the scenario asks to be measured, where its body says so.
+    /// The number of times that the scenario asks to be measured, where its body says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u32>,
-    /// How the samples were taken; `None` when the scenario measured regions alone.
+    /// The way in which the samples were taken; `None` when the scenario measured regions alone.
     pub taken: Option<Taken>,
     /// Every sample in order, in nanoseconds: each covers [`Observation::iterations_per_sample`] iterations.
     pub samples: Vec<u64>,
-    /// CPU time of all threads of the process over each sample, in nanoseconds. Empty for streamed items: reading it
-    /// between two stamps would cost more than many an item does.
+    /// CPU time of all threads of the process over each sample, in nanoseconds. Empty for streamed items:
+    /// reading it between two stamps would cost more than many an item does.
     #[serde(default)]
     pub cpu: Vec<u64>,
-    /// Time of each sample in which the measuring thread was ready to run and waited for a processor, in nanoseconds. Of bodies on
-    /// one thread alone, and where the kernel says so; empty else.
+    /// Time of each sample in which the measuring thread was ready to run and waited for a processor, in
+    /// nanoseconds. Of bodies on one thread alone, and where the kernel says so; empty else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delayed: Vec<u64>,
-    /// Blocks of nothing, timed between the samples: the loop alone, of as many iterations, in nanoseconds. Only for
-    /// `iter`, and only where a sample has more than one iteration.
+    /// Blocks of nothing, timed between the samples: the loop alone, of as many iterations, in nanoseconds.
+    /// Only for `iter`, and only where a sample has more than one iteration.
     #[serde(default)]
     pub empty: Vec<u64>,
     /// CPU time of each of them, in nanoseconds.
@@ -37,12 +37,12 @@ pub struct Observation {
     /// Samples that are known to have been disturbed, and by what. Nothing is left out for it.
     #[serde(default)]
     pub tags: Vec<Tagged>,
-    /// How the samples run; `None` where there are too few to say.
+    /// The course of the samples; `None` where there are too few to say.
     #[serde(default)]
     pub stationarity: Option<Stationarity>,
     /// Iterations behind each sample (1 for streamed items).
     pub iterations_per_sample: u64,
-    /// How often the profile's batches were gone through.
+    /// The number of times that the profile's batches were gone through.
     pub passes: u64,
     /// Samples that were taken for warm-up and left out.
     pub warmup: u64,
@@ -73,7 +73,7 @@ pub struct Observation {
     /// What was seen of a body that ran on a device; null where none did.
     #[serde(default)]
     pub device: Option<Box<OnDevice>>,
-    /// Where the life of the repeat went.
+    /// The account of the time of the repeat.
     #[serde(default)]
     pub ledger: Ledger,
     /// The most memory resident, in bytes, or why it is not known.
@@ -101,7 +101,7 @@ pub struct RanOut {
     pub warmup: u64,
 }
 
-/// How samples were taken.
+/// The way in which samples were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Taken {
@@ -124,7 +124,8 @@ pub struct Region {
     pub usage: Option<Usage>,
     /// Change of resident memory in bytes, where asked for; or why it is not known.
     pub memory_change: Option<Reading>,
-    /// Change of the device's memory in use in bytes, where asked for and where a device is open; or why it is not known.
+    /// Change of the device's memory in use in bytes, where asked for and where a device is open; or why it
+    /// is not known.
     #[serde(default)]
     pub device_memory_change: Option<Reading>,
     /// The most of the device's default pool in use at once within the block, in bytes; likewise.
@@ -154,7 +155,8 @@ pub struct Region {
 pub enum Collector {
     /// CPU time, faults, switches, bytes read and written.
     Usage,
-    /// Change of resident memory; of the device's, where one is open; and of the arrays that live, where somebody counts them.
+    /// Change of resident memory; of the device's, where one is open; and of the arrays that live, where
+    /// somebody counts them.
     Memory,
 }
 
@@ -195,7 +197,8 @@ impl Observation {
         Duration::from_nanos(self.wall)
     }
 
-    /// Whether the samples come from another process, so that what this one counts of itself is nothing of theirs.
+    /// Tells whether the samples come from another process, so that what this one counts of itself is nothing
+    /// of theirs.
     pub fn ran_elsewhere(&self) -> bool {
         self.peak_memory.as_ref().and_then(Reading::why) == Some(ELSEWHERE)
     }
@@ -206,8 +209,8 @@ impl Observation {
     }
 }
 
-/// Why a metric of this process has no value when the samples come from another one.
+/// The reason why a metric of this process has no value when the samples come from another one.
 pub(crate) const ELSEWHERE: &str = "it ran in another process";
 
-/// Why a metric over samples has no value when there are none.
+/// The reason why a metric over samples has no value when there are none.
 pub(super) const NO_SAMPLES: &str = "the scenario took no samples";

@@ -1,4 +1,5 @@
-//! What was seen of a body that ran on a device: which mode, which clock, what it was calibrated by, every sample.
+//! What was seen of a body that ran on a device: which mode, which clock, what it was calibrated by, every
+//! sample.
 
 use std::fmt;
 
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{DeviceCaveat, Reading};
 use crate::device::{DeviceInfo, DeviceMemory, Numbers, Telemetry};
 
-/// How a body is timed on a device.
+/// The way in which a body is timed on a device.
 ///
 /// ```
 /// use weighbridge::Mode;
@@ -48,7 +49,7 @@ impl Mode {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
-    /// Whether the device's clock says how long a body took.
+    /// Tells whether the device's clock says how long a body took.
     pub fn is_by_device_clock(self) -> bool {
         self != Self::Sync
     }
@@ -71,8 +72,8 @@ pub enum Returns {
     Complete,
 }
 
-/// What the measuring itself costs on this device, measured at the start of the repeat: everything later is judged by
-/// these and not by constants. All in nanoseconds; `None` where the device has no such thing.
+/// What the measuring itself costs on this device, measured at the start of the repeat: everything later is
+/// judged by these and not by constants. All in nanoseconds; `None` where the device has no such thing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// Between two stamps with nothing in between, the queue held: the floor of every device time.
@@ -90,13 +91,13 @@ pub struct Calibration {
 /// One run of the body that was looked at for when its work was done. All in nanoseconds by the host's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceAudit {
-    /// When it returned.
+    /// The moment when it returned.
     pub returned: u64,
-    /// When the whole device was drained.
+    /// The moment when the whole device was drained.
     pub complete: u64,
-    /// Whether the measured queue was idle when it returned.
+    /// True if the measured queue was idle when it returned.
     pub idle: bool,
-    /// Whether it waited for work that had been enqueued before it; `None` where that could not be tried.
+    /// True if it waited for work that had been enqueued before it; `None` where that could not be tried.
     pub waited: Option<bool>,
 }
 
@@ -111,11 +112,11 @@ pub struct DeviceSample {
     pub device: Option<f64>,
     /// The clock of the device's processors over the sample, in megahertz.
     pub clock: Option<f64>,
-    /// Whether the queue stood still while the bodies enqueued their work: all of them.
+    /// True if the queue stood still while the bodies enqueued their work: all of them.
     pub held: bool,
 }
 
-/// Why sampling ended.
+/// The reason why sampling ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SamplingEnd {
@@ -166,7 +167,7 @@ pub struct DevicePhase {
 pub struct OnDevice {
     /// The device.
     pub info: DeviceInfo,
-    /// How the body was timed.
+    /// The way in which the body was timed.
     pub mode: Mode,
     /// What the body says is done when it returns.
     pub returns: Returns,
@@ -180,32 +181,32 @@ pub struct OnDevice {
     pub bodies: u64,
     /// Every sample that counts, in order.
     pub samples: Vec<DeviceSample>,
-    /// How many samples were left out of `samples` because the device's clock was low. Those of the observation still
-    /// have them.
+    /// The number of samples that were left out of `samples` because the device's clock was low. Those of the
+    /// observation still have them.
     pub discarded: u64,
-    /// Whether a held queue once went on by itself: from then on none was held.
+    /// True if a held queue once went on by itself: from then on none was held.
     pub hold_expired: bool,
-    /// Why sampling ended.
+    /// The reason why sampling ended.
     pub enough: SamplingEnd,
-    /// How long the warm-up took, in nanoseconds, and how many bodies it ran.
+    /// The time that the warm-up took, in nanoseconds, and how many bodies it ran.
     pub warm_up: (u64, u64),
     /// Clock of the processors when the warm-up ended, in megahertz.
     pub warm_clock: Option<f64>,
-    /// The sum over all queues, the measured one among them, of the time from the beginning of a body until the queue
-    /// had done what the body enqueued there, by the time until all had. Where there are queues beside the measured one:
-    /// 1 where one queue has all the work, their number where all of them have it to the end. Waiting in between is not
-    /// told from work.
+    /// The sum over all queues, the measured one among them, of the time from the beginning of a body until
+    /// the queue had done what the body enqueued there, by the time until all had. Where there are queues
+    /// beside the measured one: 1 where one queue has all the work, their number where all of them have it to
+    /// the end. Waiting in between is not told from work.
     pub overlap: Option<f64>,
     /// The same body recorded and replayed, in mode `hot`.
     pub replayed: Option<ReplayCosts>,
     /// What the device said of itself, before and after the samples.
     pub telemetry: [Telemetry; 2],
-    /// The phases of one body, in the order in which they began; none where the body told of none. Together they are the
-    /// mean time of a body.
+    /// The phases of one body, in the order in which they began; none where the body told of none. Together
+    /// they are the mean time of a body.
     pub phases: Vec<DevicePhase>,
     /// Throttling reasons that were up between samples, all together.
     pub throttled: u64,
-    /// How often telemetry was read between samples, and how often it told of throttling.
+    /// The number of times that telemetry was read between samples, and how often it told of throttling.
     pub looks: (u64, u64),
     /// Memory, now and then, in order.
     pub memory: Vec<DeviceMemory>,
@@ -243,8 +244,8 @@ impl OnDevice {
         self.samples.iter().filter_map(|sample| sample.clock).collect()
     }
 
-    /// Cycles of one body: its time by the clock that the processors had meanwhile, sample by sample. A change of clock
-    /// changes the time and not the cycles.
+    /// Cycles of one body: its time by the clock that the processors had meanwhile, sample by sample. A
+    /// change of clock changes the time and not the cycles.
     pub fn cycles(&self) -> Vec<f64> {
         let bodies = self.bodies.max(1) as f64;
         let of = |sample: &DeviceSample| {
@@ -261,8 +262,8 @@ impl OnDevice {
         self.phases.iter().map(|phase| (phase.name.as_str(), share(phase.each))).collect()
     }
 
-    /// The product of matrices that bounds the body: the one of its numbers, or the fastest where it does not say which
-    /// they are.
+    /// The product of matrices that bounds the body: the one of its numbers, or the fastest where it does not
+    /// say which they are.
     pub fn product(&self) -> Option<&Roofline> {
         match self.numbers {
             Some(numbers) => self.roofline(numbers.product()),

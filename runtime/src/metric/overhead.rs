@@ -9,7 +9,8 @@ pub(super) const METRIC: Metric = Metric {
     name: names::LOOP_TIME,
     unit: Unit::SECONDS,
     direction: Direction::Information,
-    description: "time of one iteration of the empty loop: in wall_time, not in a bound (`below 0.1 ns` is the body alone)",
+    description: "time of one iteration of the empty loop: in wall_time, not in a bound (`below 0.1 ns` is \
+        the body alone)",
     read: |seen| match seen.empty[..] {
         [] => Reading::absent("no empty blocks: only `iter` has them, in samples of many iterations"),
         _ => Reading::Value(median(&seen.empty).0 * 1e-9 / seen.iterations_per_sample as f64),
@@ -19,14 +20,15 @@ pub(super) const METRIC: Metric = Metric {
 /// A difference of so many standard errors is told from none.
 const ERRORS: f64 = 3.0;
 
-/// Nor is one that surely is less than this share of an empty iteration, about a quarter of a processor's cycle: that
-/// much lies in where the compiler happened to place the two loops.
+/// Nor is one that surely is less than this share of an empty iteration, about a quarter of a processor's
+/// cycle: that much lies in where the compiler happened to place the two loops.
 const PLACEMENT: f64 = 0.25;
 
-/// The time in seconds that the body of an iteration takes less than, where it cannot be told from no body at all.
+/// The time in seconds that the body of an iteration takes less than, where it cannot be told from no body at
+/// all.
 ///
-/// Decided by the clock that tells it more exactly: on a busy machine the one on the wall says little, and the processor's as
-/// much as ever.
+/// Decided by the clock that tells it more exactly: on a busy machine the one on the wall says little, and
+/// the processor's as much as ever.
 pub(super) fn below(seen: &Observation) -> Option<f64> {
     let clocks = [(&seen.samples, &seen.empty), (&seen.cpu, &seen.empty_cpu)];
     let found = clocks.into_iter().filter_map(|(samples, empty)| Beside::of(samples, empty));
@@ -45,13 +47,14 @@ struct Beside {
     error: f64,
 }
 
-/// Which samples are the quick ones. A body that takes time takes it from them as well, while a machine that changes between
-/// two speeds may show the median of one kind at one of them, and that of the other at the other.
+/// Which samples are the quick ones. A body that takes time takes it from them as well, while a machine that
+/// changes between two speeds may show the median of one kind at one of them, and that of the other at the
+/// other.
 const QUICK: f64 = 0.1;
 
 impl Beside {
-    /// The standard error of a median is that of normal values with the same median absolute deviation (sd = 1.4826 MAD; of
-    /// the median, sd sqrt(pi / 2 n)).
+    /// The standard error of a median is that of normal values with the same median absolute deviation (sd =
+    /// 1.4826 MAD; of the median, sd sqrt(pi / 2 n)).
     fn of(samples: &[u64], empty: &[u64]) -> Option<Self> {
         if samples.is_empty() || empty.is_empty() {
             return None;

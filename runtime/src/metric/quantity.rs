@@ -109,7 +109,7 @@ pub enum Reading {
     Value(f64),
     /// Less than this, in the metric's unit: it cannot be told from nothing.
     Below(f64),
-    /// Why it could not be measured.
+    /// The reason why it could not be measured.
     Absent(String),
 }
 
@@ -119,7 +119,7 @@ impl Reading {
         Self::Absent(why.into())
     }
 
-    /// Why there is no value, if there is none.
+    /// The reason why there is no value, if there is none.
     pub fn why(&self) -> Option<&str> {
         match self {
             Self::Value(_) | Self::Below(_) => None,

@@ -6,15 +6,15 @@ use super::{Cause, Observation, Tagged};
 use crate::stats;
 
 impl Observation {
-    /// Says how the samples run, by [`stats::steady_state`], and tags those that came before they were steady. Takes
-    /// time: to be called when the clock has stopped.
+    /// Says how the samples run, by [`stats::steady_state`], and tags those that came before they were
+    /// steady. Takes time: to be called when the clock has stopped.
     pub(crate) fn classify(&mut self) {
         let samples: Vec<f64> = self.samples.iter().map(|sample| *sample as f64).collect();
         self.classify_by(&samples, |place| place);
     }
 
-    /// The same by these times, where another clock than the host's says how long samples took, or some are left out.
-    /// `place_of` gives the place among all samples.
+    /// The same by these times, where another clock than the host's says how long samples took, or some are
+    /// left out. `place_of` gives the place among all samples.
     pub(crate) fn classify_by(&mut self, times: &[f64], place_of: impl Fn(usize) -> usize) {
         let Some(steady) = stats::steady_state(times) else { return };
         self.stationarity = Some(steady.stationarity);

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::{Lost, Noise, ThreadSchedule};
 
-/// What disturbed a repeat, from the first measured window to the end of the last, pauses between them included.
-/// `None` where the system does not say.
+/// What disturbed a repeat, from the first measured window to the end of the last, pauses between them
+/// included. `None` where the system does not say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Surroundings {
-    /// Wall time from the first window to the end of the last, in nanoseconds, without that of yardsticks; `None` in a record
-    /// of an earlier version.
+    /// Wall time from the first window to the end of the last, in nanoseconds, without that of yardsticks;
+    /// `None` in a record of an earlier version.
     #[serde(default)]
     pub span: Option<u64>,
     /// Time that the threads of the process that were there at the end were on a processor, in nanoseconds.
@@ -20,7 +20,8 @@ pub struct Surroundings {
     pub waited: Option<u64>,
     /// Time that a hypervisor took from the whole machine, in nanoseconds.
     pub stolen: Option<u64>,
-    /// How often the process was throttled: its control group's share was used up, or the package was too hot.
+    /// The number of times that the process was throttled: its control group's share was used up, or the
+    /// package was too hot.
     pub throttled: Option<u64>,
     /// Processor time of processes below this one, in nanoseconds.
     pub helpers: Option<u64>,
@@ -31,7 +32,8 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// What the counters say between two readings that lie `span` apart, less what was `apart` from the subject.
+    /// What the counters say between two readings that lie `span` apart, less what was `apart` from the
+    /// subject.
     pub fn between(before: &Noise, after: &Noise, span: Duration, apart: ExcludedTime) -> Self {
         let less = |time: Option<u64>, apart: u64| time.map(|time| time.saturating_sub(apart));
         Self {
@@ -46,8 +48,8 @@ impl Surroundings {
         }
     }
 
-    /// The share of the wall time in which threads were ready and waited, from 0 to 1. Where several threads together wanted
-    /// to run for longer than that, it is the share of what they wanted.
+    /// The share of the wall time in which threads were ready and waited, from 0 to 1. Where several threads
+    /// together wanted to run for longer than that, it is the share of what they wanted.
     pub fn waiting_share(&self) -> Option<f64> {
         let (ran, waited) = (self.ran?, self.waited?);
         let of = (ran + waited).max(self.span.unwrap_or(0));
@@ -58,11 +60,11 @@ impl Surroundings {
 /// What the measuring thread did between two readings that is nothing of the subject's: yardsticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExcludedTime {
-    /// How long it took.
+    /// The time that it took.
     pub wall: Duration,
-    /// How long the thread was on a processor, in nanoseconds.
+    /// The time that the thread was on a processor, in nanoseconds.
     pub ran: u64,
-    /// How long it waited for one, in nanoseconds.
+    /// The time that it waited for one, in nanoseconds.
     pub waited: u64,
 }
 

@@ -35,7 +35,8 @@ pub(super) const CPU: Metric = Metric {
     name: names::THROUGHPUT_CPU,
     unit: Unit::ELEMENTS_PER_CPU_SECOND,
     direction: Direction::Higher,
-    description: "elements delivered per second of processor time of the process and of all processes below it",
+    description: "elements delivered per second of processor time of the process and of all processes below \
+        it",
     read: |seen| {
         if seen.elements == 0 {
             return Reading::absent("the scenario stated no elements");

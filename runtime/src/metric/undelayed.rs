@@ -5,9 +5,10 @@ use super::observation::NO_SAMPLES;
 use super::{Direction, Metric, Observation, Reading, Taken, Unit, overhead};
 use crate::stats;
 
-/// Median over the samples of wall time less the time in which the thread was ready and waited for a processor, per iteration.
-/// What sleeps keeps its sleep, what computes has the processor's time: it says the same on a busy machine as on a calm one, as
-/// far as others leave caches and clock alone. What a thread waits for *other* threads of the body that wait is in it.
+/// Median over the samples of wall time less the time in which the thread was ready and waited for a
+/// processor, per iteration. What sleeps keeps its sleep, what computes has the processor's time: it says the
+/// same on a busy machine as on a calm one, as far as others leave caches and clock alone. What a thread
+/// waits for *other* threads of the body that wait is in it.
 pub(super) const METRIC: Metric = Metric {
     name: names::UNDELAYED_TIME,
     unit: Unit::SECONDS,

@@ -10,7 +10,8 @@ pub(super) const WAIT: Metric = Metric {
     name: names::RUN_QUEUE_WAIT,
     unit: Unit::SECONDS,
     direction: Direction::Information,
-    description: "time that threads were ready to run and waited for a processor, from first to last window, yardsticks aside",
+    description: "time that threads were ready to run and waited for a processor, from first to last window, \
+        yardsticks aside",
     read: |seen| nanoseconds(seen.around.waited, NO_SCHEDSTAT),
 };
 
@@ -19,7 +20,8 @@ pub(super) const SHARE: Metric = Metric {
     name: names::RUN_QUEUE_SHARE,
     unit: Unit::RATIO,
     direction: Direction::Information,
-    description: "run_queue_wait as a share of the wall time; of all that threads wanted to run, where that is more",
+    description: "run_queue_wait as a share of the wall time; of all that threads wanted to run, where that \
+        is more",
     read: |seen| seen.around.waiting_share().map_or_else(|| Reading::absent(NO_SCHEDSTAT), Reading::Value),
 };
 

@@ -5,7 +5,8 @@ use super::observation::NO_SAMPLES;
 use super::{Direction, Metric, Observation, Reading, Taken, Unit, overhead};
 use crate::stats;
 
-/// Median over the samples of wall time per iteration (for streams: per item; for whole passes: per pass call).
+/// Median over the samples of wall time per iteration (for streams: per item; for whole passes: per pass
+/// call).
 pub(super) const METRIC: Metric = Metric {
     name: names::WALL_TIME,
     unit: Unit::SECONDS,

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// CPU time of each block of each kind of yardstick, in nanoseconds and in order. Empty where none were measured.
+/// CPU time of each block of each kind of yardstick, in nanoseconds and in order. Empty where none were
+/// measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Yardsticks {
     /// A chain of arithmetic in which each step waits for the one before.

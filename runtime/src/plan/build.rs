@@ -17,8 +17,8 @@ pub fn build(registry: &Registry, request: &Request) -> Result<Plan, PlanError> 
     build_all(registry, request, std::slice::from_ref(request))
 }
 
-/// Makes one plan of several requests, which choose different things to run in the same way: as `request` says. A case that two
-/// of them choose runs once.
+/// Makes one plan of several requests, which choose different things to run in the same way: as `request`
+/// says. A case that two of them choose runs once.
 ///
 /// # Errors
 /// As [`build`].
@@ -55,7 +55,8 @@ pub fn build_all(registry: &Registry, request: &Request, requests: &[Request]) -
     Ok(plan)
 }
 
-/// Leaves of each case and of each skip the first. A case that is measured for one request is no mere reference for another.
+/// Leaves of each case and of each skip the first. A case that is measured for one request is no mere
+/// reference for another.
 fn once(plan: &mut Plan) {
     let mut cases: Vec<PlannedCase> = Vec::with_capacity(plan.cases.len());
     for case in plan.cases.drain(..) {
@@ -231,7 +232,8 @@ fn add_scenario(
     }
 }
 
-/// Notes how many of the author's points do not run though nobody asked for others, and the flags that run them.
+/// Notes how many of the author's points do not run though nobody asked for others, and the flags that run
+/// them.
 fn note_left_out(plan: &mut Plan, scenario: &str, axes: &[Axis], request: &Request) {
     let asked = |axis: &Axis| request.params.iter().any(|param| param.is_for(scenario, axis.name));
     let taken = |axis: &Axis| chosen(scenario, axis, request).0.len();
@@ -346,7 +348,7 @@ fn probed(probes: &mut Probes, adapter: &'static AdapterEntry) -> Availability {
     said
 }
 
-/// Why the point asks for more than the profile allows, if it does.
+/// The reason why the point asks for more than the profile allows, if it does.
 fn too_much(plan: &Plan, request: &Request, needs: Requirements) -> Option<SkipReason> {
     let most = request.profile.max_batch_size;
     if needs.batch > most {

@@ -27,7 +27,8 @@ impl CaseId {
         self.parts().join("::")
     }
 
-    /// The name for files: the slug's parts joined by `@`; over 120 bytes it is cut and given 8 hex digits of the id.
+    /// The name for files: the slug's parts joined by `@`; over 120 bytes it is cut and given 8 hex digits of
+    /// the id.
     pub fn file_name(&self) -> String {
         let whole = self.parts().join("@");
         if whole.len() <= LONGEST {

@@ -2,7 +2,7 @@
 
 use strsim::jaro_winkler;
 
-/// Why no plan can be made: the user's mistake, said with the nearest right thing.
+/// The reason why no plan can be made: the user's mistake, said with the nearest right thing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// A name that nothing bears.
@@ -56,8 +56,8 @@ pub enum PlanError {
     },
     /// The profile and the platform do not go together.
     #[error(
-        "profile `{profile}` is for platform {wanted}, but this run is on {platform}; name a profile for {platform}, \
-         or a machine that has a {wanted}"
+        "profile `{profile}` is for platform {wanted}, but this run is on {platform}; name a profile for \
+         {platform}, or a machine that has a {wanted}"
     )]
     Platform {
         /// The profile.

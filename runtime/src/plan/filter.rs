@@ -20,7 +20,8 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// What `text` means: `/expression/`, a scenario's id, else a part of a name (the whole of it if `exact`).
+    /// What `text` means: `/expression/`, a scenario's id, else a part of a name (the whole of it if
+    /// `exact`).
     ///
     /// # Errors
     /// When what stands between slashes is no regular expression.
@@ -48,7 +49,7 @@ impl Filter {
         Err("turn on the feature `regex` of `weighbridge` in Cargo.toml".to_owned())
     }
 
-    /// Whether the case is asked for.
+    /// Tells whether the case is asked for.
     pub fn takes(&self, case: &CaseId) -> bool {
         match self {
             Self::Scenario(id) => case.scenario == *id,

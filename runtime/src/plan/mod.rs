@@ -1,7 +1,7 @@
 //! What will be run: cases, in which order, how often, within which limits.
 //!
-//! Takes the registry and what the user asked for ([`Request`]), hands on a [`Plan`]. A plan is a value: a dry run
-//! prints it.
+//! Takes the registry and what the user asked for ([`Request`]), hands on a [`Plan`]. A plan is a value: a
+//! dry run prints it.
 
 mod build;
 mod case;

@@ -45,12 +45,12 @@ impl Param {
         Ok(Self { scenario, axis: axis.to_owned(), values })
     }
 
-    /// Whether it asks for every value of the axis.
+    /// Tells whether it asks for every value of the axis.
     pub fn is_all(&self) -> bool {
         self.values == ["all"]
     }
 
-    /// Whether it is for this axis of this scenario.
+    /// Tells whether it is for this axis of this scenario.
     pub fn is_for(&self, scenario: &str, axis: &str) -> bool {
         self.axis == axis && self.scenario.as_ref().is_none_or(|id| id.eq_ignore_ascii_case(scenario))
     }

@@ -24,9 +24,9 @@ pub struct PlannedCase {
     pub budget: Budget,
     /// Its measured repeats; more where the plan has a target.
     pub repeats: u32,
-    /// Whether it is what the others of its group are compared with: the first of them at its point.
+    /// True if it is what the others of its group are compared with: the first of them at its point.
     pub leads_group: bool,
-    /// Whether it is measured; a reference that was not selected only runs to be compared with.
+    /// True if it is measured; a reference that was not selected only runs to be compared with.
     pub measured: bool,
     /// What its repeats took when it ran before.
     pub took: RepeatTimes,
@@ -49,7 +49,7 @@ impl RepeatTimes {
 }
 
 impl PlannedCase {
-    /// Whether the case has work that is compared, so that it needs a verifying repeat.
+    /// Tells whether the case has work that is compared, so that it needs a verifying repeat.
     pub fn is_verified(&self) -> bool {
         self.equivalence() != Equivalence::None
     }
@@ -59,19 +59,20 @@ impl PlannedCase {
         self.scenario.equivalence_at(&self.id.point)
     }
 
-    /// Whether it is what others of its scenario and point, or of its group and point, are compared with.
+    /// Tells whether it is what others of its scenario and point, or of its group and point, are compared
+    /// with.
     pub fn is_reference(&self) -> bool {
         self.leads_group || self.adapter.is_some_and(|adapter| adapter.tier == 0)
     }
 
-    /// Whether it stands side by side with the other: scenarios of one group, at one point.
+    /// Tells whether it stands side by side with the other: scenarios of one group, at one point.
     pub fn is_beside(&self, other: &Self) -> bool {
         self.scenario.group.is_some()
             && self.scenario.group == other.scenario.group
             && self.id.point == other.id.point
     }
 
-    /// Whether it runs in one process with the cases of the round that have the same adapter.
+    /// Tells whether it runs in one process with the cases of the round that have the same adapter.
     pub fn shares_process(&self, other: &Self) -> bool {
         match (self.adapter, other.adapter) {
             (Some(adapter), Some(other)) => adapter.resident && std::ptr::eq(adapter, other),
@@ -85,7 +86,7 @@ impl PlannedCase {
         self.budget.min_time.mul_f64(1.2) + if resident { RESIDENT_SET_UP } else { SET_UP }
     }
 
-    /// Whether `reference` is what this case is compared with.
+    /// Tells whether `reference` is what this case is compared with.
     pub fn compares_with(&self, reference: &Self) -> bool {
         let same = self.id.scenario == reference.id.scenario && self.id.point == reference.id.point;
         reference.is_reference() && (same || self.is_beside(reference))
@@ -139,25 +140,26 @@ pub struct Plan {
     pub run: RunSettings,
     /// What holds of all repeats together.
     pub together: PlanSettings,
-    /// Whether each case runs once, on as little as possible.
+    /// True if each case runs once, on as little as possible.
     pub smoke: bool,
-    /// Whether there is a verifying round.
+    /// True if there is a verifying round.
     pub verify: bool,
 }
 
 /// What a repeat costs beside its measured time: process, set-up, warm-up. A guess until it has been seen.
 const SET_UP: Duration = Duration::from_millis(250);
 
-/// The same of a resident adapter, which is a framework elsewhere: importing it, converting data, epochs at its speed. The mean
-/// of 621 repeats of 21 frameworks was 1.6 s on two cores, 0.1 s of it measured; native repeats took 0.23 s.
+/// The same of a resident adapter, which is a framework elsewhere: importing it, converting data, epochs at
+/// its speed. The mean of 621 repeats of 21 frameworks was 1.6 s on two cores, 0.1 s of it measured; native
+/// repeats took 0.23 s.
 const RESIDENT_SET_UP: Duration = Duration::from_millis(1500);
 
 /// Stands for no timeout at all, and can still be added to.
 const NO_TIMEOUT: Duration = Duration::from_hours(24 * 365);
 
 impl Plan {
-    /// The cases of each round, in order. Round 0 is the verifying one, references first. In each round the cases of a
-    /// resident adapter follow each other.
+    /// The cases of each round, in order. Round 0 is the verifying one, references first. In each round the
+    /// cases of a resident adapter follow each other.
     pub fn rounds(&self) -> Vec<Vec<usize>> {
         let verified = |reference: bool| {
             let takes = move |case: &PlannedCase| case.is_verified() && case.is_reference() == reference;
@@ -199,7 +201,8 @@ impl Plan {
         order.concat()
     }
 
-    /// The cases in groups that share a process, each where its first case stands. A case that shares with none is alone.
+    /// The cases in groups that share a process, each where its first case stands. A case that shares with
+    /// none is alone.
     fn together(&self, cases: Vec<usize>) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = Vec::with_capacity(cases.len());
         let mut resident: Vec<usize> = Vec::new(); // groups that another case may join
@@ -229,7 +232,7 @@ impl Plan {
             .sum()
     }
 
-    /// How many cases are measured.
+    /// The number of cases that are measured.
     pub fn measured(&self) -> usize {
         self.cases.iter().filter(|case| case.measured).count()
     }

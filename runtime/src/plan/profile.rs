@@ -29,7 +29,8 @@ pub struct Profile {
     pub max_batch_size: u64,
     /// How much memory a repeat's processes may have.
     pub memory: MemoryLimit,
-    /// Points that need more memory are skipped; `None` where those alone are that need more than there may be.
+    /// Points that need more memory are skipped; `None` where those alone are that need more than there may
+    /// be.
     pub largest: Option<MemoryLimit>,
     /// Measured repeats of each case.
     pub repeats: u32,
@@ -170,7 +171,8 @@ impl ProfileFile {
             || self.set.is_none()
     }
 
-    /// The same as a workspace's own: what it says of the budget stands above what the author of a scenario says.
+    /// The same as a workspace's own: what it says of the budget stands above what the author of a scenario
+    /// says.
     fn of_workspace(self) -> Self {
         let seconds = |value: Option<f64>| value.and_then(|value| Duration::try_from_secs_f64(value).ok());
         let asked = PartialBudget {
@@ -298,7 +300,8 @@ mod tests {
 
     #[test]
     fn a_workspace_adds_profiles_that_inherit() {
-        let own = "[profile.night]\ninherits = \"quick\"\nrepeats = 9\nmemory = \"2GiB\"\n[profile.night.pins]\nlen = \"7\"";
+        let own = "[profile.night]\ninherits = \"quick\"\nrepeats = 9\nmemory = \
+            \"2GiB\"\n[profile.night.pins]\nlen = \"7\"";
         let night = profile("night", own).unwrap();
         assert_eq!((night.repeats, night.memory), (9, MemoryLimit::Bytes(2 << 30)));
         assert_eq!(night.budget.min_time, Duration::from_millis(100));
@@ -308,7 +311,8 @@ mod tests {
     #[test]
     fn what_a_workspace_writes_of_the_budget_is_asked_for_and_what_is_built_in_is_not() {
         assert_eq!(profile("quick", "").unwrap().asked, PartialBudget::NONE);
-        let own = "[profile.night]\ninherits = \"quick\"\nrepeats = 9\n[profile.long]\ninherits = \"night\"\nmax_time = 60.0";
+        let own = "[profile.night]\ninherits = \"quick\"\nrepeats = 9\n[profile.long]\ninherits = \
+            \"night\"\nmax_time = 60.0";
         let asked = PartialBudget { repeats: Some(9), ..PartialBudget::NONE };
         assert_eq!(profile("night", own).unwrap().asked, asked);
         let long = profile("long", own).unwrap();

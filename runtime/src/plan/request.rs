@@ -16,7 +16,7 @@ pub struct Request {
     pub together: PlanSettings,
     /// Positional filters; a case needs one of them, if there are any.
     pub filters: Vec<String>,
-    /// Whether filters must match whole names.
+    /// True if filters must match whole names.
     pub exact: bool,
     /// Filters of cases that are not to run.
     pub skip: Vec<String>,
@@ -26,27 +26,28 @@ pub struct Request {
     pub adapters: Vec<String>,
     /// A named set; must exist.
     pub set: Option<String>,
-    /// Whether the profile's own set holds when nothing else is named.
+    /// True if the profile's own set holds when nothing else is named.
     pub profile_set: bool,
     /// Values that replace those of axes.
     pub params: Vec<Param>,
     /// Memory to be had on this machine, in bytes: the smaller of free memory and container limit.
     pub available_memory: u64,
-    /// Whether each case runs once, on as little as possible.
+    /// True if each case runs once, on as little as possible.
     pub smoke: bool,
-    /// Whether work is verified: an unmeasured repeat of each case that has work to compare.
+    /// True if work is verified: an unmeasured repeat of each case that has work to compare.
     pub verify: bool,
 }
 
-/// What whoever runs has settled for all repeats together: one value, handed on from the command line to the plan.
+/// What whoever runs has settled for all repeats together: one value, handed on from the command line to the
+/// plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PlanSettings {
     /// In which order cases run within a round.
     pub order: CaseOrder,
-    /// How repeats are isolated.
+    /// The way in which repeats are isolated.
     pub isolation: Isolation,
-    /// Where the interval is to be this narrow: half its width as a share of the median. Then the plan's repeats are the
-    /// least, and [`Plan::MOST_REPEATS`](super::Plan::MOST_REPEATS) the most.
+    /// Where the interval is to be this narrow: half its width as a share of the median. Then the plan's
+    /// repeats are the least, and [`Plan::MOST_REPEATS`](super::Plan::MOST_REPEATS) the most.
     pub target: Option<f64>,
 }
 

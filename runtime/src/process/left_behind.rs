@@ -15,10 +15,10 @@ use crate::device::ProcessTree;
 /// Where shared memory has its names.
 const SHARED: &str = "/dev/shm";
 
-/// How long killed processes are waited for, and how long between two looks.
+/// The time that killed processes are waited for, and how long between two looks.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(1);
-/// How long processes that a body has told to end may go on.
+/// The time that processes that a body has told to end may go on.
 const AT_ONCE: Duration = Duration::from_millis(200);
 
 /// How far the clock that files are stamped with may be behind.
@@ -29,8 +29,8 @@ pub(crate) fn now() -> SystemTime {
     SystemTime::now() - STEP
 }
 
-/// Waits until these processes, which were killed, have let go of what they had: a large one goes on ending for a while, and
-/// its shared memory is in use until it has.
+/// Waits until these processes, which were killed, have let go of what they had: a large one goes on ending
+/// for a while, and its shared memory is in use until it has.
 pub(crate) fn wait_for(killed: &[u32]) {
     let begun = Instant::now();
     while killed.iter().any(|process| is_there(*process)) && begun.elapsed() < PATIENCE {
@@ -38,7 +38,8 @@ pub(crate) fn wait_for(killed: &[u32]) {
     }
 }
 
-/// Ends what this thread has started and all below, where it does not end by itself at once. How many there were.
+/// Ends what this thread has started and all below, where it does not end by itself at once. How many there
+/// were.
 pub(crate) fn end_children() -> usize {
     let own = fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
     let children = own.split_whitespace().filter_map(|id| id.parse().ok());
@@ -56,13 +57,13 @@ pub(crate) fn end_children() -> usize {
     left.len()
 }
 
-/// Whether a process has memory still: one that nobody has reaped yet has none.
+/// Tells whether a process has memory still: one that nobody has reaped yet has none.
 fn is_there(process: u32) -> bool {
     ProcessState::of(process).is_some_and(|state| !state.has_ended())
 }
 
-/// Removes shared memory that is ours, was made since then, and that no living process has mapped or open: what loaders
-/// with workers leave there when they are killed stays until the machine is started anew.
+/// Removes shared memory that is ours, was made since then, and that no living process has mapped or open:
+/// what loaders with workers leave there when they are killed stays until the machine is started anew.
 pub(crate) fn remove_shared_memory(since: SystemTime) {
     for path in shared_memory(since) {
         let _ = fs::remove_file(path); // somebody else may have been quicker
@@ -74,8 +75,8 @@ pub(crate) fn shared_memory(since: SystemTime) -> Vec<PathBuf> {
     abandoned(Path::new(SHARED), since)
 }
 
-/// Shared memory that is known to be of these processes, since one of them has it mapped or open: ours, and made since then.
-/// To be asked before they are killed; they are listed only where there is any such memory.
+/// Shared memory that is known to be of these processes, since one of them has it mapped or open: ours, and
+/// made since then. To be asked before they are killed; they are listed only where there is any such memory.
 pub(crate) fn shared_memory_of(processes: impl FnOnce() -> Vec<u32>, since: SystemTime) -> Vec<PathBuf> {
     held(Path::new(SHARED), processes, since)
 }
@@ -119,7 +120,8 @@ fn made(folder: &Path, since: SystemTime) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(ours).collect()
 }
 
-/// The files of this folder that one of the processes meant has mapped or open, as far as the system shows it.
+/// The files of this folder that one of the processes meant has mapped or open, as far as the system shows
+/// it.
 fn in_use(folder: &Path, is_meant: impl Fn(u32) -> bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let prefix = format!("{}/", folder.display());

@@ -9,8 +9,9 @@ use super::state::ProcessState;
 /// Holds the mark of a measuring process, and of all that it starts.
 pub(super) const MARK: &str = "WEIGHBRIDGE_MARK";
 
-/// Whether the environment that a process was started with has this entry, or one that goes on after it with a dot. `None`
-/// where it shows none: it has ended, is just being replaced by another program, or has written over it.
+/// Tells whether the environment that a process was started with has this entry, or one that goes on after it
+/// with a dot. `None` where it shows none: it has ended, is just being replaced by another program, or has
+/// written over it.
 pub(super) fn carries(process: u32, entry: &str) -> Option<bool> {
     let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
     let is_it = |variable: &[u8]| {
@@ -20,7 +21,7 @@ pub(super) fn carries(process: u32, entry: &str) -> Option<bool> {
     (!environment.is_empty()).then(|| environment.split(|byte| *byte == 0).any(is_it))
 }
 
-/// Whether that environment has a variable of this name, whatever its value is. As [`carries`].
+/// Tells whether that environment has a variable of this name, whatever its value is. As [`carries`].
 pub(super) fn has_variable(process: u32, name: &str) -> Option<bool> {
     let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
     let is_it = |variable: &[u8]| {
@@ -29,12 +30,13 @@ pub(super) fn has_variable(process: u32, name: &str) -> Option<bool> {
     (!environment.is_empty()).then(|| environment.split(|byte| *byte == 0).any(is_it))
 }
 
-/// How often those that are just being replaced by another program are looked at again, and how long between two looks.
+/// The number of times that those that are just being replaced by another program are looked at again, and
+/// how long between two looks.
 const LOOKS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The processes of this machine that carry the entry, the caller left out. Where the system does not show the environments
-/// of others, nobody is found.
+/// The processes of this machine that carry the entry, the caller left out. Where the system does not show
+/// the environments of others, nobody is found.
 pub(super) fn carriers(entry: &str) -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -66,7 +68,8 @@ pub(super) fn of_group(group: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Whether a process may show an environment later: it lives, is no thread of the kernel, and is ours to look at.
+/// Tells whether a process may show an environment later: it lives, is no thread of the kernel, and is ours
+/// to look at.
 fn may_show(process: u32) -> bool {
     ProcessState::of(process).is_some_and(|state| !state.has_ended())
         && fs::read_link(format!("/proc/{process}/exe")).is_ok()

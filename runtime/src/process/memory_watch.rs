@@ -7,14 +7,15 @@ use crate::device::ProcessTree;
 /// At most this often.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// To look at the memory of many processes takes the system tens of milliseconds, and whoever asks for memory meanwhile
-/// waits. So a look is followed by so many times what it took, but by no more than [`LONGEST_GAP`].
+/// To look at the memory of many processes takes the system tens of milliseconds, and whoever asks for memory
+/// meanwhile waits. So a look is followed by so many times what it took, but by no more than [`LONGEST_GAP`].
 const REST: u32 = 50;
 
-/// How long memory may go without a look: what grows past its limit must be ended before it takes the machine's.
+/// The time that memory may go without a look: what grows past its limit must be ended before it takes the
+/// machine's.
 const LONGEST_GAP: Duration = Duration::from_secs(1);
 
-/// When the memory of a tree is looked at next.
+/// The moment of the next look at the memory of a tree.
 #[derive(Debug)]
 pub(crate) struct MemoryWatch {
     tree: ProcessTree,
@@ -27,7 +28,8 @@ impl MemoryWatch {
         Self { tree, next: Instant::now() + LOOK }
     }
 
-    /// Resident bytes and the number of processes, if a look is due and the system says; see [`ProcessTree::memory`].
+    /// Resident bytes and the number of processes, if a look is due and the system says; see
+    /// [`ProcessTree::memory`].
     pub(crate) fn look(&mut self) -> Option<(u64, usize)> {
         let now = Instant::now();
         if now < self.next {
@@ -39,7 +41,7 @@ impl MemoryWatch {
     }
 }
 
-/// How long to wait after a look that took so long.
+/// The time to wait after a look that took so long.
 fn gap(took: Duration) -> Duration {
     (took * REST).clamp(LOOK, LONGEST_GAP)
 }

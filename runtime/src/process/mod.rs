@@ -1,10 +1,11 @@
-//! Children of this process: started, spoken to, listened to, watched, and ended with all that they have started.
+//! Children of this process: started, spoken to, listened to, watched, and ended with all that they have
+//! started.
 //!
-//! [`Subprocess`] is one child with a socket as its standard input. The stage `worker` drives systems under test with it, the
-//! stage `run` the processes that measure. Both say what they say; how a process lives and dies is here alone:
-//! [`Output`] empties its pipes, [`MemoryWatch`] looks at its memory, [`end_tree`] ends it and whatever is below it,
-//! [`left_behind`] is what it leaves on the machine. A [`ChildPlace`] is where it may leave things, and the mark that all which
-//! comes from it carries.
+//! [`Subprocess`] is one child with a socket as its standard input. The stage `worker` drives systems under
+//! test with it, the stage `run` the processes that measure. Both say what they say; how a process lives and
+//! dies is here alone: [`Output`] empties its pipes, [`MemoryWatch`] looks at its memory, [`end_tree`] ends
+//! it and whatever is below it, [`left_behind`] is what it leaves on the machine. A [`ChildPlace`] is where
+//! it may leave things, and the mark that all which comes from it carries.
 //!
 //! When the parent itself is killed, a [`reaper`] does for the child what the parent would have done.
 

@@ -8,14 +8,14 @@ use std::time::Duration;
 /// How much of the beginning, and of the end, is kept.
 const KEPT: usize = 64 << 10;
 
-/// How long a pipe is waited for whose writer has ended: somebody else may hold it open.
+/// The time that a pipe is waited for whose writer has ended: somebody else may hold it open.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// What has come out of one pipe, or of several in the order of arrival.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Output {
     shared: Arc<SharedOutput>,
-    /// Whether it is handed on to this process's own standard error as well.
+    /// True if it is handed on to this process's own standard error as well.
     handed_on: bool,
 }
 
@@ -68,8 +68,8 @@ impl Output {
         drained.map(drop).inspect_err(|_| self.close())
     }
 
-    /// Both ends of what came, once its pipes are closed. One that outlives its writer (somebody left the process group) is
-    /// not waited for long.
+    /// Both ends of what came, once its pipes are closed. One that outlives its writer (somebody left the
+    /// process group) is not waited for long.
     pub(crate) fn take(&self) -> Vec<u8> {
         let kept = self.kept();
         let is_open = |kept: &mut KeptOutput| kept.open > 0;

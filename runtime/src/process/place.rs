@@ -19,20 +19,21 @@ const SILENCE: &str = "WEIGHBRIDGE_SILENCE";
 /// Holds the platform that was asked for.
 const PLATFORM: &str = "WEIGHBRIDGE_PLATFORM";
 
-/// How often a folder is tried to be removed.
+/// The number of times that a folder is tried to be removed.
 const TRIES: u32 = 20;
 
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How long a worker may be silent where nobody says.
+/// The time that a worker may be silent where nobody says.
 const DEFAULT_SILENCE: Duration = Duration::from_mins(5);
 
-/// The place of one measuring process. The parent makes it and cleans it up, the process finds it in its environment.
+/// The place of one measuring process. The parent makes it and cleans it up, the process finds it in its
+/// environment.
 #[derive(Clone, Debug)]
 pub(crate) struct ChildPlace {
     mark: String,
-    /// Whether nobody else cleans it up.
+    /// True if nobody else cleans it up.
     #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "asked for by workers"))]
     own: bool,
     #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "asked for by workers"))]
@@ -45,7 +46,8 @@ pub(crate) struct ChildPlace {
 }
 
 impl ChildPlace {
-    /// A new place: a mark that no other process on this machine has, and how long what is started may be silent.
+    /// A new place: a mark that no other process on this machine has, and how long what is started may be
+    /// silent.
     pub(crate) fn new(silence: Duration) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -97,8 +99,8 @@ impl ChildPlace {
         (PLATFORM.to_owned(), platform.name().to_owned())
     }
 
-    /// The folder for temporary files, also of all that was started from here. Its path is short: sockets lie in it, and
-    /// the path of a socket has at most 107 bytes.
+    /// The folder for temporary files, also of all that was started from here. Its path is short: sockets lie
+    /// in it, and the path of a socket has at most 107 bytes.
     pub(crate) fn temporary(&self) -> PathBuf {
         let own = self.mark.split('.').next().unwrap_or_default();
         std::env::temp_dir().join(format!("wb-{own}"))
@@ -109,8 +111,9 @@ impl ChildPlace {
         format!("{MARK}={}", self.mark)
     }
 
-    /// The process `root`, all below it, and what came from there and has this process for a parent now; also without its mark,
-    /// where it was started `since` a moment, in ticks since the machine was started. The caller is not among them.
+    /// The process `root`, all below it, and what came from there and has this process for a parent now; also
+    /// without its mark, where it was started `since` a moment, in ticks since the machine was started. The
+    /// caller is not among them.
     pub(crate) fn members(&self, root: Option<u32>, since: Option<u64>) -> Vec<u32> {
         let mut roots = Vec::from_iter(root);
         roots.extend(adopted::from(&self.entry(), root, since));
@@ -120,8 +123,8 @@ impl ChildPlace {
         with_all_below(roots)
     }
 
-    /// The process `root`, all below it and all of the group that it leads, and whatever else on this machine carries this mark. The
-    /// caller is not among them.
+    /// The process `root`, all below it and all of the group that it leads, and whatever else on this machine
+    /// carries this mark. The caller is not among them.
     pub(super) fn members_anywhere(&self, root: Option<u32>) -> Vec<u32> {
         let mut roots = Vec::from_iter(root);
         roots.extend(root.into_iter().flat_map(of_group).filter(|process| *process != std::process::id()));
@@ -131,8 +134,8 @@ impl ChildPlace {
 
     /// Removes the temporary folder.
     pub(crate) fn remove_temporary(&self) {
-        // There only if something was started. Somebody who is just ending may remove a part of it at the same time, and
-        // one of both then finds something gone and gives up.
+        // There only if something was started. Somebody who is just ending may remove a part of it at the
+        // same time, and one of both then finds something gone and gives up.
         let folder = self.temporary();
         for _ in 0..TRIES {
             if fs::remove_dir_all(&folder).is_ok() || !folder.exists() {
@@ -162,7 +165,7 @@ impl ChildPlace {
         Self { mark: format!("{}.{name}", self.mark), ..self.clone() }
     }
 
-    /// How long what is started may be silent.
+    /// The time that what is started may be silent.
     pub(crate) fn silence(&self) -> Duration {
         self.silence
     }

@@ -1,5 +1,5 @@
-//! Cleaning up after a parent that was killed: its child has this done by one more process, since nobody can stop himself and go
-//! on looking.
+//! Cleaning up after a parent that was killed: its child has this done by one more process, since nobody can
+//! stop himself and go on looking.
 
 use std::env;
 use std::io;
@@ -11,12 +11,12 @@ use nix::unistd::getppid;
 use super::marked::carries;
 use super::{ChildPlace, end_tree, left_behind};
 
-/// The argument that makes a bench binary a reaper; the mark of the child's place comes after it, and when the child began, in
-/// nanoseconds since the Unix epoch.
+/// The argument that makes a bench binary a reaper; the mark of the child's place comes after it, and when
+/// the child began, in nanoseconds since the Unix epoch.
 pub(crate) const FLAG: &str = "--weighbridge-reaper";
 
-/// Starts a reaper, which ends this process and all that it has started since it began, and removes what they have left. Waits for that
-/// end; returns only where there can be no such process.
+/// Starts a reaper, which ends this process and all that it has started since it began, and removes what they
+/// have left. Waits for that end; returns only where there can be no such process.
 pub(crate) fn call(place: &ChildPlace, since: SystemTime) -> io::Error {
     let mut command = Command::new("/proc/self/exe");
     for (name, _) in place.variables() {

@@ -23,12 +23,12 @@ impl ProcessState {
         Some(Self { letter, group, started })
     }
 
-    /// Whether it has ended, and waits for its parent to take notice.
+    /// Tells whether it has ended, and waits for its parent to take notice.
     pub(super) fn has_ended(self) -> bool {
         b"ZX".contains(&self.letter)
     }
 
-    /// Whether it has been stopped, or has ended.
+    /// Tells whether it has been stopped, or has ended.
     pub(super) fn stands(self) -> bool {
         self.has_ended() || b"Tt".contains(&self.letter)
     }

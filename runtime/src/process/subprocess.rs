@@ -1,4 +1,5 @@
-//! One child: started with a socket for its standard input, spoken to in frames, ended with all that it has started.
+//! One child: started with a socket for its standard input, spoken to in frames, ended with all that it has
+//! started.
 
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -17,7 +18,7 @@ use super::{ChildPlace, Output, adopted, end_tree, left_behind};
 use crate::device::ProcessTree;
 use crate::json::{Frames, send};
 
-/// How a child is started.
+/// The way in which a child is started.
 #[derive(Debug)]
 pub(crate) struct Spawning<'a> {
     /// The longest that [`Subprocess::receive`] waits.
@@ -26,9 +27,9 @@ pub(crate) struct Spawning<'a> {
     pub(crate) patience: Option<Duration>,
     /// The longest frame that it may send, in bytes.
     pub(crate) longest: u32,
-    /// Whether it leads a process group of its own: Ctrl-C in the terminal does not reach it then.
+    /// True if it leads a process group of its own: Ctrl-C in the terminal does not reach it then.
     pub(crate) leads: bool,
-    /// Where its standard output and its standard error go.
+    /// The place where its standard output and its standard error go.
     pub(crate) outputs: [&'a Output; 2],
 }
 
@@ -55,7 +56,7 @@ pub(crate) struct Subprocess {
     leads: bool,
     /// When it was started, in ticks since the machine was, where the system says.
     began: Option<u64>,
-    /// How it has ended, once that has been asked for: its id may be another's from then on.
+    /// Its end, once that has been asked for: its id may be another's from then on.
     status: Option<ExitStatus>,
     ended: bool,
 }
@@ -121,8 +122,8 @@ impl Subprocess {
     /// Sends a message.
     ///
     /// # Errors
-    /// That it is left unread for too long. One to a child that has ended is none that counts: whoever listens next is told
-    /// better.
+    /// That it is left unread for too long. One to a child that has ended is none that counts: whoever
+    /// listens next is told better.
     pub(crate) fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
         send(&mut self.socket, message)
     }
@@ -148,9 +149,9 @@ impl Subprocess {
         }
     }
 
-    /// Ends it and all that it has started, wherever that has gone, and waits until none of them has memory any more. How the
-    /// child itself has ended; `None` where the system does not say. `stopped` hears of all of them while they can do nothing
-    /// any more and are still there.
+    /// Ends it and all that it has started, wherever that has gone, and waits until none of them has memory
+    /// any more. How the child itself has ended; `None` where the system does not say. `stopped` hears of all
+    /// of them while they can do nothing any more and are still there.
     pub(crate) fn end(&mut self, stopped: &mut dyn FnMut(&[u32])) -> Option<ExitStatus> {
         if !self.ended {
             self.ended = true;
@@ -191,13 +192,13 @@ impl Subprocess {
         let _ = self.socket.shutdown(std::net::Shutdown::Both); // it may be closed
     }
 
-    /// How it has ended, if it has.
+    /// Tells how it has ended, if it has.
     pub(crate) fn status(&mut self) -> Option<ExitStatus> {
         self.status = self.status.or_else(|| self.child.try_wait().ok().flatten());
         self.status
     }
 
-    /// How it ends, if it does within this time.
+    /// Tells how it ends, if it does within this time.
     pub(crate) fn status_within(&mut self, time: Duration) -> Option<ExitStatus> {
         /// Between two looks whether it has ended.
         const PAUSE: Duration = Duration::from_millis(5);
@@ -218,7 +219,7 @@ impl Drop for Subprocess {
     }
 }
 
-/// Whether an error of a socket says that time is up, and nothing else.
+/// Tells whether an error of a socket says that time is up, and nothing else.
 fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }
@@ -255,7 +256,8 @@ mod tests {
 
     #[test]
     fn who_has_left_the_group_and_the_session_and_lost_its_parent_is_ended_as_well() {
-        let script = "(setsid sh -c 'echo $$; exec sleep 1000' &) ; (sh -c 'echo $$; exec sleep 1000' &) ; exec sleep 1000";
+        let script = "(setsid sh -c 'echo $$; exec sleep 1000' &) ; (sh -c 'echo $$; exec sleep 1000' &) ; \
+            exec sleep 1000";
         let (mut child, [out, _]) = spawn(script);
         let strays = told(&out, 2);
         assert!(!strays.iter().any(|process| has_ended(*process)));

@@ -50,7 +50,7 @@ impl TraceKind {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
-    /// Whether a file is of a trace of this kind, by its name: what else a tool leaves beside is none.
+    /// Tells whether a file is of a trace of this kind, by its name: what else a tool leaves beside is none.
     fn has(self, name: &str) -> bool {
         let ends: &[&str] = match self {
             Self::Torch | Self::Tracemalloc => &[".json"],
@@ -72,7 +72,7 @@ impl fmt::Display for TraceKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Trace {
     pub(crate) kind: TraceKind,
-    /// Where its files go. It is there once somebody has begun to make it.
+    /// The place where its files go. It is there once somebody has begun to make it.
     pub(crate) folder: PathBuf,
 }
 
@@ -91,8 +91,8 @@ impl Trace {
         (INTO.to_owned(), format!("{}:{}", self.kind, folder.display()))
     }
 
-    /// Its files with their sizes in bytes, relative to its folder; all of them that were made, if one is a trace. `None` where
-    /// nobody has begun to make it.
+    /// Its files with their sizes in bytes, relative to its folder; all of them that were made, if one is a
+    /// trace. `None` where nobody has begun to make it.
     ///
     /// # Errors
     /// Why there is no trace: in words.
@@ -143,11 +143,12 @@ fn add(root: &Path, below: &Path, files: &mut Vec<(PathBuf, u64)>) -> io::Result
     Ok(())
 }
 
-/// How many samples a file of `perf` has: none where `perf` was ended before it had written the header. It holds other records
-/// even where nothing was sampled.
+/// The number of samples a file of `perf` has: none where `perf` was ended before it had written the header.
+/// It holds other records even where nothing was sampled.
 fn samples(path: &Path) -> io::Result<u64> {
     const MAGIC: &[u8] = b"PERFILE2";
-    /// Where the place and the length of the records stand in the header: after the magic, two lengths and a section.
+    /// Where the place and the length of the records stand in the header: after the magic, two lengths and a
+    /// section.
     const AT: usize = 40;
     /// The type of a record that is a sample.
     const SAMPLE: u32 = 9;

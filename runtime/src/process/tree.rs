@@ -8,20 +8,21 @@ use nix::unistd::Pid;
 
 use super::state::ProcessState;
 
-/// The most looks. A process that is stopped starts no other, so two or three are enough, unless one cannot be stopped.
+/// The most looks. A process that is stopped starts no other, so two or three are enough, unless one cannot
+/// be stopped.
 const LOOKS: u32 = 100;
 
-/// How long those who were told to stop are waited for, and how long between two looks whether they have: one that is in the
-/// middle of starting another has that listed when it stops.
+/// The time that those who were told to stop are waited for, and how long between two looks whether they
+/// have: one that is in the middle of starting another has that listed when it stops.
 const SETTLE: Duration = Duration::from_millis(50);
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// Ends every process that `members` lists, and those that it lists when it is asked again: each is stopped, until two looks
-/// in a row find nobody new, `on_stop` hears of them, and then all are killed, the first of them last. Gives their ids. They
-/// may still be ending when it returns.
+/// Ends every process that `members` lists, and those that it lists when it is asked again: each is stopped,
+/// until two looks in a row find nobody new, `on_stop` hears of them, and then all are killed, the first of
+/// them last. Gives their ids. They may still be ending when it returns.
 ///
-/// Who does this may be killed himself in the middle of it. So the first member should be one that does the rest when it
-/// goes on: the kernel lets a stopped process group go on that has lost its last parent.
+/// Who does this may be killed himself in the middle of it. So the first member should be one that does the
+/// rest when it goes on: the kernel lets a stopped process group go on that has lost its last parent.
 pub(crate) fn end_tree(members: &dyn Fn() -> Vec<u32>, on_stop: &mut dyn FnMut(&[u32])) -> Vec<u32> {
     let mut stopped: Vec<u32> = Vec::new();
     let mut empty = 0;

@@ -203,8 +203,9 @@ fn agreement(
     }
 }
 
-/// The metric that stands for the case: the one that the scenario names; else the time by a device's clock, where one was
-/// taken; else throughput, where elements are stated; else the time of an iteration, of the first block, or the first value that the author handed in.
+/// The metric that stands for the case: the one that the scenario names; else the time by a device's clock,
+/// where one was taken; else throughput, where elements are stated; else the time of an iteration, of the
+/// first block, or the first value that the author handed in.
 fn primary_metric(metrics: &[MetricRecord], wanted: Option<&str>) -> String {
     let has_value = |metric: &&MetricRecord| metric.estimate.is_some();
     let named = |name: &str| metrics.iter().filter(has_value).find(|metric| metric.name == name);

@@ -36,7 +36,7 @@ pub enum AttachmentStatus {
 /// A file of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedFile {
-    /// Where it lies in the folder of its run.
+    /// The place where it lies in the folder of its run.
     pub path: PathBuf,
     /// Its length in bytes.
     pub bytes: u64,
@@ -60,9 +60,9 @@ pub struct AllocationSite {
     pub place: String,
     /// What stands there.
     pub source: String,
-    /// How many bytes more are allocated from there than before.
+    /// The number of bytes more that are allocated from there than before.
     pub bytes: i64,
-    /// How many allocations more.
+    /// The number of allocations more.
     pub allocations: i64,
 }
 

@@ -25,10 +25,11 @@ pub struct Baseline {
     pub profile: String,
     /// The run's seed.
     pub seed: u64,
-    /// The tool that measured it, where it was imported: it is then never held against what was measured here.
+    /// The tool that measured it, where it was imported: it is then never held against what was measured
+    /// here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
-    /// Where it ran.
+    /// The place where it ran.
     pub environment: Environment,
     /// Its cases.
     pub cases: Vec<BaselineCase>,
@@ -39,7 +40,7 @@ pub struct Baseline {
 pub struct BaselineCase {
     /// Which case.
     pub id: CaseId,
-    /// How it ended.
+    /// Its end.
     pub status: CaseStatus,
     /// The metric that stands for it.
     #[serde(rename = "primary")]
@@ -55,12 +56,12 @@ pub struct BaselineCase {
     pub processes: Vec<Process>,
     /// What the subject said of its work.
     pub report: Option<WorkReport>,
-    /// How its work stood to the reference's.
+    /// The standing of its work to the reference's.
     pub agreement: Agreement,
     /// What took its rank away: empty where nothing did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// How most of its repeats ran; null in a baseline that was promoted before this was kept.
+    /// The course of most of its repeats; null in a baseline that was promoted before this was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stationarity: Option<Stationarity>,
 }
@@ -101,7 +102,8 @@ impl From<&CaseRecord> for BaselineCase {
     }
 }
 
-/// What is kept of a metric: nothing where it has neither a value nor a bound, so that a committed baseline stays small.
+/// What is kept of a metric: nothing where it has neither a value nor a bound, so that a committed baseline
+/// stays small.
 fn kept(metric: &MetricRecord) -> Option<MetricRecord> {
     let mut kept = metric.clone();
     if let Some(bound) = metric.below() {
@@ -118,8 +120,8 @@ fn kept(metric: &MetricRecord) -> Option<MetricRecord> {
     Some(kept)
 }
 
-/// Metrics as the file of a baseline has them: values alone, from which the estimate follows. Fit to be committed with
-/// hundreds of cases.
+/// Metrics as the file of a baseline has them: values alone, from which the estimate follows. Fit to be
+/// committed with hundreds of cases.
 mod metrics {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -29,7 +29,7 @@ pub struct CaseRecord {
     /// How far its work must agree with the reference's; null in a record of an earlier version.
     #[serde(default)]
     pub equivalence: Option<Equivalence>,
-    /// How it ended.
+    /// Its end.
     pub status: CaseStatus,
     /// The metric that stands for the case in tables and verdicts.
     #[serde(rename = "primary")]
@@ -39,21 +39,23 @@ pub struct CaseRecord {
     /// What its ranks told of themselves, over all ranks and measured repeats; empty where it has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankAggregate>,
-    /// What each measured repeat was, condensed: in the order of the values of metrics. Empty in a record of an earlier
-    /// version.
+    /// What each measured repeat was, condensed: in the order of the values of metrics. Empty in a record of
+    /// an earlier version.
     #[serde(default, with = "super::process")]
     pub processes: Vec<Process>,
-    /// Number of the repeat that represents the case: nearest to the primary metric's median, the earlier on a tie.
+    /// Number of the repeat that represents the case: nearest to the primary metric's median, the earlier on
+    /// a tie.
     pub median_repeat: Option<u32>,
     /// The full work report, from the verifying repeat.
     pub work: Option<Work>,
-    /// How its work stands to the reference's.
+    /// The standing of its work to the reference's.
     pub agreement: Agreement,
-    /// What the rules found, and what the estimates say of themselves: where a rule fails it, it is not ranked.
+    /// What the rules found, and what the estimates say of themselves: where a rule fails it, it is not
+    /// ranked.
     #[serde(default)]
     pub findings: Vec<Finding>,
-    /// How the samples of most of its repeats run; null where no half of them agrees or there are too few samples. A
-    /// case that is `unsteady` has no figure that a gate could go by.
+    /// The course of the samples of most of its repeats; null where no half of them agrees or there
+    /// are too few samples. A case that is `unsteady` has no figure that a gate could go by.
     #[serde(default)]
     pub stationarity: Option<Stationarity>,
     /// What ended its repeats, where the run had a target; else null.
@@ -62,13 +64,13 @@ pub struct CaseRecord {
     /// Its traces, where some were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attached: Vec<Attachment>,
-    /// Every repeat, the verifying one included, with raw samples. Empty where a record was read without them:
-    /// they lie in the journal, and judging does not need them.
+    /// Every repeat, the verifying one included, with raw samples. Empty where a record was read without
+    /// them: they lie in the journal, and judging does not need them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<Repeat>,
 }
 
-/// How a case ended.
+/// The end of a case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CaseStatus {
@@ -109,8 +111,8 @@ pub struct MetricRecord {
     pub estimate: Option<Estimate>,
 }
 
-/// Whether these readings have no fewer bounds than values, and a bound: a few repeats in which something was told from
-/// nothing by luck are no figure.
+/// Tells whether these readings have no fewer bounds than values, and a bound: a few repeats in which
+/// something was told from nothing by luck are no figure.
 pub(super) fn is_bounded(readings: &[Reading]) -> bool {
     let bounds = readings.iter().filter(|reading| matches!(reading, Reading::Below(_))).count();
     let values = readings.iter().filter(|reading| reading.value().is_some()).count();
@@ -118,8 +120,8 @@ pub(super) fn is_bounded(readings: &[Reading]) -> bool {
 }
 
 impl MetricRecord {
-    /// What it measures is below this, where no fewer repeats have a bound than a value: the largest of them all. Then it has
-    /// no estimate.
+    /// What it measures is below this, where no fewer repeats have a bound than a value: the largest of them
+    /// all. Then it has no estimate.
     pub fn below(&self) -> Option<f64> {
         if !is_bounded(&self.values) {
             return None;
@@ -174,7 +176,7 @@ impl CaseRecord {
         }
     }
 
-    /// Why it is incomplete; `None` where it is not.
+    /// The reason why it is incomplete; `None` where it is not.
     pub fn unfinished(&self) -> Option<String> {
         let why = || {
             ranks::missing(&self.ranks).unwrap_or_else(|| "the run ended before all repeats were done".into())
@@ -188,17 +190,17 @@ impl CaseRecord {
         CaseId { scenario, adapter: None, ..self.id.clone() }.to_string()
     }
 
-    /// Whether it stands side by side with scenarios of which nothing proves that they do the same.
+    /// Tells whether it stands side by side with scenarios of which nothing proves that they do the same.
     pub fn is_unproven(&self) -> bool {
         self.beside.is_some() && self.agreement == Agreement::NotAsked
     }
 
-    /// Whether a trace of it was asked for that should be there, and is not.
+    /// Tells whether a trace of it was asked for that should be there, and is not.
     pub fn lacks_a_trace(&self) -> bool {
         self.attached.iter().any(|one| matches!(one.status, AttachmentStatus::Failed(_)))
     }
 
-    /// Whether a repeat failed, or the case's work does not verify.
+    /// Tells whether a repeat failed, or the case's work does not verify.
     pub fn has_failed(&self) -> bool {
         matches!(self.status, CaseStatus::Failed(_)) || self.failed_rules().next().is_some()
     }
@@ -208,7 +210,7 @@ impl CaseRecord {
         self.findings.iter().filter(|finding| finding.severity == Severity::Fail)
     }
 
-    /// Whether the case may be ranked beside others of its scenario and point.
+    /// Tells whether the case may be ranked beside others of its scenario and point.
     pub fn ranked(&self) -> bool {
         let verified =
             matches!(self.agreement, Agreement::Reference | Agreement::Agrees | Agreement::NotAsked);

@@ -1,7 +1,7 @@
 //! Things to know before believing the figures of a case: what its estimates say of themselves.
 //!
-//! The rules of `verify` look at evidence; these look at what was estimated from it, and so are found where estimates are made. Both
-//! are findings.
+//! The rules of `verify` look at evidence; these look at what was estimated from it, and so are found where
+//! estimates are made. Both are findings.
 
 use std::fmt;
 
@@ -258,7 +258,8 @@ impl fmt::Display for Caveat {
             Self::Note { text, .. } => f.write_str(text),
             Self::ShortData { of, .. } => write!(
                 f,
-                "the data set is too small for a pass of {} batches after {} of warm-up: the epoch was begun again inside it",
+                "the data set is too small for a pass of {} batches after {} of warm-up: the epoch was begun \
+                 again inside it",
                 of.batches, of.warmup
             ),
             Self::FakeDevice(name) => f.write_str(&fake_device(name)),
@@ -274,20 +275,22 @@ impl fmt::Display for Caveat {
             ),
             Self::Outlier { repeat, metric, off, score } => write!(
                 f,
-                "repeat {repeat} is an outlier: its {metric} lies {:.1} % {} the median (modified z-score {:.1}); \
-                 it is kept",
+                "repeat {repeat} is an outlier: its {metric} lies {:.1} % {} the median (modified z-score \
+                 {:.1}); it is kept",
                 off.abs() * 100.0,
                 if *off < 0.0 { "below" } else { "above" },
                 score.abs()
             ),
             Self::SampledMemory(tree) => write!(
                 f,
-                "peak_memory is sampled: the largest sum over up to {} processes that was seen, not an exact peak",
+                "peak_memory is sampled: the largest sum over up to {} processes that was seen, not an exact \
+                 peak",
                 tree.processes
             ),
             Self::Memory { planned, peak } => write!(
                 f,
-                "peak_memory is {:.0} MiB, the plan expected {:.0} MiB: the scenario's `needs` are more than {:.0} % off",
+                "peak_memory is {:.0} MiB, the plan expected {:.0} MiB: the scenario's `needs` are more than \
+                 {:.0} % off",
                 peak / MEBIBYTE,
                 *planned as f64 / MEBIBYTE,
                 OFF * 100.0
@@ -297,9 +300,15 @@ impl fmt::Display for Caveat {
             }
             Self::Stationarity(Stationarity::Flat) => f.write_str("most repeats are level"),
             Self::Stationarity(Stationarity::Unsteady) => f.write_str(
-                "most repeats never get steady: their samples do not settle, and no figure of them is one to go by",
+                "most repeats never get steady: their samples do not settle, and no figure of them is one to \
+                 go by",
             ),
-            Self::Stationarity(stationarity) => write!(f, "most repeats are {} before they get steady", stationarity.name()),
+            Self::Stationarity(stationarity) => write!(
+                f,
+                "most repeats are {} before they get \
+                steady",
+                stationarity.name()
+            ),
             Self::OffTarget { target, half, ended } => {
                 let half =
                     half.map_or("no".to_owned(), |half| format!("plus or minus {:.1} %", half * 100.0));
@@ -318,8 +327,8 @@ impl fmt::Display for Caveat {
             }
             Self::Uneven { least, most } => write!(
                 f,
-                "repeats have {least} to {most} iterations a sample: something disturbed their calibration, and what they \
-                 measured is not alike"
+                "repeats have {least} to {most} iterations a sample: something disturbed their calibration, \
+                 and what they measured is not alike"
             ),
             Self::Nothing => f.write_str("as fast as an empty loop: is the input a constant?"),
             Self::NoPrimaryMetric(metric) => {
@@ -403,7 +412,7 @@ pub(super) fn stability(primary_metric: &MetricRecord, numbers: &[u32]) -> Vec<C
 /// From this factor on repeats of one body have no comparable samples.
 const UNEVEN: u64 = 10;
 
-/// Whether the repeats of a body have numbers of iterations a sample that differ tenfold.
+/// Tells whether the repeats of a body have numbers of iterations a sample that differ tenfold.
 pub(super) fn uneven(measured: &[&Observation]) -> Option<Caveat> {
     let bodies = || measured.iter().filter(|seen| seen.taken == Some(Taken::Iterations));
     let iterations = || bodies().map(|seen| seen.iterations_per_sample);
@@ -411,8 +420,8 @@ pub(super) fn uneven(measured: &[&Observation]) -> Option<Caveat> {
     (most >= least.saturating_mul(UNEVEN) && most > least).then_some(Caveat::Uneven { least, most })
 }
 
-/// Whether the measured peak is above what the plan expected. (A peak below it, of an adapter that needs less, is no
-/// fault of the plan: the plan is for all adapters.)
+/// Tells whether the measured peak is above what the plan expected. (A peak below it, of an adapter that
+/// needs less, is no fault of the plan: the plan is for all adapters.)
 pub(super) fn memory(planned: u64, metrics: &[MetricRecord]) -> Option<Caveat> {
     let peak = metrics.iter().find(|metric| metric.name == names::PEAK_MEMORY)?.estimate?.median;
     (peak > planned as f64 * (1.0 + OFF)).then_some(Caveat::Memory { planned, peak })

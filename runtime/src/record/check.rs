@@ -28,7 +28,7 @@ pub(crate) struct JournalEntry<'a> {
 pub(crate) struct RoundEntry<'a> {
     /// The candidate's case.
     pub(crate) case: Cow<'a, CaseId>,
-    /// Whether it confirms what was found before.
+    /// True if it confirms what was found before.
     pub(crate) confirming: bool,
     /// Its number; see [`crate::run::RoundId`].
     pub(crate) number: u32,

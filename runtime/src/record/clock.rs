@@ -6,21 +6,23 @@ use crate::metric::names;
 /// From this share of waiting on, wall times say more of the machine than of the case.
 const WAITING: f64 = 0.10;
 
-/// The processor's clock tells what a case does if the case keeps a processor busy: if it ran, or waited to run, for this
-/// share of the wall time at least. What sleeps has no time by that clock.
+/// The processor's clock tells what a case does if the case keeps a processor busy: if it ran, or waited to
+/// run, for this share of the wall time at least. What sleeps has no time by that clock.
 const BUSY: f64 = 0.80;
 
-/// Nor does it tell the time of one iteration where several threads ran: from this many processors on it is their sum.
+/// Nor does it tell the time of one iteration where several threads ran: from this many processors on it is
+/// their sum.
 const ALONE: f64 = 1.25;
 
-/// The share of the wall time that the process waited for a processor, in the median repeat, where it is over 10 %.
+/// The share of the wall time that the process waited for a processor, in the median repeat, where it is over
+/// 10 %.
 pub(crate) fn waiting(metrics: &[MetricRecord]) -> Option<f64> {
     median(metrics, names::RUN_QUEUE_SHARE).filter(|share| *share > WAITING)
 }
 
-/// The metric that tells the same as this primary metric without the waiting for a processor; `None` where there is none. Of a body
-/// it is the wall time less that waiting; in a record that has no such, and of a stream, the processor's clock says it, if the
-/// case keeps a processor busy.
+/// The metric that tells the same as this primary metric without the waiting for a processor; `None` where
+/// there is none. Of a body it is the wall time less that waiting; in a record that has no such, and of a
+/// stream, the processor's clock says it, if the case keeps a processor busy.
 pub(crate) fn undelayed<'a>(primary_metric: &str, metrics: &'a [MetricRecord]) -> Option<&'a MetricRecord> {
     if primary_metric == names::WALL_TIME
         && let Some(metric) = find(metrics, names::UNDELAYED_TIME)
@@ -52,20 +54,20 @@ fn find<'a>(metrics: &'a [MetricRecord], name: &str) -> Option<&'a MetricRecord>
 }
 
 impl CaseRecord {
-    /// The share of the wall time that the process waited for a processor, in the median repeat, where it is over 10 %: wall
-    /// times are not to be relied on.
+    /// The share of the wall time that the process waited for a processor, in the median repeat, where it is
+    /// over 10 %: wall times are not to be relied on.
     pub fn waiting(&self) -> Option<f64> {
         waiting(&self.metrics)
     }
 
-    /// What stands for the case without its waiting for a processor: `undelayed_time` of a body, the rate by the processor's
-    /// clock of a stream that keeps a processor busy; `None` where nothing does.
+    /// What stands for the case without its waiting for a processor: `undelayed_time` of a body, the rate by
+    /// the processor's clock of a stream that keeps a processor busy; `None` where nothing does.
     pub fn undelayed(&self) -> Option<&MetricRecord> {
         undelayed(&self.primary_metric, &self.metrics)
     }
 
-    /// The metric that tables lead with: the primary metric, or what stands for it without the waiting, where the process waited so
-    /// long for a processor that wall times say more of the machine than of the case.
+    /// The metric that tables lead with: the primary metric, or what stands for it without the waiting, where
+    /// the process waited so long for a processor that wall times say more of the machine than of the case.
     pub fn leading(&self) -> Option<&MetricRecord> {
         let undelayed = self.waiting().and_then(|_| self.undelayed());
         undelayed.or_else(|| self.primary_metric())

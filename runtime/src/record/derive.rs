@@ -159,7 +159,8 @@ fn total(regions: &[&Region]) -> f64 {
     regions.iter().map(|region| region.wall as f64 * 1e-9).sum()
 }
 
-/// The greatest value over the occurrences; why there is none where none has one; `None` where none was asked for it.
+/// The greatest value over the occurrences; why there is none where none has one; `None` where none was asked
+/// for it.
 fn greatest(regions: &[&Region], read: fn(&Region) -> Option<&Reading>) -> Option<Reading> {
     let readings: Vec<&Reading> = regions.iter().filter_map(|region| read(region)).collect();
     let greatest = readings.iter().filter_map(|reading| reading.value()).max_by(f64::total_cmp);

@@ -41,7 +41,8 @@ pub struct ImportedProcess {
     pub notes: Vec<String>,
 }
 
-/// Metrics that follow from samples alone. Of what else a repeat of ours is asked for, another tool has seen nothing.
+/// Metrics that follow from samples alone. Of what else a repeat of ours is asked for, another tool has seen
+/// nothing.
 const FROM_SAMPLES: [&str; 4] =
     [names::WALL_TIME, names::THROUGHPUT, names::THROUGHPUT_BYTES, names::PEAK_MEMORY];
 
@@ -49,8 +50,8 @@ const FROM_SAMPLES: [&str; 4] =
 const CAVEATS: [&str; 5] = ["few-repeats", "unsteady", "outlier", "unsettled", "note"];
 
 impl CaseRecord {
-    /// A benchmark that another tool has measured, once for each of `processes`. `primary_metric` is the metric that stands for it
-    /// where the tool states figures and no samples.
+    /// A benchmark that another tool has measured, once for each of `processes`. `primary_metric` is the
+    /// metric that stands for it where the tool states figures and no samples.
     ///
     /// Nothing is known of its work: it is neither verified nor accused.
     pub fn imported(

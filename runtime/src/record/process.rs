@@ -23,12 +23,12 @@ pub struct Process {
 /// The blocks of a body in one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Blocks {
-    /// How many there were.
+    /// The number that there were.
     pub count: u64,
     /// Iterations of each.
     pub iterations: u64,
-    /// Wall time of one iteration in nanoseconds: the 10th, 50th and 90th percentile of the clean blocks, or of all where
-    /// none is clean. Clean is a block in which no thread was taken off its processor.
+    /// Wall time of one iteration in nanoseconds: the 10th, 50th and 90th percentile of the clean blocks, or
+    /// of all where none is clean. Clean is a block in which no thread was taken off its processor.
     pub wall: [f64; 3],
     /// CPU time of all threads of the process for one iteration, the same way.
     pub cpu: [f64; 3],
@@ -44,8 +44,8 @@ pub struct Blocks {
     pub bytes: f64,
 }
 
-/// Processes as files have them: a column for each number, so that a name is written once. Without blocks the columns of
-/// blocks have 0.
+/// Processes as files have them: a column for each number, so that a name is written once. Without blocks the
+/// columns of blocks have 0.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct ProcessColumns {

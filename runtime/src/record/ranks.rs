@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::metric::{Direction, Observation, RankMetric, Reading, Unit};
 use crate::stats;
 
-/// A metric over the ranks of a case: first the mean of each rank over the repeats, then these over the ranks.
+/// A metric over the ranks of a case: first the mean of each rank over the repeats, then these over the
+/// ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankAggregate {
     /// Its name.
@@ -14,7 +15,7 @@ pub struct RankAggregate {
     pub unit: Unit,
     /// Which way is better: the slowest rank stands for all.
     pub direction: Direction,
-    /// How many ranks there were to be.
+    /// The number of ranks there were to be.
     pub ranks: usize,
     /// Over those that told it; null where none did.
     pub over: Option<OverRanks>,
@@ -58,7 +59,8 @@ impl OverRanks {
         Some(Self { min, min_rank, mean, max, max_rank, std, p50, p99 })
     }
 
-    /// The number that stands for all ranks: of what should be low the largest, of what should be high the smallest.
+    /// The number that stands for all ranks: of what should be low the largest, of what should be high the
+    /// smallest.
     pub fn standing(&self, direction: Direction) -> f64 {
         match direction {
             Direction::Lower => self.max,
@@ -101,7 +103,8 @@ pub(super) fn aggregates(repeats: &[&Observation]) -> Vec<RankAggregate> {
     found
 }
 
-/// What stands for all ranks in one repeat; why nothing does where a rank is missing, since that one may be the slowest.
+/// What stands for all ranks in one repeat; why nothing does where a rank is missing, since that one may be
+/// the slowest.
 pub(super) fn standing(seen: &Observation, name: &str) -> Reading {
     let Some(metric) = named(seen, name) else { return Reading::absent("this repeat did not hand it in") };
     let missing = metric.values.iter().enumerate().filter(|(_, value)| value.is_none());
@@ -112,8 +115,8 @@ pub(super) fn standing(seen: &Observation, name: &str) -> Reading {
     }
 }
 
-/// Which ranks are missing, in words: those that told nothing, in one repeat at least, then those that told some metrics and not others. `None` where all are
-/// there.
+/// Which ranks are missing, in words: those that told nothing, in one repeat at least, then those that told
+/// some metrics and not others. `None` where all are there.
 pub(super) fn missing(aggregates: &[RankAggregate]) -> Option<String> {
     let first = aggregates.first()?;
     let never = |rank: &usize| aggregates.iter().all(|one| one.missing.contains(rank));

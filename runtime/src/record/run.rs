@@ -16,7 +16,8 @@ use crate::plan::CaseId;
 pub struct RunId(String);
 
 impl RunId {
-    /// The name of a run that started at `seconds` since the Unix epoch; `salt` tells runs of one second apart.
+    /// The name of a run that started at `seconds` since the Unix epoch; `salt` tells runs of one second
+    /// apart.
     pub fn new(seconds: u64, salt: u32) -> Self {
         let (year, month, day) = civil((seconds / 86_400) as i64);
         let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
@@ -119,21 +120,22 @@ pub struct RunManifest {
     pub epoch: u64,
     /// What was planned.
     pub planned: Planned,
-    /// How it ended.
+    /// Its end.
     pub status: RunStatus,
-    /// Whether it was broken off and taken up again: it cannot become a baseline.
+    /// True if it was broken off and taken up again: it cannot become a baseline.
     pub resumed: bool,
-    /// The tool that measured it, where it was imported: it is then never held against what was measured here.
+    /// The tool that measured it, where it was imported: it is then never held against what was measured
+    /// here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
-    /// Where it ran.
+    /// The place where it ran.
     pub environment: Environment,
     /// The load average when it ended.
     pub load_at_end: Option<f64>,
 }
 
 impl RunManifest {
-    /// Whether it was measured here and came to its end.
+    /// Tells whether it was measured here and came to its end.
     pub fn is_measured(&self) -> bool {
         self.status == RunStatus::Complete && self.imported.is_none()
     }
@@ -156,13 +158,13 @@ pub struct Planned {
     pub budget: Budget,
     /// The most seconds that one repeat may take.
     pub timeout: u64,
-    /// How repeats are isolated from each other.
+    /// The way in which repeats are isolated from each other.
     pub isolation: String,
     /// In which order cases run within a round.
     pub order: String,
 }
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {

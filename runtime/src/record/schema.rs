@@ -1,11 +1,12 @@
 //! The form in which records are kept: JSON in a versioned envelope.
 //!
-//! Every file is `{"schema": 1, "kind": "case", "digest": "...", "record": {...}}`. A reader refuses a file of another
-//! schema, and says of a damaged file where the damage lies: by line and column where it is no JSON, else by the path to
-//! the part that does not fit.
+//! Every file is `{"schema": 1, "kind": "case", "digest": "...", "record": {...}}`. A reader refuses a file
+//! of another schema, and says of a damaged file where the damage lies: by line and column where it is no
+//! JSON, else by the path to the part that does not fit.
 //!
-//! The digest is of the text of the record: it tells what a bad disk or a slip of the hand has changed. It has no key, so
-//! it is no proof against whoever means to deceive; who edits on purpose has it worked out anew ([`redigest`]).
+//! The digest is of the text of the record: it tells what a bad disk or a slip of the hand has changed. It
+//! has no key, so it is no proof against whoever means to deceive; who edits on purpose has it worked out
+//! anew ([`redigest`]).
 
 use std::fmt;
 
@@ -48,13 +49,13 @@ pub(crate) trait Document: Serialize {
     fn check(&self) -> Result<(), String>;
 }
 
-/// Why the content of a file is not taken.
+/// The reason why the content of a file is not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
     /// Another version wrote it.
     #[error(
-        "it is of schema {found} and this version reads schema {SCHEMA}: read it with the version that wrote it, or \
-         measure anew"
+        "it is of schema {found} and this version reads schema {SCHEMA}: read it with the version that wrote \
+         it, or measure anew"
     )]
     OtherSchema {
         /// Its schema.
@@ -153,7 +154,8 @@ pub(crate) fn fitting(file: &str) -> String {
 /// The record in a file.
 ///
 /// # Errors
-/// When the file is of another schema, holds something else, is damaged, is not what was written, or says what cannot be.
+/// When the file is of another schema, holds something else, is damaged, is not what was written, or says
+/// what cannot be.
 pub(crate) fn read<R: Document + DeserializeOwned>(file: &[u8]) -> Result<R, SchemaError> {
     let record = R::deserialize(Reader(open(file, R::KIND)?))?;
     record.check().map_err(SchemaError::Impossible)?;

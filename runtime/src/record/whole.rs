@@ -9,8 +9,8 @@ use crate::plan::{CaseId, Plan, PlannedCase};
 use crate::registry::Equivalence;
 use crate::run::{Outcome, Repeat, half_width};
 
-/// The records of every planned case and every skip, in the order of the plan. A reference that was only verified has
-/// no record of its own.
+/// The records of every planned case and every skip, in the order of the plan. A reference that was only
+/// verified has no record of its own.
 pub fn assemble_run(plan: &Plan, journal: &[(CaseId, Repeat)]) -> Vec<CaseRecord> {
     let repeats_of = |case: &PlannedCase| -> Vec<Repeat> {
         journal.iter().filter(|(id, _)| *id == case.id).map(|(_, repeat)| repeat.clone()).collect()
@@ -42,7 +42,7 @@ pub fn assemble_run(plan: &Plan, journal: &[(CaseId, Repeat)]) -> Vec<CaseRecord
     cases.chain(skips).collect()
 }
 
-/// How many measured repeats a case was to have: as planned, or as its body asked for.
+/// The number of measured repeats a case was to have: as planned, or as its body asked for.
 fn planned(case: &PlannedCase, journal: &[(CaseId, Repeat)]) -> u32 {
     let own = journal.iter().filter(|(id, _)| *id == case.id);
     let stated = own.filter_map(|(_, repeat)| match &repeat.outcome {

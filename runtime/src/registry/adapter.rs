@@ -18,14 +18,15 @@ pub struct AdapterEntry {
     pub contract: Contract,
     /// The first line of its documentation.
     pub description: &'static str,
-    /// Why its work is known to differ from the reference's, if its author declares so: it is listed apart.
+    /// The reason why its work is known to differ from the reference's, if its author declares so: it is
+    /// listed apart.
     pub unequal: Option<&'static str>,
-    /// Whether it is made once for all its cases of a round, which run one after the other in one process: starting the
-    /// system behind it takes long. It must give nothing of one case on to the next.
+    /// True if it is made once for all its cases of a round, which run one after the other in one process:
+    /// starting the system behind it takes long. It must give nothing of one case on to the next.
     pub resident: bool,
     /// The version of the crate it is written in: what is shown for an adapter without a probe.
     pub version: &'static str,
-    /// Where it is written.
+    /// The place where it is written.
     pub location: Location,
     /// Makes it: a box with a `Box<dyn Contract>` inside.
     pub make: fn() -> Result<Box<dyn Any>, bencher::Error>,
@@ -36,7 +37,7 @@ pub struct AdapterEntry {
 inventory::collect!(AdapterEntry);
 
 impl AdapterEntry {
-    /// Whether it is installed. Runs the author's probe.
+    /// Tells whether it is installed. Runs the author's probe.
     pub fn availability(&self) -> Availability {
         match self.probe {
             Some(probe) => probe(),
@@ -45,7 +46,7 @@ impl AdapterEntry {
     }
 }
 
-/// Whether an adapter can be used here.
+/// Tells whether an adapter can be used here.
 ///
 /// ```
 /// use weighbridge::Availability;

@@ -1,4 +1,5 @@
-//! Entries that are known only once the program runs: benches that call a function to register themselves, commands of a shell.
+//! Entries that are known only once the program runs: benches that call a function to register themselves,
+//! commands of a shell.
 
 use std::sync::OnceLock;
 
@@ -11,7 +12,7 @@ pub struct Added {
     pub scenarios: Vec<ScenarioEntry>,
     /// The adapters.
     pub adapters: Vec<AdapterEntry>,
-    /// Whether what attributes registered is left aside: the program links it for another purpose.
+    /// True if what attributes registered is left aside: the program links it for another purpose.
     pub alone: bool,
 }
 

@@ -14,10 +14,11 @@ use crate::bencher;
 pub struct Axis {
     /// The name: the parameter or field it belongs to.
     pub name: &'static str,
-    /// Whether a plain run takes every label, or every value beside one that is implied, and not the first alone.
+    /// True if a plain run takes every label, or every value beside one that is implied, and not the first
+    /// alone.
     pub all: bool,
-    /// Whether the first value is implied: it stands in no point and so in no id. An axis that comes later leaves the
-    /// names, and with them the baselines, of the cases that were there.
+    /// True if the first value is implied: it stands in no point and so in no id. An axis that comes later
+    /// leaves the names, and with them the baselines, of the cases that were there.
     pub implied: bool,
     /// What a value looks like, for errors.
     pub form: String,
@@ -27,8 +28,8 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// The value that this text stands for: a label, else the text of one of the author's values, else whatever the
-    /// axis type's own `FromStr` takes.
+    /// The value that this text stands for: a label, else the text of one of the author's values, else
+    /// whatever the axis type's own `FromStr` takes.
     ///
     /// # Errors
     /// Says why the text is no value, and what is.
@@ -42,18 +43,18 @@ impl Axis {
         })
     }
 
-    /// Whether a point without this axis has this value.
+    /// Tells whether a point without this axis has this value.
     pub fn implies(&self, value: &AxisValue) -> bool {
         self.implied && self.values.first() == Some(value)
     }
 
-    /// Whether its values are labelled variants.
+    /// Tells whether its values are labelled variants.
     pub fn is_labelled(&self) -> bool {
         self.values.iter().any(|value| value.labelled)
     }
 
-    /// The values of a plain run: the first of an axis that is labelled or implies it, unless it says `all`, and all of
-    /// another.
+    /// The values of a plain run: the first of an axis that is labelled or implies it, unless it says `all`,
+    /// and all of another.
     pub fn default_values(&self) -> &[AxisValue] {
         let first_alone = (self.is_labelled() || self.implied) && !self.all;
         if first_alone { &self.values[..1] } else { &self.values }
@@ -79,7 +80,7 @@ pub struct AxisValue {
     pub axis: String,
     /// The label, else the `Display` of the value.
     pub text: String,
-    /// Whether the text is a label.
+    /// True if the text is a label.
     pub labelled: bool,
     /// The `Debug` of the value, where it has one: what is meant by the label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,9 +154,9 @@ impl Display for Point {
 pub struct TypedAxis<T> {
     /// The name.
     pub name: &'static str,
-    /// Whether a plain run takes every value where it would take the first alone.
+    /// True if a plain run takes every value where it would take the first alone.
     pub all: bool,
-    /// Whether the first value stands in no point.
+    /// True if the first value stands in no point.
     pub implied: bool,
     /// One entry per value: its label, if it has one.
     pub labels: &'static [Option<&'static str>],
@@ -239,7 +240,8 @@ impl<T: 'static> TypedAxis<T> {
     }
 }
 
-/// A value that exists only as the author wrote it, such as a type: the command line names it, and makes no other.
+/// A value that exists only as the author wrote it, such as a type: the command line names it, and makes no
+/// other.
 pub struct WrittenValue<T>(pub T);
 
 impl<T: Display> Display for WrittenValue<T> {
@@ -256,7 +258,8 @@ impl<T: Display> fmt::Debug for WrittenValue<T> {
 
 /// What an axis can do without telling its type.
 trait ErasedAxis: Send + Sync {
-    /// A text that the author did not write. The error is the type's own, `None` when it takes its labels only.
+    /// A text that the author did not write. The error is the type's own, `None` when it takes its labels
+    /// only.
     fn parse(&self, text: &str) -> Result<AxisValue, Option<String>>;
 }
 

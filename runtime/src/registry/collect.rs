@@ -27,7 +27,8 @@ pub enum RegistryError {
     },
     /// Two ids differ only in what file names and filters do not tell apart.
     #[error(
-        "the scenario ids `{}` ({}) and `{}` ({}) are both `{}` in file names and filters; give one of them another id",
+        "the scenario ids `{}` ({}) and `{}` ({}) are both `{}` in file names and filters; give one of them \
+         another id",
         first.id, first.location, second.id, second.location, slug(first.id)
     )]
     Slug {
@@ -49,7 +50,8 @@ pub enum RegistryError {
     },
     /// Two adapters of one contract say that they are the reference.
     #[error(
-        "two adapters for `{}` are of tier 0, the reference: `{}` ({}) and `{}` ({}); give one of them `tier = 1`",
+        "two adapters for `{}` are of tier 0, the reference: `{}` ({}) and `{}` ({}); give one of them `tier \
+         = 1`",
         first.contract.name, first.name, first.location, second.name, second.location
     )]
     Reference {
@@ -71,8 +73,8 @@ pub enum RegistryError {
     },
     /// Two values of one axis cannot be told apart.
     #[error(
-        "axis `{axis}` of the scenario `{}` ({}) has the values `{first}` and `{second}`, which ids do not tell apart; \
-         remove or rename one of them",
+        "axis `{axis}` of the scenario `{}` ({}) has the values `{first}` and `{second}`, which ids do not \
+         tell apart; remove or rename one of them",
         scenario.id, scenario.location
     )]
     Value {
@@ -294,7 +296,8 @@ mod tests {
         refused(
             vec![scenario("CV-1", 9), scenario("CV-1", 4)],
             vec![],
-            "two scenarios have the id `CV-1`: benches/suite.rs:4 and benches/suite.rs:9; give one of them another id",
+            "two scenarios have the id `CV-1`: benches/suite.rs:4 and benches/suite.rs:9; give one of them \
+             another id",
         );
     }
 
@@ -303,8 +306,8 @@ mod tests {
         refused(
             vec![scenario("CV-1", 4), scenario("cv_1", 9)],
             vec![],
-            "the scenario ids `CV-1` (benches/suite.rs:4) and `cv_1` (benches/suite.rs:9) are both `cv_1` in file \
-             names and filters; give one of them another id",
+            "the scenario ids `CV-1` (benches/suite.rs:4) and `cv_1` (benches/suite.rs:9) are both `cv_1` in \
+             file names and filters; give one of them another id",
         );
     }
 
@@ -313,8 +316,8 @@ mod tests {
         refused(
             vec![],
             vec![adapter(LOADER, "Google Grain", 1, 4), adapter(LOADER, "google-grain", 2, 9)],
-            "two adapters for `Loader` are called `google-grain`: benches/suite.rs:4 and benches/suite.rs:9; give one \
-             of them another name",
+            "two adapters for `Loader` are called `google-grain`: benches/suite.rs:4 and benches/suite.rs:9; \
+             give one of them another name",
         );
         registry(vec![], vec![adapter(LOADER, "Reference", 0, 4), adapter(SAVER, "Reference", 0, 9)])
             .unwrap();
@@ -325,8 +328,8 @@ mod tests {
         refused(
             vec![],
             vec![adapter(LOADER, "Slices", 0, 4), adapter(LOADER, "Reference", 0, 9)],
-            "two adapters for `Loader` are of tier 0, the reference: `Reference` (benches/suite.rs:9) and `Slices` \
-             (benches/suite.rs:4); give one of them `tier = 1`",
+            "two adapters for `Loader` are of tier 0, the reference: `Reference` (benches/suite.rs:9) and \
+             `Slices` (benches/suite.rs:4); give one of them `tier = 1`",
         );
     }
 
@@ -354,7 +357,8 @@ mod tests {
         refused(
             vec![doubled],
             vec![],
-            "the scenario `MIX-1` (benches/suite.rs:4) has two axes called `ratio`; rename the parameter or the field",
+            "the scenario `MIX-1` (benches/suite.rs:4) has two axes called `ratio`; rename the parameter or \
+             the field",
         );
     }
 
@@ -371,8 +375,8 @@ mod tests {
         refused(
             vec![doubled],
             vec![],
-            "axis `ratio` of the scenario `MIX-1` (benches/suite.rs:4) has the values `0.5` and `0.5`, which ids do \
-             not tell apart; remove or rename one of them",
+            "axis `ratio` of the scenario `MIX-1` (benches/suite.rs:4) has the values `0.5` and `0.5`, which \
+             ids do not tell apart; remove or rename one of them",
         );
     }
 

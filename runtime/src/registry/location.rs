@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-/// Where something is written.
+/// The place where something is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Location {
     /// The file, as the compiler was given it.

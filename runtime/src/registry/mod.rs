@@ -1,7 +1,8 @@
 //! What authors registered: scenarios, adapters and the axes between them.
 //!
-//! The attributes put entries into the program; [`Registry::collect`] takes them out, sorts them and refuses what
-//! is doubled. It hands on a [`Registry`]. It makes no adapter and runs no probe: those are asked for by later stages.
+//! The attributes put entries into the program; [`Registry::collect`] takes them out, sorts them and refuses
+//! what is doubled. It hands on a [`Registry`]. It makes no adapter and runs no probe: those are asked for by
+//! later stages.
 
 mod adapter;
 mod added;

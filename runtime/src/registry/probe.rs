@@ -1,9 +1,9 @@
 //! What the type of an axis can do, found out where the type is known.
 //!
-//! An axis type needs no trait at all. But if it can be parsed, values may come from the command line; if it can be
-//! displayed, they have a text; if it can be debugged, a change of meaning under one label is noticed. The expansion
-//! asks `(&&&Probe::<T>::NEW).parser()`: method look-up tries the traits of [`kind`] from the most to the least able,
-//! since each is implemented for one reference less.
+//! An axis type needs no trait at all. But if it can be parsed, values may come from the command line; if it
+//! can be displayed, they have a text; if it can be debugged, a change of meaning under one label is noticed.
+//! The expansion asks `(&&&Probe::<T>::NEW).parser()`: method look-up tries the traits of [`kind`] from the
+//! most to the least able, since each is implemented for one reference less.
 
 use std::fmt::{Debug, Display};
 use std::marker::PhantomData;
@@ -41,7 +41,7 @@ pub mod kind {
 
     /// Types that can be parsed.
     pub trait WithFromStr<T> {
-        /// How to parse one.
+        /// Tells how to parse one.
         fn parser(&self) -> Option<Parse<T>>;
     }
     impl<T: FromStr<Err: Display>> WithFromStr<T> for &&Probe<T> {
@@ -52,7 +52,7 @@ pub mod kind {
 
     /// Text that lives as long as the program.
     pub trait Text<T> {
-        /// How to keep one.
+        /// Tells how to keep one.
         fn parser(&self) -> Option<Parse<T>>;
     }
     impl Text<&'static str> for &Probe<&'static str> {
@@ -75,7 +75,7 @@ pub mod kind {
 
     /// Types that can be displayed.
     pub trait WithDisplay<T> {
-        /// How to display one.
+        /// Tells how to display one.
         fn display(&self) -> Option<Write<T>>;
     }
     impl<T: Display> WithDisplay<T> for &Probe<T> {
@@ -97,7 +97,7 @@ pub mod kind {
 
     /// Types that can be debugged.
     pub trait WithDebug<T> {
-        /// How to debug one.
+        /// Tells how to debug one.
         fn debug(&self) -> Option<Write<T>>;
     }
     impl<T: Debug> WithDebug<T> for &Probe<T> {

@@ -22,19 +22,21 @@ pub struct ScenarioEntry {
     pub sets: &'static [&'static str],
     /// What must agree, if the author said so. Ask [`ScenarioEntry::equivalence`].
     pub equivalence: Option<Equivalence>,
-    /// What must agree at a point, where the author says that it depends on it. Ask [`ScenarioEntry::equivalence_at`].
+    /// What must agree at a point, where the author says that it depends on it. Ask
+    /// [`ScenarioEntry::equivalence_at`].
     pub equivalence_by: Option<fn(&Point) -> Option<Equivalence>>,
     /// What it asks of an adapter; `None` for an ordinary benchmark.
     pub contract: Option<Contract>,
-    /// Where it is written.
+    /// The place where it is written.
     pub location: Location,
     /// Its axes, in the order of its parameters.
     pub axes: Axes,
-    /// Whether a point of its axes is run.
+    /// Tells whether a point of its axes is run.
     pub keep: fn(&Point) -> Keep,
     /// What a point needs of the machine, where the author says so; asked while planning.
     pub needs: Option<fn(&Point) -> Option<Requirements>>,
-    /// What a point does, in words, where the author says so: data, transforms, batch size. Shown by listings.
+    /// What a point does, in words, where the author says so: data, transforms, batch size. Shown by
+    /// listings.
     pub describe: Option<fn(&Point) -> Option<String>>,
     /// Whose side by side it is shown: scenarios without a contract that name the same.
     pub group: Option<&'static str>,
@@ -74,7 +76,8 @@ pub struct Requirements {
     pub batch: u64,
 }
 
-/// What one point of a scenario does, as a value: the plan asks it what the point needs, listings what it does.
+/// What one point of a scenario does, as a value: the plan asks it what the point needs, listings what it
+/// does.
 ///
 /// ```
 /// use weighbridge::prelude::*;
@@ -144,8 +147,8 @@ impl ScenarioEntry {
         self.equivalence_by.and_then(|by| by(point)).unwrap_or_else(|| self.equivalence())
     }
 
-    /// What must agree between adapters, whatever the point: as the author said, else `Exact` with a contract and `None`
-    /// without.
+    /// What must agree between adapters, whatever the point: as the author said, else `Exact` with a contract
+    /// and `None` without.
     pub fn equivalence(&self) -> Equivalence {
         self.equivalence.unwrap_or(match self.contract {
             Some(_) => Equivalence::Exact,
@@ -184,8 +187,9 @@ pub enum Equivalence {
     /// Shapes, and moments within this relative tolerance: for stochastic work and for work whose order of
     /// floating-point operations is free.
     Approx(f64),
-    /// Shapes, and the mean and deviation over elements of each of their traits within this relative tolerance and what chance
-    /// allows: for systems that draw with generators of their own and do each step by operators of their own.
+    /// Shapes, and the mean and deviation over elements of each of their traits within this relative
+    /// tolerance and what chance allows: for systems that draw with generators of their own and do each step
+    /// by operators of their own.
     Alike(f64),
     /// Fields, types, shapes and counts.
     Shape,
@@ -205,7 +209,7 @@ impl Display for Equivalence {
     }
 }
 
-/// Whether a point is run.
+/// Tells whether a point is run.
 ///
 /// ```
 /// use weighbridge::{Keep, Point};

@@ -37,6 +37,6 @@ pub trait Sweep: Sized {
     /// When the point lacks an axis, or a value cannot be read back.
     fn take(point: &Point) -> Result<Self, bencher::Error>;
 
-    /// Whether the point is run.
+    /// Tells whether the point is run.
     fn keep(point: &Point) -> Keep;
 }

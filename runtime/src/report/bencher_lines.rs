@@ -52,7 +52,8 @@ struct LineTime {
 }
 
 impl LineTime {
-    /// What the table leads with, as a time: of a rate, the time of an iteration by the same clock, or of an element.
+    /// What the table leads with, as a time: of a rate, the time of an iteration by the same clock, or of an
+    /// element.
     fn of(case: &CaseRecord) -> Option<Self> {
         let leading = case.leading()?;
         let time = match leading.name.as_str() {
@@ -66,8 +67,8 @@ impl LineTime {
         time.or_else(|| Self::of_metric(case.metric(names::THROUGHPUT)?, &[], |rate| 1.0 / rate))
     }
 
-    /// Half the interval is the spread; without one, half the range of the repeats; of a single repeat, that of its blocks. A
-    /// bound is everything from nothing to itself.
+    /// Half the interval is the spread; without one, half the range of the repeats; of a single repeat, that
+    /// of its blocks. A bound is everything from nothing to itself.
     fn of_metric(metric: &MetricRecord, processes: &[Process], seconds: fn(f64) -> f64) -> Option<Self> {
         if let Some(bound) = metric.below() {
             return Some(Self { nanoseconds: bound * 0.5e9, spread: bound * 0.5e9 });

@@ -7,7 +7,7 @@ use super::quantity;
 use crate::metric::names;
 use crate::record::{CaseRecord, Estimate, MetricRecord};
 
-/// How a case changed against the last run, in words; empty where there is nothing to say.
+/// The change of a case against the last run, in words; empty where there is nothing to say.
 pub type Changes = BTreeMap<String, String>;
 
 /// What stands beside a case that a run did not get to the end of.

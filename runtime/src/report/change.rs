@@ -8,7 +8,7 @@ use super::{Style, Terminal, quantity};
 use crate::bencher::visible_in_line;
 use crate::compare::{Comparison, Effect, Refusal, Row, Verdict};
 
-/// How each case changed, in a few words, for the last column of the table.
+/// Tells how each case changed, in a few words, for the last column of the table.
 pub fn changes(comparison: &Comparison) -> Changes {
     let words = |row: &Row| {
         let effect = row.effect?;
@@ -36,7 +36,8 @@ fn range(effect: Effect) -> String {
     format!("{} to {}", quantity::change(effect.low), quantity::change(effect.high))
 }
 
-/// What a run is judged to be against a baseline: what stands in the way first, then every row that is not unchanged.
+/// What a run is judged to be against a baseline: what stands in the way first, then every row that is not
+/// unchanged.
 pub fn verdicts(comparison: &Comparison, terminal: Terminal) -> String {
     let name = visible_in_line(&comparison.baseline.name);
     let mut text = match &comparison.baseline.run {

@@ -10,7 +10,7 @@ pub struct Columns {
     heads: Vec<Head>,
     /// All cells, row by row, in one text: a listing has a million.
     cells: String,
-    /// Where each cell ends in it.
+    /// The place where each cell ends in it.
     ends: Vec<usize>,
     titles: Vec<Title>,
 }
@@ -72,7 +72,7 @@ impl Columns {
         assert_eq!(self.ends.len() - before, self.heads.len(), "a row has a cell for every column");
     }
 
-    /// Whether it has no rows.
+    /// Tells whether it has no rows.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -97,9 +97,9 @@ impl Columns {
         self.set(&ColumnLayout { shown, widths: self.widths() }, 0, None)
     }
 
-    /// The text for a terminal, set in by two spaces, in lines of so many characters at most where there is a limit. The first
-    /// column holds names, which are cut. A column without content is left out, and those in `spare` are where the table is too
-    /// wide, the first one first. Nothing of no rows.
+    /// The text for a terminal, set in by two spaces, in lines of so many characters at most where there is a
+    /// limit. The first column holds names, which are cut. A column without content is left out, and those in
+    /// `spare` are where the table is too wide, the first one first. Nothing of no rows.
     pub(super) fn fitted(&self, width: Option<usize>, spare: &[usize]) -> String {
         if self.is_empty() { String::new() } else { self.set(&self.fit(width, spare), GAP, width) }
     }
@@ -194,7 +194,7 @@ fn pad(text: &mut String, spaces: usize) {
     text.extend(std::iter::repeat_n(' ', spaces));
 }
 
-/// How many letters wide a text is.
+/// The width of a text, in letters.
 fn letters(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().count() }
 }

@@ -6,7 +6,7 @@ use super::progress::clock;
 use crate::device::Platform;
 use crate::plan::{CaseOrder, Isolation, Plan, PlannedCase, Skip};
 
-/// Whether less than half of the cases have run before.
+/// Tells whether less than half of the cases have run before.
 fn is_guess(plan: &Plan) -> bool {
     let known = plan.cases.iter().filter(|case| case.took.measuring.is_some()).count();
     2 * known < plan.cases.len()
@@ -101,8 +101,8 @@ fn own_budget(plan: &Plan, case: &PlannedCase) -> String {
     if parts.is_empty() { String::new() } else { format!("  ({})", parts.join(", ")) }
 }
 
-/// The skips with their reasons. Cases that one adapter leaves for one reason are a line: which they are, the run's record
-/// says.
+/// The skips with their reasons. Cases that one adapter leaves for one reason are a line: which they are, the
+/// run's record says.
 pub fn skips(plan: &Plan) -> String {
     let mut text = String::new();
     let mut skips: Vec<&Skip> = plan.skips.iter().collect();

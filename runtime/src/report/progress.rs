@@ -1,5 +1,6 @@
-//! The live line: which case, which repeat, how long still. Drawn before a repeat starts; while one runs once a second at most,
-//! by another process than the one that is timed, so that a body of minutes does not look as if it hung.
+//! The live line: which case, which repeat, how long still. Drawn before a repeat starts; while one runs once
+//! a second at most, by another process than the one that is timed, so that a body of minutes does not look
+//! as if it hung.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ const NARROWEST: usize = 79;
 #[derive(Debug)]
 pub struct Progress {
     terminal: Terminal,
-    /// How many repeats there are, or pairs in a duel.
+    /// The number of repeats there are, or pairs in a duel.
     all: usize,
     of: u32,
     /// The round that began last; of a duel, the pair that was confirmed last.

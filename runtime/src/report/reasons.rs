@@ -54,13 +54,14 @@ impl fmt::Display for InconclusiveReason {
                 };
                 write!(
                     f,
-                    "most of {whose} repeats never get steady: their samples do not settle, and no figure of them is one to \
-                     go by"
+                    "most of {whose} repeats never get steady: their samples do not settle, and no figure of \
+                     them is one to go by"
                 )
             }
             Self::TooBlunt { detectable, asked } => write!(
                 f,
-                "nothing was found, and what is smaller than {:.0} % could not have been, where {:.0} % is asked for",
+                "nothing was found, and what is smaller than {:.0} % could not have been, where {:.0} % is \
+                 asked for",
                 percent(*detectable),
                 percent(*asked)
             ),
@@ -87,7 +88,8 @@ impl fmt::Display for InconclusiveReason {
                     }
                     Tendency::Unclear | Tendency::Information => write!(
                         f,
-                        "it {}, and whether the device's {name} did is not decided: the clock may have changed",
+                        "it {}, and whether the device's {name} did is not decided: the clock may have \
+                         changed",
                         changed(*metric)
                     ),
                 }
@@ -161,22 +163,24 @@ impl fmt::Display for IncomparableReason {
             ),
             Self::NoLongerBelow { bound, is } => write!(
                 f,
-                "it was below {}, as fast as an empty loop, and takes {} now: promote a run that has a figure",
+                "it was below {}, as fast as an empty loop, and takes {} now: promote a run that has a \
+                 figure",
                 nanoseconds(*bound),
                 nanoseconds(*is)
             ),
             Self::FewImported { baseline, candidate, least } => write!(
                 f,
-                "{baseline} against {candidate} imported processes: at least {least} are needed on each side, one file each \
-                 where the tool measures in one process"
+                "{baseline} against {candidate} imported processes: at least {least} are needed on each \
+                 side, one file each where the tool measures in one process"
             ),
             Self::NoTime => f.write_str("a round showed no time at all"),
             Self::Interrupted => f.write_str("it was interrupted"),
             Self::RepeatFailed(Side::Candidate, failure) => write!(f, "{failure}"),
             Self::RepeatFailed(Side::Baseline, failure) if failure.how == How::Protocol => write!(
                 f,
-                "the baseline's program cannot be measured beside this one ({}): both must be built on the same version of \
-                 weighbridge. Compare with a stored baseline, or with a revision since the change",
+                "the baseline's program cannot be measured beside this one ({}): both must be built on the \
+                 same version of weighbridge. Compare with a stored baseline, or with a revision since the \
+                 change",
                 failure.detail
             ),
             Self::RepeatFailed(Side::Baseline, failure) => write!(f, "the baseline {failure}"),
@@ -259,13 +263,14 @@ impl fmt::Display for Refusal {
                     if *candidate { ("the run", "the baseline") } else { ("the baseline", "the run") };
                 write!(
                     f,
-                    "{imported} is imported from {tool} and {other} was measured here: another tool times other things, \
-                     so figures of the two are never held against each other"
+                    "{imported} is imported from {tool} and {other} was measured here: another tool times \
+                     other things, so figures of the two are never held against each other"
                 )
             }
             Self::OtherMachine(differences) => {
                 f.write_str(
-                    "the baseline was taken on another machine (--allow-different-machine compares all the same)",
+                    "the baseline was taken on another machine (--allow-different-machine compares all the \
+                     same)",
                 )?;
                 differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
             }

@@ -4,14 +4,15 @@ use crate::compare::Comparison;
 use crate::record::{CaseRecord, CaseStatus, RunRecord};
 use crate::verify::Agreement;
 
-/// The line: `weighbridge: run=ID cases=N measured=N failed=N unequal=N unverified=N skipped=N incomplete=N exit=N`. Those
-/// are `unequal` of which a rule says that their work or their clock does not verify.
+/// The line: `weighbridge: run=ID cases=N measured=N failed=N unequal=N unverified=N skipped=N incomplete=N
+/// exit=N`. Those are `unequal` of which a rule says that their work or their clock does not verify.
 pub fn summary(run: &RunRecord, exit: u8) -> String {
     let count = |takes: fn(&CaseRecord) -> bool| run.cases.iter().filter(|case| takes(case)).count();
     let resumed = if run.manifest.resumed { " resumed=yes" } else { "" };
     let fake = if run.manifest.environment.fake_device().is_some() { " device=fake" } else { "" };
     format!(
-        "weighbridge: run={} cases={} measured={} failed={} unequal={} unverified={} skipped={} incomplete={}{resumed}{fake} exit={exit}\n",
+        "weighbridge: run={} cases={} measured={} failed={} unequal={} unverified={} skipped={} \
+         incomplete={}{resumed}{fake} exit={exit}\n",
         run.manifest.id,
         run.cases.len(),
         count(|case| case.status == CaseStatus::Measured),
@@ -25,13 +26,13 @@ pub fn summary(run: &RunRecord, exit: u8) -> String {
     )
 }
 
-/// The line of a duel: `weighbridge: duel=ID cases=N regressed=N improved=N unchanged=N inconclusive=N added=N
-/// removed=N incomparable=N failed=N exit=N`.
+/// The line of a duel: `weighbridge: duel=ID cases=N regressed=N improved=N unchanged=N inconclusive=N
+/// added=N removed=N incomparable=N failed=N exit=N`.
 pub fn duel_summary(comparison: &Comparison, exit: u8) -> String {
     let counts = comparison.counts;
     format!(
-        "weighbridge: duel={} cases={} regressed={} improved={} unchanged={} inconclusive={} added={} removed={} \
-         incomparable={} failed={} exit={exit}\n",
+        "weighbridge: duel={} cases={} regressed={} improved={} unchanged={} inconclusive={} added={} \
+         removed={} incomparable={} failed={} exit={exit}\n",
         comparison.candidate,
         comparison.rows.len(),
         counts.regressed,

@@ -1,4 +1,5 @@
-//! The table at the end of a run: per scenario and point the adapters side by side, and what stands apart and why.
+//! The table at the end of a run: per scenario and point the adapters side by side, and what stands apart and
+//! why.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,8 +18,8 @@ use crate::record::{CAVEATS, CaseRecord, CaseStatus, MetricRecord, RunRecord};
 use crate::run::{Outcome, Repeat};
 use crate::verify::{Agreement, Finding, Severity};
 
-/// The table of a run. `changes` is by the name of the case for people; `log` gives the file with what a repeat of a case
-/// printed, where there is one.
+/// The table of a run. `changes` is by the name of the case for people; `log` gives the file with what a
+/// repeat of a case printed, where there is one.
 pub fn table(run: &RunRecord, changes: &Changes, log: &Logs<'_>, terminal: Terminal) -> String {
     let mut text = String::new();
     if let Some(fake) = fake_device(&run.manifest.environment) {
@@ -66,7 +67,7 @@ pub fn table(run: &RunRecord, changes: &Changes, log: &Logs<'_>, terminal: Termi
     text
 }
 
-/// Where what a repeat of a case printed is kept.
+/// The place where what a repeat of a case printed is kept.
 pub type Logs<'a> = dyn Fn(&CaseId, u32) -> Option<PathBuf> + 'a;
 
 /// What the word means in a table.
@@ -77,7 +78,7 @@ const CPU: &str =
 const UNDELAYED: &str =
     "undelayed: without the time in which its thread waited for a processor, over 10 % of the wall time\n";
 
-/// Whether a case stands alone: nobody is compared with it at its point.
+/// Tells whether a case stands alone: nobody is compared with it at its point.
 fn is_lone(group: &[&CaseRecord]) -> bool {
     group.len() == 1 && group[0].id.adapter.is_none()
 }
@@ -101,7 +102,7 @@ fn groups(cases: &[CaseRecord]) -> Vec<Vec<&CaseRecord>> {
     groups
 }
 
-/// Whether a case has a row: it was measured, or a run that was ended had some repeats of it.
+/// Tells whether a case has a row: it was measured, or a run that was ended had some repeats of it.
 fn is_shown(case: &CaseRecord) -> bool {
     let has_some = || case.primary_metric().is_some_and(|metric| metric.estimate.is_some());
     case.status == CaseStatus::Measured || case.status == CaseStatus::Incomplete && has_some()
@@ -117,8 +118,9 @@ fn ranked<'a>(group: &[&'a CaseRecord]) -> Vec<&'a CaseRecord> {
     ranked
 }
 
-/// What the cases of a group are compared by: one clock for all that are ranked, or for all where none is. Where one of them
-/// waited so long that it leads with the processor's, all do, or, if one of them does not keep a processor busy, none.
+/// What the cases of a group are compared by: one clock for all that are ranked, or for all where none is.
+/// Where one of them waited so long that it leads with the processor's, all do, or, if one of them does not
+/// keep a processor busy, none.
 fn leading<'a>(case: &'a CaseRecord, group: &[&CaseRecord]) -> Option<&'a MetricRecord> {
     let nobody_is = !group.iter().any(|case| case.ranked());
     let compared = || group.iter().filter(|case| nobody_is || case.ranked());
@@ -152,7 +154,8 @@ fn row(case: &CaseRecord, group: &[&CaseRecord], changes: &Changes) -> Vec<Strin
     vec![name, median, interval, standing(case, metric, estimate.median, group), change]
 }
 
-/// How the case stands to the best of its group. Cases whose intervals overlap the best one's are its equals.
+/// Tells how the case stands to the best of its group. Cases whose intervals overlap the best one's are its
+/// equals.
 fn standing(case: &CaseRecord, metric: &MetricRecord, median: f64, group: &[&CaseRecord]) -> String {
     let ranked = ranked(group);
     let [best, _, ..] = ranked[..] else { return String::new() };
@@ -184,7 +187,8 @@ const PROVEN: &str = "side by side: those with a rank gave the same answer";
 const UNPROVEN: &str =
     "side by side, unverified: `equivalence = exact` and `bencher.answer(&value)` prove equal work";
 
-/// How long a case takes beside the quickest of its group, where nothing proves that they do the same: a ratio, and no rank.
+/// The time that a case takes beside the quickest of its group, where nothing proves that they do the same: a
+/// ratio, and no rank.
 fn beside(case: &CaseRecord, group: &[&CaseRecord]) -> String {
     let by = leading(case, group);
     let cost_of = |case: &CaseRecord| {
@@ -265,8 +269,8 @@ fn unverified(cases: &[CaseRecord], terminal: Terminal) -> String {
 }
 
 /// What helps where nothing is compared.
-const VERIFY: &str = "make one adapter the reference (`tier = 0`, docs/guide/adapters.md), or say `equivalence = none` where \
-                      there is nothing to compare";
+const VERIFY: &str = "make one adapter the reference (`tier = 0`, docs/guide/adapters.md), or say \
+    `equivalence = none` where there is nothing to compare";
 
 /// The cases that a run did not get to the end of: often all of it, so they share a line.
 fn incomplete(cases: &[CaseRecord], terminal: Terminal) -> String {
@@ -302,8 +306,9 @@ fn within(repeats: &[u32]) -> String {
     }
 }
 
-/// Caveats, a line for each kind, the weightiest first: a case by itself in its own words, several with how many they are and
-/// from where to where it goes. What need not be known to read the table is left to `--verbose`.
+/// Caveats, a line for each kind, the weightiest first: a case by itself in its own words, several with how
+/// many they are and from where to where it goes. What need not be known to read the table is left to
+/// `--verbose`.
 fn warnings(cases: &[CaseRecord], terminal: Terminal) -> String {
     let mut said: Vec<(&str, Vec<(&CaseId, &Finding)>)> = Vec::new();
     for case in cases.iter().filter(|case| case.status == CaseStatus::Measured) {
@@ -392,7 +397,7 @@ pub fn metrics(run: &RunRecord) -> String {
     text
 }
 
-/// How many samples there are, and how many of them each cause disturbed; empty where there are none.
+/// The number of samples there are, and how many of them each cause disturbed; empty where there are none.
 fn disturbed(repeats: &[Repeat]) -> String {
     let mut samples = 0;
     let mut causes: Vec<(&str, usize)> = Vec::new();

@@ -6,26 +6,26 @@ use std::os::fd::AsRawFd;
 
 use crate::bencher::visible;
 
-/// How to speak to the user. Results go to stdout, everything else to stderr.
+/// The terminal through which to speak to the user. Results go to stdout, everything else to stderr.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
-    /// Whether results may be coloured.
+    /// True if results may be coloured.
     pub color: bool,
-    /// Whether a line may be drawn over: stderr is a terminal and nobody asked for plain lines.
+    /// True if a line may be drawn over: stderr is a terminal and nobody asked for plain lines.
     pub live: bool,
-    /// Whether nothing but errors is said.
+    /// True if nothing but errors is said.
     pub quiet: bool,
-    /// How many characters a line has; `None` where results go to no terminal, and are cut nowhere.
+    /// The number of characters a line has; `None` where results go to no terminal, and are cut nowhere.
     pub columns: Option<usize>,
     /// The same of the line that shows how far a run is.
     pub live_columns: Option<usize>,
-    /// Whether the terminal draws letters alone (`TERM=dumb`).
+    /// True if the terminal draws letters alone (`TERM=dumb`).
     pub plain: bool,
 }
 
 impl Terminal {
-    /// Looks at the terminal and the environment, in cargo's own order: the flag, `CARGO_TERM_COLOR`, `NO_COLOR`,
-    /// `CLICOLOR_FORCE`, the terminal. Under `CI` nothing is redrawn.
+    /// Looks at the terminal and the environment, in cargo's own order: the flag, `CARGO_TERM_COLOR`,
+    /// `NO_COLOR`, `CLICOLOR_FORCE`, the terminal. Under `CI` nothing is redrawn.
     pub fn detect(color: Option<bool>, quiet: bool) -> Self {
         let variable = |name: &str| env::var(name).ok();
         let color = color.unwrap_or_else(|| wants_color(variable, io::stdout().is_terminal()));
@@ -63,7 +63,8 @@ impl Terminal {
         let _ = io::stderr().lock().write_all(format!("{text}\n").as_bytes());
     }
 
-    /// Writes what a repeat printed, each line behind a mark. Colours stay where they may be, and nothing else comes of it.
+    /// Writes what a repeat printed, each line behind a mark. Colours stay where they may be, and nothing
+    /// else comes of it.
     pub fn output(self, of: &str, stdout: &[u8], stderr: &[u8]) {
         if stdout.is_empty() && stderr.is_empty() {
             return;
@@ -76,7 +77,8 @@ impl Terminal {
         }
     }
 
-    /// Lines of others behind a mark, so that none passes for one of the harness or for an order to what reads its output.
+    /// Lines of others behind a mark, so that none passes for one of the harness or for an order to what
+    /// reads its output.
     fn printed(self, text: &str) -> String {
         let mut shown = String::with_capacity(text.len());
         for line in text.lines() {
@@ -116,7 +118,8 @@ impl Terminal {
 /// What a sequence begins with that a terminal obeys.
 const ESCAPE: &str = "\x1b[";
 
-/// The code that sets colours and weight, and the text behind it, where that is what the text begins with (ECMA-48, 8.3.117).
+/// The code that sets colours and weight, and the text behind it, where that is what the text begins with
+/// (ECMA-48, 8.3.117).
 fn sgr(text: &str) -> Option<(&str, &str)> {
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;
     text[end..].starts_with('m').then(|| text.split_at(end + 1))

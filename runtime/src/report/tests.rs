@@ -1,4 +1,5 @@
-//! Text of others, through every output: nobody who names a case, a metric or a reason moves a cursor or forges a line.
+//! Text of others, through every output: nobody who names a case, a metric or a reason moves a cursor or
+//! forges a line.
 
 use std::path::Path;
 

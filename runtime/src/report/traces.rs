@@ -12,10 +12,11 @@ use crate::record::{Allocations, AttachmentStatus, CaseRecord, RunRecord};
 /// So many lines that allocate are shown where not all are.
 const FEW: usize = 3;
 
-/// How many folders of a run lead to the files of a trace: `attached`, the case, the kind.
+/// The depth of the folders of a run that lead to the files of a trace: `attached`, the case, the kind.
 const DEEP: usize = 3;
 
-/// Every trace of a run, whose files lie in `folder`. `all` shows all lines of Python that allocate. Empty where none was asked for.
+/// Every trace of a run, whose files lie in `folder`. `all` shows all lines of Python that allocate. Empty
+/// where none was asked for.
 pub fn traces(run: &RunRecord, folder: &Path, all: bool) -> String {
     run.cases.iter().map(|case| case_traces(case, folder, all)).collect()
 }

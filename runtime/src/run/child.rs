@@ -26,7 +26,8 @@ pub fn serve() -> u8 {
     outlive_a_stop();
     match try_serve(since) {
         Ok(()) => 0,
-        // The parent has gone. The guard ends this process, with whatever has come from it and is not below it any more.
+        // The parent has gone. The guard ends this process, with whatever has come from it and is not below
+        // it any more.
         Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => loop {
             std::thread::park();
         },
@@ -40,14 +41,15 @@ pub fn serve() -> u8 {
     }
 }
 
-/// Has this process go on when its parent is killed while it has this process stopped: what there is to clean up is still to
-/// be cleaned up then.
+/// Has this process go on when its parent is killed while it has this process stopped: what there is to clean
+/// up is still to be cleaned up then.
 ///
-/// The kernel lets a stopped process group go on that nobody of its session is left for; it says `SIGHUP` besides, which is
-/// not to end this process. (Programs that are started from here get it as ever: the standard library starts them with no signal
-/// blocked.) Where the heir of the children is of their session, as in a container, and where the stop is still to come when the
-/// parent ends, nobody does that but this process itself. Each thread of the parent that ends before the last one says it too,
-/// to one that goes on anyway.
+/// The kernel lets a stopped process group go on that nobody of its session is left for; it says `SIGHUP`
+/// besides, which is not to end this process. (Programs that are started from here get it as ever: the
+/// standard library starts them with no signal blocked.) Where the heir of the children is of their session,
+/// as in a container, and where the stop is still to come when the parent ends, nobody does that but this
+/// process itself. Each thread of the parent that ends before the last one says it too, to one that goes on
+/// anyway.
 fn outlive_a_stop() {
     let mut hang_up = SigSet::empty();
     hang_up.add(Signal::SIGHUP);
@@ -56,7 +58,8 @@ fn outlive_a_stop() {
     let _ = nix::sys::prctl::set_pdeathsig(Signal::SIGCONT);
 }
 
-/// Ends what this process has started since then and removes what is left of it: nobody else is there to do it.
+/// Ends what this process has started since then and removes what is left of it: nobody else is there to do
+/// it.
 fn clean_up(since: SystemTime) {
     let place = ChildPlace::from_env();
     let members = || place.members(Some(std::process::id()), None);
@@ -69,7 +72,8 @@ fn clean_up(since: SystemTime) {
 }
 
 fn try_serve(since: SystemTime) -> io::Result<()> {
-    // The clone is close-on-exec, so that grandchildren do not hold the socket; the subject gets /dev/null for stdin.
+    // The clone is close-on-exec, so that grandchildren do not hold the socket; the subject gets /dev/null
+    // for stdin.
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     dup2_stdin(std::fs::File::open("/dev/null")?)?;
     let told = Rc::new(listen(socket.try_clone()?, since)?);
@@ -118,8 +122,9 @@ impl Pace for ParentPace {
     }
 }
 
-/// Hands on what the parent says. When the parent hangs up or dies, this process ends at once: whatever the subject is doing,
-/// and whatever it has started. (A `SIGKILL` by `PR_SET_PDEATHSIG` would end this process alone.)
+/// Hands on what the parent says. When the parent hangs up or dies, this process ends at once: whatever the
+/// subject is doing, and whatever it has started. (A `SIGKILL` by `PR_SET_PDEATHSIG` would end this process
+/// alone.)
 fn listen(mut socket: UnixStream, since: SystemTime) -> io::Result<Receiver<ParentMessage>> {
     let parent = getppid();
     let (sender, told) = mpsc::channel();
@@ -131,7 +136,8 @@ fn listen(mut socket: UnixStream, since: SystemTime) -> io::Result<Receiver<Pare
             }
         }
         wait_for_the_end_of(parent);
-        // The subject may start another process at any moment until it is stopped, and whoever stops this process is another.
+        // The subject may start another process at any moment until it is stopped, and whoever stops this
+        // process is another.
         let _ = reaper::call(&ChildPlace::from_env(), since);
         clean_up(since);
         let _ = killpg(getpgrp(), Signal::SIGKILL);
@@ -139,9 +145,9 @@ fn listen(mut socket: UnixStream, since: SystemTime) -> io::Result<Receiver<Pare
     Ok(told)
 }
 
-/// Waits until a parent that has hung up has another's place as parent: its socket closes before it ends, and only at its end
-/// this process is told to go on, which must not undo that it is stopped to be cleaned up after. One that lives on is not waited
-/// for much longer.
+/// Waits until a parent that has hung up has another's place as parent: its socket closes before it ends, and
+/// only at its end this process is told to go on, which must not undo that it is stopped to be cleaned up
+/// after. One that lives on is not waited for much longer.
 fn wait_for_the_end_of(parent: Pid) {
     for _ in 0..LOOKS {
         if getppid() != parent {
@@ -151,12 +157,13 @@ fn wait_for_the_end_of(parent: Pid) {
     }
 }
 
-/// How often is looked whether a parent has ended, and how long between two looks.
+/// The number of times that it is looked whether a parent has ended, and how long between two looks.
 const LOOKS: u32 = 1_000;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Limits the data of this process: `RLIMIT_DATA`, since `RLIMIT_AS` would count mapped files too. The limit is on what
-/// is mapped writable, touched or not, and holds for each descendant alone; the parent watches the sum.
+/// Limits the data of this process: `RLIMIT_DATA`, since `RLIMIT_AS` would count mapped files too. The limit
+/// is on what is mapped writable, touched or not, and holds for each descendant alone; the parent watches the
+/// sum.
 fn limit_memory(bytes: Option<u64>) -> io::Result<()> {
     let (_, hard) = getrlimit(Resource::RLIMIT_DATA)?;
     let soft = bytes.unwrap_or(hard).min(hard);

@@ -88,7 +88,7 @@ pub enum Event<'a> {
     Ended(RunEnding),
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEnding {
     /// Every repeat was run, or given up after a failure.

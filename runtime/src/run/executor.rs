@@ -24,9 +24,9 @@ pub(super) trait Executor {
 pub(super) struct Turn {
     /// The index of the case.
     pub(super) case: usize,
-    /// Whether its adapter is resident: it may stay in its process for the next turn, if the request says so.
+    /// True if its adapter is resident: it may stay in its process for the next turn, if the request says so.
     pub(super) resident: bool,
-    /// Whether nothing more of this case will be asked.
+    /// True if nothing more of this case will be asked.
     pub(super) last: bool,
 }
 

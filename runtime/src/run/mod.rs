@@ -1,8 +1,8 @@
 //! Running a plan: fresh processes, rounds, deadlines. Hands on a [`Repeat`] for every repeat that ended.
 //!
-//! The parent schedules (`schedule.rs`) and watches (`supervised.rs`); a child, which is the same binary, measures
-//! (`child.rs`, `repeat.rs`); they speak `protocol.rs`. A failing case is data; the run goes on. In a duel two programs
-//! are measured in turns (`duel.rs`).
+//! The parent schedules (`schedule.rs`) and watches (`supervised.rs`); a child, which is the same binary,
+//! measures (`child.rs`, `repeat.rs`); they speak `protocol.rs`. A failing case is data; the run goes on. In
+//! a duel two programs are measured in turns (`duel.rs`).
 
 mod child;
 mod duel;
@@ -35,7 +35,8 @@ pub(crate) use stop::half_width;
 use crate::plan::Isolation;
 
 /// Runs the task, each repeat where the plan's isolation says, and tells `sink` of everything.
-/// Setting the task's `interrupted` ends the run: children are gone when this returns, finished repeats have been told.
+/// Setting the task's `interrupted` ends the run: children are gone when this returns, finished repeats have
+/// been told.
 ///
 /// # Errors
 /// The first error of the sink; a failing case is none.

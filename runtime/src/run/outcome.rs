@@ -14,13 +14,14 @@ pub struct Repeat {
     pub number: u32,
     /// What it was for.
     pub purpose: Purpose,
-    /// How long it took by the parent's clock, in nanoseconds, process start and end included.
+    /// The time that it took by the parent's clock, in nanoseconds, process start and end included.
     pub slot: u64,
-    /// From process start to the first iteration or item, in nanoseconds by the parent's clock; where it got that far.
+    /// From process start to the first iteration or item, in nanoseconds by the parent's clock; where it got
+    /// that far.
     pub start: Option<u64>,
     /// What the parent saw of the memory of the process and its descendants, where there were any.
     pub tree: Option<TreeMemory>,
-    /// How it ended.
+    /// Its end.
     pub outcome: Outcome,
 }
 
@@ -33,7 +34,7 @@ pub struct TreeMemory {
     pub processes: usize,
 }
 
-/// How a repeat ended.
+/// The end of a repeat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(clippy::large_enum_variant, reason = "one for each repeat: few are alive at once")]
@@ -58,7 +59,7 @@ pub enum Outcome {
     },
 }
 
-/// Why a repeat failed.
+/// The reason why a repeat failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// What happened.

@@ -26,8 +26,8 @@ fn payload(panic: &dyn Any) -> Option<&str> {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
 }
 
-/// Where the last panic of this process happened: `benches/sort.rs:17:9`. Of the process and not of the thread: a body on a
-/// thread of its own panics there, and is caught here.
+/// Where the last panic of this process happened: `benches/sort.rs:17:9`. Of the process and not of the
+/// thread: a body on a thread of its own panics there, and is caught here.
 static LAST: Mutex<RefCell<Option<String>>> = Mutex::new(RefCell::new(None));
 
 /// Notes from now on where panics happen, beside what is done about them anyhow.

@@ -18,7 +18,7 @@ use crate::process::{Trace, TraceKind};
 /// The program.
 const PERF: &str = "perf";
 
-/// How long it may take until it looks, and until it has written all down.
+/// The time that it may take until it looks, and until it has written all down.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Between two looks at it.
@@ -33,7 +33,8 @@ pub(super) struct Profiler {
 }
 
 impl Profiler {
-    /// Attaches it to this process, where the repeat is for that; what this process starts from then on is looked at as well.
+    /// Attaches it to this process, where the repeat is for that; what this process starts from then on is
+    /// looked at as well.
     ///
     /// # Errors
     /// When it cannot be started, or ends at once.
@@ -104,7 +105,7 @@ impl Drop for Profiler {
     }
 }
 
-/// Whether `perf` can record here, tried on a program that does nothing.
+/// Tells whether `perf` can record here, tried on a program that does nothing.
 ///
 /// # Errors
 /// Why not, in words.
@@ -125,7 +126,7 @@ fn can_record(program: &str) -> std::result::Result<(), String> {
     }
 }
 
-/// Why it does not record, by how it ended and what it said.
+/// The reason why it does not record, by how it ended and what it said.
 fn refusal(status: ExitStatus, said: &str) -> String {
     let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "Error:");
     let first = lines.next().unwrap_or("it says nothing");
@@ -139,7 +140,8 @@ mod tests {
 
     use super::*;
 
-    /// A program in the place of `perf`, which does this. `$ask` and `$answer` are what it is spoken to through, `$file` is what it is to write.
+    /// A program in the place of `perf`, which does this. `$ask` and `$answer` are what it is spoken to
+    /// through, `$file` is what it is to write.
     fn fake(place: &Path, does: &str) -> String {
         let program = place.join("perf");
         fs::write(
@@ -156,7 +158,8 @@ mod tests {
     #[test]
     fn it_is_asked_to_end_and_waited_for_until_it_has_written() {
         let place = tempfile::tempdir().unwrap();
-        let waits = "trap 'echo all > \"$file\"; exit 0' TERM\nread ping < \"$ask\"\necho \"ack $ping\" > \"$answer\"\n\
+        let waits = "trap 'echo all > \"$file\"; exit 0' TERM\nread ping < \"$ask\"\necho \"ack $ping\" > \
+            \"$answer\"\n\
                      while :; do sleep 0.01; done";
         let folder = place.path().join("perf-trace");
         Profiler::attach(&fake(place.path(), waits), &folder).unwrap().end().unwrap();
@@ -189,7 +192,8 @@ mod tests {
         let said = "\nError:\nAccess to performance monitoring is limited.\n";
         assert_eq!(
             refusal(ExitStatus::from_raw(255 << 8), said),
-            "`perf record` does not work here (exit status: 255): Access to performance monitoring is limited."
+            "`perf record` does not work here (exit status: 255): Access to performance monitoring is \
+             limited."
         );
         assert!(refusal(ExitStatus::from_raw(9), "").ends_with("it says nothing"));
     }

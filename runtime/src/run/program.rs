@@ -12,13 +12,14 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::device::Platform;
 use crate::process::ChildPlace;
 
-/// What this process runs, by a name that leads to the very file that was started, though another one may be in its place.
+/// What this process runs, by a name that leads to the very file that was started, though another one may be
+/// in its place.
 const OWN: &str = "/proc/self/exe";
 
-/// How children are started.
+/// The way in which children are started.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Where the executable was when it was first looked at.
+    /// The place where the executable was when it was first looked at.
     pub path: PathBuf,
     /// Variables set for every child.
     pub variables: Vec<(String, String)>,
@@ -44,7 +45,8 @@ impl FileStamp {
 }
 
 impl Program {
-    /// What this very process runs. Children run the same, even where another program has been built in its place.
+    /// What this very process runs. Children run the same, even where another program has been built in its
+    /// place.
     ///
     /// # Errors
     /// When the system does not say what this process runs.

@@ -1,4 +1,5 @@
-//! What parent and child say to each other: frames of JSON on a private socket. Both ends are written against this file.
+//! What parent and child say to each other: frames of JSON on a private socket. Both ends are written against
+//! this file.
 
 use std::path::PathBuf;
 
@@ -52,9 +53,9 @@ pub struct RepeatRequest {
     pub scratch: PathBuf,
     /// The most bytes of data that the process may have.
     pub memory: Option<u64>,
-    /// Whether the parent says how many iterations each block has. A scenario without blocks runs as ever.
+    /// True if the parent says how many iterations each block has. A scenario without blocks runs as ever.
     pub paced: bool,
-    /// Whether a resident adapter is kept for the next ask, which is for the same one.
+    /// True if a resident adapter is kept for the next ask, which is for the same one.
     pub keep: bool,
 }
 
@@ -64,7 +65,7 @@ pub(super) enum ChildMessage {
     /// It has started and speaks this version.
     Hello {
         version: u32,
-        /// Whether it was built with debug assertions. One that is too old to say so is believed.
+        /// True if it was built with debug assertions. One that is too old to say so is believed.
         #[serde(default)]
         debug: bool,
     },
@@ -78,7 +79,7 @@ pub(super) enum ChildMessage {
     Done(Box<ChildAnswer>),
 }
 
-/// How a repeat ended, as far as the process that ran it can tell.
+/// The end of a repeat, as far as the process that ran it can tell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::large_enum_variant, reason = "one at a time")]
 pub enum ChildAnswer {
@@ -100,7 +101,7 @@ pub enum ChildAnswer {
 }
 
 impl ChildAnswer {
-    /// Whether the process that says so can do nothing more on its device.
+    /// Tells whether the process that says so can do nothing more on its device.
     pub(super) fn has_lost_its_device(&self) -> bool {
         matches!(self, Self::Failed(Failure { how: How::Device, .. }))
     }

@@ -1,4 +1,5 @@
-//! The hashes of references' elements: in the memory of the parent alone, where no subject can read or change them.
+//! The hashes of references' elements: in the memory of the parent alone, where no subject can read or change
+//! them.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -44,8 +45,8 @@ impl References {
         self.key
     }
 
-    /// Compares what a repeat delivered with its reference, and notes what came of it in the evidence. What a reference
-    /// delivers in its verifying repeat is kept.
+    /// Compares what a repeat delivered with its reference, and notes what came of it in the evidence. What a
+    /// reference delivers in its verifying repeat is kept.
     pub(super) fn compare(
         &mut self,
         plan: &Plan,
@@ -137,8 +138,8 @@ impl ReferenceElements {
         }
     }
 
-    /// Moments of the batches in which elements lie that were looked at, each as often as such elements; none where any
-    /// element may come at any place.
+    /// Moments of the batches in which elements lie that were looked at, each as often as such elements; none
+    /// where any element may come at any place.
     fn there(&self, evidence: &Evidence, spots: &[Spot]) -> MomentsByField {
         let mut there = MomentsByField::new();
         let Some(expected) = evidence.expected.filter(|expected| expected.in_order) else {

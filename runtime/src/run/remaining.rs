@@ -7,8 +7,8 @@ use crate::plan::{PlannedCase, RepeatTimes};
 /// From so many cases on, or from half of them, those that have run tell of those that have not.
 const ENOUGH: usize = 3;
 
-/// What is known of a repeat that runs while this is asked: it takes this much longer than it has taken, where it has taken
-/// longer than was thought.
+/// What is known of a repeat that runs while this is asked: it takes this much longer than it has taken,
+/// where it has taken longer than was thought.
 const LONGER: f64 = 1.5;
 
 /// What repeats of one kind of one case have taken.
@@ -92,8 +92,8 @@ impl Remaining {
         sum
     }
 
-    /// What a repeat of a case takes that has had none: the median of the others, once there are some. One alone may be a
-    /// hundred times slower than all the rest.
+    /// What a repeat of a case takes that has had none: the median of the others, once there are some. One
+    /// alone may be a hundred times slower than all the rest.
     fn unknown(&self, number: u32) -> Option<Duration> {
         let mut known: Vec<Duration> = self.cases.iter().filter_map(|case| case.known(number)).collect();
         if known.len() < ENOUGH && 2 * known.len() < self.cases.len() {

@@ -38,7 +38,8 @@ impl std::fmt::Debug for RunTask<'_> {
     }
 }
 
-/// Runs every repeat that is not finished, and tells `sink` of each. An error of the sink (a full disk) ends the run.
+/// Runs every repeat that is not finished, and tells `sink` of each. An error of the sink (a full disk) ends
+/// the run.
 pub(super) fn go<E>(
     task: &RunTask<'_>,
     executor: &mut dyn Executor,
@@ -70,8 +71,9 @@ pub(super) fn go<E>(
             ask.budget = progress.seen[index].budget(case.budget);
         }
         let resident = case.adapter.is_some_and(|adapter| adapter.resident);
-        // A resident adapter stays for the rest of its group, in a process without a limit on what it maps: systems that
-        // are started by it map many times what they touch. The sum that the parent watches holds.
+        // A resident adapter stays for the rest of its group, in a process without a limit on what it maps:
+        // systems that are started by it map many times what they touch. The sum that the parent watches
+        // holds.
         ask.keep = resident && progress.goes_on(plan, index, number);
         if resident {
             ask.memory = None;
@@ -144,7 +146,7 @@ struct RunProgress {
     given_up: HashSet<usize>,
     /// What an earlier part of the run has finished.
     done: HashSet<(usize, u32)>,
-    /// How many measured repeats each case is to have: as planned, until its body has said otherwise.
+    /// The number of measured repeats each case is to have: as planned, until its body has said otherwise.
     planned: Vec<u32>,
     /// Repeats for the sake of a target.
     extra: HashSet<(usize, u32)>,
@@ -168,7 +170,8 @@ impl RunProgress {
             done.insert((index, repeat.number));
             seen[index].add(repeat);
             planned[index] = stated(repeat).unwrap_or(planned[index]);
-            // A run that is taken up again goes on with the round that it had come to, for those that have not run.
+            // A run that is taken up again goes on with the round that it had come to, for those that have
+            // not run.
             round = round.max(repeat.number.saturating_sub(1));
             if !matches!(repeat.outcome, Outcome::Measured { .. }) {
                 given_up.insert(index);
@@ -180,7 +183,8 @@ impl RunProgress {
             .zip(0..)
             .flat_map(|(round, number)| round.iter().map(move |index| (*index, number)));
         let mut left: Vec<(usize, u32)> = numbered.filter(|repeat| !done.contains(repeat)).collect();
-        // A run that is taken up again has a new key: the references of what is left are hashed once more, first of all.
+        // A run that is taken up again has a new key: the references of what is left are hashed once more,
+        // first of all.
         let again = |index: &usize| {
             let reference = &plan.cases[*index];
             done.contains(&(*index, 0))
@@ -206,13 +210,15 @@ impl RunProgress {
         }
     }
 
-    /// Whether the repeat is still to be run: its case has not failed, and has not said that it wants fewer.
+    /// Tells whether the repeat is still to be run: its case has not failed, and has not said that it wants
+    /// fewer.
     fn is_due(&self, (index, number): (usize, u32)) -> bool {
         !self.given_up.contains(&index)
             && (number <= self.planned[index] || self.extra.contains(&(index, number)))
     }
 
-    /// Adds a round of the cases that have not met the plan's target, or whose bodies want more repeats than were planned.
+    /// Adds a round of the cases that have not met the plan's target, or whose bodies want more repeats than
+    /// were planned.
     fn add_round(&mut self, plan: &Plan) {
         let number = self.round.max(plan.most_repeats()) + 1;
         let is_extra = number <= Plan::MOST_REPEATS;
@@ -230,17 +236,17 @@ impl RunProgress {
         }
     }
 
-    /// Whether an earlier part of the run has finished this repeat: it is run for its hashes alone.
+    /// Tells whether an earlier part of the run has finished this repeat: it is run for its hashes alone.
     fn is_again(&self, index: usize, number: u32) -> bool {
         self.done.contains(&(index, number))
     }
 
-    /// Whether nothing more of this case will be run.
+    /// Tells whether nothing more of this case will be run.
     fn is_last(&self, index: usize) -> bool {
         !self.left[self.at..].iter().any(|repeat| repeat.0 == index && self.is_due(*repeat))
     }
 
-    /// Whether the next repeat is of another case of this round that shares the process with this one.
+    /// Tells whether the next repeat is of another case of this round that shares the process with this one.
     fn goes_on(&self, plan: &Plan, index: usize, number: u32) -> bool {
         let next = self.left[self.at..].iter().find(|repeat| self.is_due(**repeat));
         next.is_some_and(|(other, round)| {
@@ -269,7 +275,7 @@ impl RunProgress {
     }
 }
 
-/// How many measured repeats the body of the case asks for, where it does.
+/// The number of measured repeats the body of the case asks for, where it does.
 fn stated(repeat: &Repeat) -> Option<u32> {
     match &repeat.outcome {
         Outcome::Measured { seen, .. } if repeat.purpose == Purpose::Measure => seen.repeats,

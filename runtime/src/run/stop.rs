@@ -1,5 +1,5 @@
-//! When a case with a target has enough: processes until the interval is narrow, iterations per process by what the
-//! first processes showed.
+//! When a case with a target has enough: processes until the interval is narrow, iterations per process by
+//! what the first processes showed.
 
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ const LEVEL: f64 = 0.95;
 /// A repeat has at least so many samples, or its stationarity could not be told.
 const LEAST_SAMPLES: u64 = 8;
 
-/// A repeat takes at most so many times as long as the profile asks: a pilot of three processes that happen to agree
-/// would ask for one process without end.
+/// A repeat takes at most so many times as long as the profile asks: a pilot of three processes that happen
+/// to agree would ask for one process without end.
 const LONGEST: u32 = 10;
 
 /// The repeats of one case so far.
@@ -53,15 +53,15 @@ impl CaseRepeats {
         }
     }
 
-    /// Whether half the width of the interval is at most this share of the median. Needs the six repeats of an
-    /// interval.
+    /// Tells whether half the width of the interval is at most this share of the median. Needs the six
+    /// repeats of an interval.
     pub(super) fn meets(&self, target: f64) -> bool {
         half_width(&self.values).is_some_and(|half| half <= target)
     }
 
-    /// The budget of the next repeat: with as many samples as make the most of the time, once the pilot has run. A
-    /// pass of the profile stays the least, and ten times its time the most. Without a pilot, and where processes
-    /// differ no more than their own samples explain, those of the profile.
+    /// The budget of the next repeat: with as many samples as make the most of the time, once the pilot has
+    /// run. A pass of the profile stays the least, and ten times its time the most. Without a pilot, and
+    /// where processes differ no more than their own samples explain, those of the profile.
     pub(super) fn budget(&self, profile: Budget) -> Budget {
         let count: usize = self.samples.iter().map(Vec::len).sum();
         if self.samples.len() < PILOT || count == 0 {
@@ -92,8 +92,8 @@ mod tests {
     const PROFILE: Budget =
         Budget { warmup: 0, batches: 20, min_time: Duration::from_millis(500), max_time: None };
 
-    /// A repeat of twenty samples around so many microseconds, each off by up to `within`; its process took a second
-    /// beside them.
+    /// A repeat of twenty samples around so many microseconds, each off by up to `within`; its process took a
+    /// second beside them.
     fn repeat(number: u32, centre: u64, within: u64) -> Repeat {
         let samples: Vec<u64> =
             (0..20).map(|at| (centre + (at * 7 + u64::from(number)) % 20 * within / 20) * 1000).collect();

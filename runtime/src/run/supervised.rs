@@ -17,13 +17,13 @@ use crate::bencher::{PerIteration, Phase, Spot, visible};
 use crate::metric::{Block, Entry, TimedBy};
 use crate::process::{ChildPlace, MemoryWatch, Output, ReceivedBytes, Spawning, Subprocess, left_behind};
 
-/// How often the parent looks at the deadline of a child that is silent.
+/// The number of times that the parent looks at the deadline of a child that is silent.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How often it is told that a child still runs.
+/// The number of times that it is told that a child still runs.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How many times its timeout the set-up of a child may take that guards it itself.
+/// The number of timeouts that the set-up of a child may take that guards it itself.
 const PATIENCE: u32 = 10;
 
 /// How much longer than its timeout such a child is waited for after that: it tells better what was late.
@@ -33,11 +33,11 @@ const HEAD_START: Duration = Duration::from_secs(15);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChildWatch<'a> {
     pub(super) timeout: Duration,
-    /// Whether the child guards its set-up itself: it hears of what it has started that this lives. Then the parent
-    /// allows [`PATIENCE`] times as long for the set-up, and the timeout for all that follows.
+    /// True if the child guards its set-up itself: it hears of what it has started that this lives. Then the
+    /// parent allows [`PATIENCE`] times as long for the set-up, and the timeout for all that follows.
     pub(super) patient: bool,
     pub(super) memory: u64,
-    /// Whether the user has asked for an end.
+    /// Tells whether the user has asked for an end.
     pub(super) interrupted: &'a AtomicBool,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct EndedRequest {
     pub(super) tree: Option<TreeMemory>,
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
-    /// Whether the process can take another ask.
+    /// True if the process can take another ask.
     pub(super) alive: bool,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct SupervisedChild {
     stderr: Output,
     since: SystemTime,
     asked: bool,
-    /// Whether it has been asked for what may leave shared memory behind.
+    /// True if it has been asked for what may leave shared memory behind.
     patient: bool,
     cleaned: bool,
 }
@@ -91,7 +91,8 @@ impl SupervisedChild {
         Ok(Self { child, started, stdout, stderr, since, asked: false, patient: false, cleaned: false })
     }
 
-    /// Asks for one repeat and waits for its end; once a second `tick` is told for how long. If `last`, the process is ended too, and its output collected.
+    /// Asks for one repeat and waits for its end; once a second `tick` is told for how long. If `last`, the
+    /// process is ended too, and its output collected.
     pub(super) fn run(
         &mut self,
         request: &RepeatRequest,
@@ -108,8 +109,8 @@ impl SupervisedChild {
         self.ended(end, &seen, watch, last)
     }
 
-    /// Asks for one paced repeat in a fresh process and waits until it has come to its blocks; or to its end, if it
-    /// has none.
+    /// Asks for one paced repeat in a fresh process and waits until it has come to its blocks; or to its end,
+    /// if it has none.
     pub(super) fn open(
         mut self,
         request: &RepeatRequest,
@@ -330,8 +331,8 @@ pub(super) struct PacedChild {
 }
 
 impl PacedChild {
-    /// Runs one block, and says how long it was until it had been told. A child that claims more time than has passed has
-    /// failed.
+    /// Runs one block, and says how long it was until it had been told. A child that claims more time than
+    /// has passed has failed.
     pub(super) fn block(
         &mut self,
         iterations: u64,
@@ -376,7 +377,7 @@ fn tail(bytes: &[u8]) -> String {
     visible(&lines[lines.len().saturating_sub(LINES)..].join("\n"))
 }
 
-/// Why listening ended.
+/// The reason why listening ended.
 #[derive(Debug)]
 enum ListeningEnd {
     /// It has started.
@@ -407,9 +408,9 @@ struct ListeningState {
     start: Option<Duration>,
     tree: Option<TreeMemory>,
     begun: Instant,
-    /// When the set-up was over.
+    /// The moment when the set-up was over.
     set_up: Option<Instant>,
-    /// How long it was until a fresh process had greeted.
+    /// The time until a fresh process had greeted.
     greeted: Option<Duration>,
 }
 
@@ -425,7 +426,7 @@ impl ListeningState {
         }
     }
 
-    /// How long it may be without an answer in the phase that it is in.
+    /// The time that it may be without an answer in the phase that it is in.
     fn allowed(&self, watch: ChildWatch<'_>) -> Duration {
         if watch.patient && self.set_up.is_none() { watch.timeout * PATIENCE } else { watch.timeout }
     }

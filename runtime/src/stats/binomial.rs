@@ -4,8 +4,8 @@ use super::special::incomplete_beta;
 
 /// The exact interval (Clopper and Pearson, *The Use of Confidence or Fiducial Limits Illustrated in the Case
 /// of the Binomial*, 1934): on either side the probability at which what was seen, or more extreme, has
-/// half of what the level leaves. It covers at least the share `level`, whatever the truth. For a bound on one
-/// side alone at 95 % ask for the level 0.9.
+/// half of what the level leaves. It covers at least the share `level`, whatever the truth. For a bound on
+/// one side alone at 95 % ask for the level 0.9.
 ///
 /// From 0 without successes, to 1 without failures. `None` for no trials, for more successes than trials, and
 /// for a level outside of 0 to 1.
@@ -65,7 +65,8 @@ mod tests {
         }
     }
 
-    /// Ten trials, 95 %, as in the charts and tables of the exact interval: 0 to 0.3085, and 0.0025 to 0.4450.
+    /// Ten trials, 95 %, as in the charts and tables of the exact interval: 0 to 0.3085, and 0.0025 to
+    /// 0.4450.
     #[test]
     fn the_exact_interval_agrees_with_printed_tables() {
         let round = |bounds: (f64, f64)| ((bounds.0 * 1e4).round() as u64, (bounds.1 * 1e4).round() as u64);

@@ -3,7 +3,8 @@
 use super::median;
 use super::random::SplitMix64;
 
-/// A Q this near to the one found, as a share of it, counts as equal: the same values summed in another order.
+/// A Q this near to the one found, as a share of it, counts as equal: the same values summed in another
+/// order.
 const ROUNDING: f64 = 1e-9;
 
 /// What counts as a change.
@@ -11,7 +12,7 @@ const ROUNDING: f64 = 1e-9;
 pub struct Change {
     /// The p below which a change is one; 0.001 is usual for histories, where every commit is looked at.
     pub level: f64,
-    /// How many values there must be on either side, at least 2.
+    /// The number of values there must be on either side, at least 2.
     pub least_length: usize,
     /// By how much the medians beside a change must differ, as a share of the one before.
     pub least_size: f64,
@@ -36,11 +37,11 @@ pub struct ChangePoint {
 /// Approach for Multiple Change Point Analysis of Multivariate Data*, 2014), with the energy statistic of
 /// absolute differences.
 ///
-/// Between changes already found, all ways to part a stretch in two (and to leave off its end) are weighed by Q
-/// = mn / (m + n) x (2 x mean distance across - mean distance within either side); the largest Q is compared
-/// with the largest Q of the same values in drawn orders. A change is accepted when that p is at most the level,
-/// and both stretches beside it are searched in turn. Then the change that is smallest against `least_size` is
-/// taken back until all are larger (so do Fleming and others, *Hunter*, 2023).
+/// Between changes already found, all ways to part a stretch in two (and to leave off its end) are weighed by
+/// Q = mn / (m + n) x (2 x mean distance across - mean distance within either side); the largest Q is
+/// compared with the largest Q of the same values in drawn orders. A change is accepted when that p is at
+/// most the level, and both stretches beside it are searched in turn. Then the change that is smallest
+/// against `least_size` is taken back until all are larger (so do Fleming and others, *Hunter*, 2023).
 ///
 /// Permutations end early once p is certain to be above the level. A stretch of n takes about n^2 steps a
 /// permutation: for histories of some hundreds of commits. Empty for fewer than twice
@@ -107,8 +108,8 @@ fn best_split(values: &[f64], least: usize) -> Option<(usize, f64)> {
     for (i, inverse) in inverse.iter_mut().enumerate() {
         *inverse = 1.0 / i as f64;
     }
-    // Distances count in both directions. `within[i]`: all among the first i values; `to_all[i]`: from the i-th to
-    // all before the current end.
+    // Distances count in both directions. `within[i]`: all among the first i values; `to_all[i]`: from the
+    // i-th to all before the current end.
     let mut within = vec![0.0; count + 1];
     let mut to_all = vec![0.0; count];
     let mut best = None;
@@ -146,8 +147,8 @@ fn best_split(values: &[f64], least: usize) -> Option<(usize, f64)> {
     best
 }
 
-/// The share of drawn orders, the given one among them, whose largest Q is at least as large: a valid p for any
-/// number of them. Twice as many as can show the level; fewer when it is passed for certain.
+/// The share of drawn orders, the given one among them, whose largest Q is at least as large: a valid p for
+/// any number of them. Twice as many as can show the level; fewer when it is passed for certain.
 fn p_of_split(values: &[f64], least: usize, size: f64, level: f64, random: &mut SplitMix64) -> f64 {
     let draws = (2.0 / level).clamp(100.0, 20_000.0) as usize;
     let least_size = size - ROUNDING * size;

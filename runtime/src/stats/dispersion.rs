@@ -23,8 +23,8 @@ pub fn robust_spread(values: &[f64]) -> f64 {
     TO_DEVIATION * mad(values)
 }
 
-/// How many deviations each value lies off the median, by the modified z-score of Iglewicz and Hoaglin
-/// (*How to Detect and Handle Outliers*, 1993), who call values beyond 3.5 outliers.
+/// The number of deviations that each value lies off the median, by the modified z-score of Iglewicz and
+/// Hoaglin (*How to Detect and Handle Outliers*, 1993), who call values beyond 3.5 outliers.
 ///
 /// Where more than half of the values are equal the median absolute deviation is zero; the mean absolute
 /// deviation takes its place then, and where that is zero as well every score is zero.

@@ -2,9 +2,10 @@
 //!
 //! A percentile p is at most L with confidence c when so few samples lie above L that, were p's true value
 //! higher, so few would be seen with probability 1 - c or less: with h samples within L and t over it, when
-//! `I_{p-d}(h, t+1)` <= 1 - c. This is the early-stopping rule of `LoadGen` (Reddi and others, *`MLPerf` Inference
-//! Benchmark*, 2020, and the document on early stopping beside its source), d being how much of p is given
-//! away; d = 0 gives nothing away. The rule bounds one look: looking again after each sample would need more.
+//! `I_{p-d}(h, t+1)` <= 1 - c. This is the early-stopping rule of `LoadGen` (Reddi and others, *`MLPerf`
+//! Inference Benchmark*, 2020, and the document on early stopping beside its source), d being how much of p
+//! is given away; d = 0 gives nothing away. The rule bounds one look: looking again after each sample would
+//! need more.
 
 use super::sorted;
 use super::special::incomplete_beta;
@@ -21,8 +22,8 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Whether `within` samples within a limit and `over` over it bear the claim out. False for a claim outside
-    /// of 0 to 1.
+    /// Tells whether `within` samples within a limit and `over` over it bear the claim out. False for a claim
+    /// outside of 0 to 1.
     pub fn holds(self, within: u64, over: u64) -> bool {
         let share = self.percentile - self.tolerance;
         // Written so that NaN fails.

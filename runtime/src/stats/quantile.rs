@@ -7,9 +7,9 @@ pub fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// The quantile `q` in `0..=1`, on a line through the k-th of n values at (k - 1) / (n - 1): R7 of Hyndman and Fan (*Sample
-/// Quantiles in Statistical Packages*, 1996), the default of R, `NumPy` and Excel. A `q` outside of that is taken for the
-/// nearer end. NaN for no values, and for a `q` of NaN.
+/// The quantile `q` in `0..=1`, on a line through the k-th of n values at (k - 1) / (n - 1): R7 of Hyndman
+/// and Fan (*Sample Quantiles in Statistical Packages*, 1996), the default of R, `NumPy` and Excel. A `q`
+/// outside of that is taken for the nearer end. NaN for no values, and for a `q` of NaN.
 pub fn quantile(values: &[f64], q: f64) -> f64 {
     let Some(last) = values.len().checked_sub(1) else { return f64::NAN };
     if q.is_nan() {

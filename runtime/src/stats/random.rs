@@ -1,4 +1,5 @@
-//! A small generator for draws that decide order, never data: which batches are held back, how a round is shuffled.
+//! A small generator for draws that decide order, never data: which batches are held back, how a round is
+//! shuffled.
 
 /// `SplitMix64` (Steele, Lea, Flood: *Fast splittable pseudorandom number generators*, OOPSLA 2014).
 #[derive(Clone, Debug)]
@@ -19,7 +20,8 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound` (0 when the bound is 0). The bias of the remainder is below 2^-32 for bounds below 2^32.
+    /// A number below `bound` (0 when the bound is 0). The bias of the remainder is below 2^-32 for bounds
+    /// below 2^32.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.draw().checked_rem(bound).unwrap_or(0)
     }

@@ -8,7 +8,7 @@ use super::{median, sorted};
 /// the count is 12 million additions, and the approximation is right to one pair in 2,500.
 const COUNTED_PAIRS: usize = 2_500;
 
-/// How many pairs beyond the approximation are counted.
+/// The number of pairs beyond which the approximation is counted.
 const BEYOND: usize = 4;
 
 /// A shift between two samples.
@@ -44,8 +44,8 @@ pub fn shift(before: &[f64], after: &[f64], level: f64) -> Option<Shift> {
 
 /// The largest c with P(U < c) at most `tail`, by counting; 0 where even P(U = 0) is more.
 fn counted_cut(n: usize, m: usize, tail: f64) -> usize {
-    // Orders in which U is small are all that is asked of, and the approximation is never this far off: to count no more
-    // is a fourth of the work for two samples of 7.
+    // Orders in which U is small are all that is asked of, and the approximation is never this far off: to
+    // count no more is a fourth of the work for two samples of 7.
     let most = (approximate_cut(n, m, tail) + BEYOND).min(n * m);
     let all = (1..=n).fold(1.0, |all, of| all * (m + of) as f64 / of as f64);
     let ways = ways(n, m, most);

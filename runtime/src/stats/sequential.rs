@@ -38,15 +38,15 @@ mod tests {
     /// The largest number of rounds that [`crossing_probability`] can count.
     const MOST_ROUNDS: usize = 26;
 
-    /// With which probability the interval of at least one of these looks, in order of their rounds, misses the
-    /// centre of independent, continuous, symmetric values: the two-sided rate of false alarms over all looks.
-    /// `None` where the rounds do not ascend or are more than [`MOST_ROUNDS`].
+    /// With which probability the interval of at least one of these looks, in order of their rounds, misses
+    /// the centre of independent, continuous, symmetric values: the two-sided rate of false alarms over all
+    /// looks. `None` where the rounds do not ascend or are more than [`MOST_ROUNDS`].
     ///
     /// Exact, and the same for every such distribution, since the signed ranks alone decide: in the order of
-    /// their distance from the centre the signs of n values are n fair coins, and the value that came last is any
-    /// of the n with the same probability. So the probability q that no look has missed yet, given the pattern of
-    /// signs, is the mean of q over the n patterns with one sign removed, and zero where this look misses. It
-    /// takes 2^n steps and numbers for n rounds, seconds for 24.
+    /// their distance from the centre the signs of n values are n fair coins, and the value that came last is
+    /// any of the n with the same probability. So the probability q that no look has missed yet, given the
+    /// pattern of signs, is the mean of q over the n patterns with one sign removed, and zero where this look
+    /// misses. It takes 2^n steps and numbers for n rounds, seconds for 24.
     fn crossing_probability(looks: &[Look]) -> Option<f64> {
         let mut inside = vec![1.0]; // q by pattern: bit k is the sign of the value k-th nearest to the centre
         let mut rounds = 0;
@@ -118,8 +118,9 @@ mod tests {
         assert!((found - 0.048_055).abs() < 1e-6, "{found}");
     }
 
-    /// Counts, in 20,000 duels of identical programs, how often an interval misses zero. The standard error of
-    /// the rate is 0.15 %; the values are drawn from a distribution so heavy in its tails that it has no mean.
+    /// Counts, in 20,000 duels of identical programs, how often an interval misses zero. The standard error
+    /// of the rate is 0.15 %; the values are drawn from a distribution so heavy in its tails that it has no
+    /// mean.
     #[test]
     fn drawn_rounds_miss_as_often_as_was_counted() {
         let mut random = SplitMix64::new(7);

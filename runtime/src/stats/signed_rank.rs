@@ -20,9 +20,9 @@ pub fn hodges_lehmann(values: &[f64]) -> Option<f64> {
 /// From the `rank`-th smallest to the `rank`-th largest Walsh average: an interval for the centre of
 /// symmetry (Tukey; Hollander and Wolfe, *Nonparametric Statistical Methods*, 1973, section 3.3).
 ///
-/// It misses the centre with probability 2 P(W < rank), W being the sum of the ranks of the positive ones of as many values
-/// that are symmetric about zero: exactly for continuous values, with less where values are tied. `None` where there are fewer than 2 `rank` - 1 averages, for rank 0, and where a value is
-/// NaN.
+/// It misses the centre with probability 2 P(W < rank), W being the sum of the ranks of the positive ones of
+/// as many values that are symmetric about zero: exactly for continuous values, with less where values are
+/// tied. `None` where there are fewer than 2 `rank` - 1 averages, for rank 0, and where a value is NaN.
 pub fn walsh_interval(values: &[f64], rank: usize) -> Option<(f64, f64)> {
     let averages = walsh_averages(values);
     if rank == 0 || averages.len() + 1 < 2 * rank {
@@ -42,8 +42,8 @@ pub fn walsh_interval(values: &[f64], rank: usize) -> Option<(f64, f64)> {
 /// make a sample the more significant the lower it lies (Pratt, *Remarks on Zeros and Ties in the Wilcoxon
 /// Signed Rank Procedures*, 1959). So p is never too small.
 ///
-/// Without ties p is at most half of the probability with which a [`walsh_interval`] misses exactly when its lower bound is
-/// above `shift`. 1 for no values; NaN where a value or `shift` is NaN.
+/// Without ties p is at most half of the probability with which a [`walsh_interval`] misses exactly when its
+/// lower bound is above `shift`. 1 for no values; NaN where a value or `shift` is NaN.
 pub fn signed_rank_p(values: &[f64], shift: f64) -> f64 {
     let mut distances = values.to_vec();
     for value in &mut distances {
@@ -108,9 +108,9 @@ pub(super) mod tests {
     use super::*;
     use crate::stats::SplitMix64;
 
-    /// With which probability the [`walsh_interval`] of this rank misses the centre of `count` values, on both
-    /// sides together: 2 P(W < rank), W being the sum of the ranks of the positive ones of `count` values that
-    /// are symmetric about zero. 1 at most. Counted up to 64 values, approximated above.
+    /// With which probability the [`walsh_interval`] of this rank misses the centre of `count` values, on
+    /// both sides together: 2 P(W < rank), W being the sum of the ranks of the positive ones of `count`
+    /// values that are symmetric about zero. 1 at most. Counted up to 64 values, approximated above.
     pub(in crate::stats) fn walsh_level(count: usize, rank: usize) -> f64 {
         if rank == 0 {
             return 0.0;
@@ -124,8 +124,8 @@ pub(super) mod tests {
         (2.0 * upper_tail(&ranks, 2 * (all - rank + 1))).min(1.0)
     }
 
-    /// The largest rank whose [`walsh_interval`] of `count` values misses with at most the probability `level`; 0
-    /// where even the extremes miss more often.
+    /// The largest rank whose [`walsh_interval`] of `count` values misses with at most the probability
+    /// `level`; 0 where even the extremes miss more often.
     pub(in crate::stats) fn walsh_rank(count: usize, level: f64) -> usize {
         let (mut fits, mut fails) = (0, count * (count + 1) / 2 + 1);
         while fails - fits > 1 {
@@ -198,8 +198,8 @@ pub(super) mod tests {
     /// for n in (8, 12, 16, 24, 50, 64):
     ///     c = cdf(n); r = (c <= .01).sum(); print(n, r, 2 * c[r - 1], (c <= .025).sum())
     /// ```
-    /// At 2.5 % one less than the last is the printed critical value (3, 13, 29, 81, 434: Wilcoxon and Wilcox,
-    /// *Some Rapid Approximate Statistical Procedures*, 1964).
+    /// At 2.5 % one less than the last is the printed critical value (3, 13, 29, 81, 434: Wilcoxon and
+    /// Wilcox, *Some Rapid Approximate Statistical Procedures*, 1964).
     #[test]
     fn ranks_and_levels_agree_with_the_tables() {
         let table = [

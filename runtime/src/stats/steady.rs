@@ -17,8 +17,8 @@ const TRENDLESS: f64 = 1.64;
 /// Medians nearer to each other than this share of the smaller are one level.
 const SAME_LEVEL: f64 = 0.01;
 
-/// How a series of times runs (after the classes of Barrett and others, *Virtual Machine Warmup Blows Hot and
-/// Cold*, 2017).
+/// The course of a series of times (after the classes of Barrett and others, *Virtual Machine Warmup
+/// Blows Hot and Cold*, 2017).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stationarity {
@@ -53,7 +53,7 @@ impl Stationarity {
     }
 }
 
-/// How a series runs and from where on it is steady.
+/// The course of a series and from where on it is steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steady {
     /// The class.
@@ -62,13 +62,14 @@ pub struct Steady {
     pub start: Option<usize>,
 }
 
-/// Where a whole series of times becomes steady: from the first value from which on it runs level, if that leaves at least a quarter of the series (so Barrett and others 2017: 500
-/// of 2,000 iterations). Level is no trend by [`mann_kendall`](super::mann_kendall) (below 1.64), and medians of both halves
-/// within 1 %. `None` for fewer than eight values and where one is NaN.
+/// Where a whole series of times becomes steady: from the first value from which on it runs level, if that
+/// leaves at least a quarter of the series (so Barrett and others 2017: 500 of 2,000 iterations). Level is no
+/// trend by [`mann_kendall`](super::mann_kendall) (below 1.64), and medians of both halves within 1 %. `None`
+/// for fewer than eight values and where one is NaN.
 ///
-/// Its beginning, the first sixteenth but at least four values, decides the class by its median: within 1 % of
-/// the steady part's all is flat. So a slow first value does not part a series that is level otherwise: it is
-/// a metric of its own.
+/// Its beginning, the first sixteenth but at least four values, decides the class by its median: within 1 %
+/// of the steady part's all is flat. So a slow first value does not part a series that is level otherwise: it
+/// is a metric of its own.
 ///
 /// A series of more than 256 values is cut from its end into blocks of equal length, at most 256, and each
 /// stands in with its median: an interruption moves no median, and 100,000 values take milliseconds. `start`

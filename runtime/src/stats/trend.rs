@@ -1,9 +1,9 @@
 //! Whether values rise or fall with their order.
 
-/// The score of Mann and Kendall's test for a trend (Mann, *Nonparametric Tests against Trend*, 1945; Kendall,
-/// *Rank Correlation Methods*, 1975): how many more pairs rise than fall, less one for continuity, in standard
-/// deviations of that number were the order drawn, ties reckoned with. Above zero the values rise; beyond
-/// 1.64 one such order in ten.
+/// The score of Mann and Kendall's test for a trend (Mann, *Nonparametric Tests against Trend*, 1945;
+/// Kendall, *Rank Correlation Methods*, 1975): how many more pairs rise than fall, less one for continuity,
+/// in standard deviations of that number were the order drawn, ties reckoned with. Above zero the values
+/// rise; beyond 1.64 one such order in ten.
 ///
 /// 0 for fewer than two values and where all are equal; NaN where one is NaN. Compares all pairs: thin out
 /// long series first.
@@ -56,8 +56,8 @@ mod tests {
     ///     v = (n * (n - 1) * (2 * n + 5) - sum(t * (t - 1) * (2 * t + 5) for t in Counter(x).values())) / 18
     ///     return (s - np.sign(s)) / np.sqrt(v)
     /// ```
-    /// `rising` in the first is 4 of 6 pairs, as Gilbert counts (*Statistical Methods for Environmental Pollution
-    /// Monitoring*, 1987, section 16.4).
+    /// `rising` in the first is 4 of 6 pairs, as Gilbert counts (*Statistical Methods for Environmental
+    /// Pollution Monitoring*, 1987, section 16.4).
     #[test]
     fn scores_agree_with_their_definition() {
         for (values, expected) in [

@@ -27,9 +27,9 @@ pub fn variances(processes: &[Vec<f64>]) -> Option<Variances> {
     Some(Variances { within, between: of_means - explained })
 }
 
-/// How many iterations a process should make so that a given time yields the narrowest interval: the root of
-/// (cost of a process / cost of an iteration) x (variance within / variance between), rounded up (Kalibera
-/// and Jones 2013, section 6.2). Costs share one unit, variances too. At least 1.
+/// The number of iterations a process should make so that a given time yields the narrowest interval: the
+/// root of (cost of a process / cost of an iteration) x (variance within / variance between), rounded up
+/// (Kalibera and Jones 2013, section 6.2). Costs share one unit, variances too. At least 1.
 ///
 /// `None` where processes do not differ (a variance between them of zero or below): then more processes buy
 /// nothing, and one of any length will do. Also where a cost is not above zero, the variance within is below

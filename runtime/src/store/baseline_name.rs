@@ -32,8 +32,8 @@ impl BaselineName {
         &self.0
     }
 
-    /// A name as it was typed. [`BaselineName::OF_COMMIT`] is the id of the commit that the environment has, with `-dirty` where
-    /// files differ from it, and `unknown` where there is none.
+    /// A name as it was typed. [`BaselineName::OF_COMMIT`] is the id of the commit that the environment has,
+    /// with `-dirty` where files differ from it, and `unknown` where there is none.
     ///
     /// # Errors
     /// A text that is no name.

@@ -30,7 +30,7 @@ pub struct Stored {
     pub baseline: Baseline,
     /// Its file.
     pub path: PathBuf,
-    /// Whether it is committed with the workspace.
+    /// True if it is committed with the workspace.
     pub committed: bool,
 }
 
@@ -120,7 +120,8 @@ impl Baselines {
         self.those(|_, _| true)
     }
 
-    /// All baselines of a name, by suite, then machine; and what cannot be read in their place. No other is read.
+    /// All baselines of a name, by suite, then machine; and what cannot be read in their place. No other is
+    /// read.
     ///
     /// # Errors
     /// As [`Baselines::list`].
@@ -128,7 +129,8 @@ impl Baselines {
         self.those(|_, path| path.file_stem().is_some_and(|stem| stem == name.as_str()))
     }
 
-    /// All baselines of a suite on a machine, by name; and what cannot be read in their place. No other is read.
+    /// All baselines of a suite on a machine, by name; and what cannot be read in their place. No other is
+    /// read.
     ///
     /// # Errors
     /// As [`Baselines::list`].
@@ -247,7 +249,7 @@ fn expect_place(baseline: &Baseline, path: &Path, root: &Path) -> Result<(), Sto
     Err(StoreError::Misplaced { path: path.to_owned(), found, expected: "another".to_owned() })
 }
 
-/// Whether a run may be judged by; if not, why not.
+/// Tells whether a run may be judged by; if not, why not.
 fn may_be_judged_by(run: &RunRecord) -> Result<(), String> {
     let manifest = &run.manifest;
     match manifest.status {

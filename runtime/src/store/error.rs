@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::record::{RunId, SchemaError};
 use crate::tool::tool;
 
-/// Why the store could not do what was asked.
+/// The reason why the store could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file system refused.
@@ -70,8 +70,8 @@ pub enum StoreError {
     BadName(String),
     /// There is no such baseline.
     #[error(
-        "there is no baseline `{name}` of {suite}{}: make one with `cargo bench -- --save-baseline {name}` or \
-         `{} baseline set {name}`",
+        "there is no baseline `{name}` of {suite}{}: make one with `cargo bench -- --save-baseline {name}` \
+         or `{} baseline set {name}`",
         did_you_mean(nearest.as_deref()), tool()
     )]
     NoBaseline {
@@ -106,7 +106,8 @@ pub enum StoreError {
         limit: usize,
     },
     /// A folder of the data directory leads elsewhere.
-    #[error("`{}` is a link, and nothing is removed through one: remove what lies behind it by hand", .0.display())]
+    #[error("`{}` is a link, and nothing is removed through one: remove what lies behind it by \
+        hand", .0.display())]
     Link(PathBuf),
     /// A committed baseline was asked for where there is no workspace to commit it to.
     #[error("there is no workspace to commit baseline `{0}` to: run this inside one")]
@@ -120,7 +121,7 @@ impl StoreError {
         move |source| Self::Io { attempt, path, source }
     }
 
-    /// Whether a file or directory that was asked for is not there.
+    /// Tells whether a file or directory that was asked for is not there.
     pub(super) fn absent(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }

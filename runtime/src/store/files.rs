@@ -26,8 +26,8 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// If it is there, or cannot be written.
     fn write_new(&self, path: &Path, content: &[u8]) -> io::Result<()>;
 
-    /// Gives a file or directory another name, in one step. A file in the way is replaced, a directory with something
-    /// in it is not.
+    /// Gives a file or directory another name, in one step. A file in the way is replaced, a directory with
+    /// something in it is not.
     ///
     /// # Errors
     /// If it is not there, or a directory is in the way.
@@ -64,7 +64,7 @@ pub trait Files: fmt::Debug + Send + Sync {
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
 
-/// How the names of files end that are on their way to their place.
+/// The ending of the names of files that are on their way to their place.
 const TEMPORARY: &str = ".tmp";
 
 /// The real file system.
@@ -157,8 +157,8 @@ where
     record::read(&content).map_err(|source| StoreError::Record { path: path.to_owned(), source })
 }
 
-/// Gives a stored file that was edited on purpose the digest of what it holds now. Whether anything was to be changed: a file
-/// that is right is not touched.
+/// Gives a stored file that was edited on purpose the digest of what it holds now. Whether anything was to be
+/// changed: a file that is right is not touched.
 ///
 /// # Errors
 /// What is the matter with the file, which then stays as it is, or those of the file system.
@@ -172,8 +172,8 @@ pub fn redigest(path: &Path) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// The name that a file will have which is on its way to its place, by the name that it has meanwhile; `None` where it is
-/// no such file.
+/// The name that a file will have which is on its way to its place, by the name that it has meanwhile; `None`
+/// where it is no such file.
 pub(super) fn on_its_way_to(name: &str) -> Option<&str> {
     let (name, salt) = name.strip_prefix('.')?.strip_suffix(TEMPORARY)?.rsplit_once('.')?;
     let drawn = salt.len() == 16 && salt.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));

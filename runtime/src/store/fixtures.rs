@@ -147,12 +147,12 @@ impl Failing {
         Self { fault, changes: AtomicUsize::new(0), syncs: AtomicUsize::new(0) }
     }
 
-    /// How many changes were asked for.
+    /// The number of changes that were asked for.
     pub(crate) fn changes(&self) -> usize {
         self.changes.load(Ordering::Relaxed)
     }
 
-    /// How often the disk was waited for to have the names in a directory.
+    /// The number of times that the disk was waited for to have the names in a directory.
     pub(crate) fn syncs(&self) -> usize {
         self.syncs.load(Ordering::Relaxed)
     }

@@ -8,14 +8,14 @@ use super::BaselineName;
 use crate::plan::CaseId;
 use crate::record::{MachineId, RunId};
 
-/// Where every file of a data directory lies.
+/// The place where every file of a data directory lies.
 ///
 /// Names of files are made from ids whose form is fixed ([`RunId`], [`MachineId`]), or that are cut to
 /// harmless letters here or by [`CaseId::file_name`]: no path is ever read from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     data: PathBuf,
-    /// Where runs lie in it.
+    /// The place where runs lie in it.
     folder: &'static str,
     /// Where baselines lie, if not in it.
     baselines: Option<PathBuf>,
@@ -57,7 +57,8 @@ impl Layout {
         Self { baselines: Some(root.into()), workspace: None, ..self }
     }
 
-    /// The same, where duels that have not ended stand in the place of runs: they are journalled in the same way.
+    /// The same, where duels that have not ended stand in the place of runs: they are journalled in the same
+    /// way.
     #[must_use]
     pub fn of_duels(self) -> Self {
         Self { folder: DUELS, ..self }
@@ -218,8 +219,9 @@ impl Layout {
         root.join(machine.as_str()).join(harmless(suite))
     }
 
-    /// The locks that keep two measuring runs of one machine apart, whatever their data directories. Runs with folders of
-    /// their own for temporary files meet in the machine's, which comes last, so that no two wait for each other.
+    /// The locks that keep two measuring runs of one machine apart, whatever their data directories. Runs
+    /// with folders of their own for temporary files meet in the machine's, which comes last, so that no two
+    /// wait for each other.
     pub fn machine_locks() -> Vec<PathBuf> {
         locks_in(&std::env::temp_dir(), Path::new("/tmp"))
     }
@@ -255,7 +257,7 @@ pub(super) fn duel_of(name: &str) -> Option<RunId> {
     name.strip_suffix(".json")?.parse().ok()
 }
 
-/// Whether a file of this name may lie in a run's directory or one of its [`directories_in`].
+/// Tells whether a file of this name may lie in a run's directory or one of its [`directories_in`].
 pub(super) fn is_of_run(name: &str) -> bool {
     [".json", ".stdout", ".stderr"]
         .iter()

@@ -1,8 +1,8 @@
 //! The lock that keeps two measuring runs of one machine apart: each would be a disturbance of the other.
 //!
 //! It holds for the whole machine and not for a data directory, since processors do not know of directories.
-//! The system lets go of it when its holder ends, however it ends. A run has a lock of its own beside it, on its folder:
-//! two processes that take it up again never both go on, whatever the first lock is told to do.
+//! The system lets go of it when its holder ends, however it ends. A run has a lock of its own beside it, on
+//! its folder: two processes that take it up again never both go on, whatever the first lock is told to do.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, Write};
@@ -15,10 +15,10 @@ use nix::fcntl::OFlag;
 
 use super::StoreError;
 
-/// How often a waiting run looks whether it may start. Nothing is measured meanwhile.
+/// The number of times that a waiting run looks whether it may start. Nothing is measured meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// How a holder begins to say who it is, before its number.
+/// The way in which a holder begins to say who it is, before its number.
 const SIGNED: &str = "process ";
 /// The most that is read of it.
 const LONGEST: u64 = 1000;
@@ -75,7 +75,8 @@ impl MachineLock {
                 Ok(Attempt::Taken(Self { _file: file }))
             }
             Err(TryLockError::WouldBlock) => {
-                // Between its start and its first word a holder says nothing, and another user's file keeps its old text.
+                // Between its start and its first word a holder says nothing, and another user's file keeps
+                // its old text.
                 let said = signature(&mut file).unwrap_or_default();
                 Ok(Attempt::Held(if said.is_empty() { UNNAMED.to_owned() } else { said }))
             }
@@ -103,8 +104,9 @@ impl MachineLock {
     }
 }
 
-/// Opens the lock's file. Reading is enough to lock it: another user may have made it, and a sticky directory lets nobody
-/// open another's file for writing. A link is not followed, and what is no file is not waited for.
+/// Opens the lock's file. Reading is enough to lock it: another user may have made it, and a sticky directory
+/// lets nobody open another's file for writing. A link is not followed, and what is no file is not waited
+/// for.
 fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
     let mut options = OpenOptions::new();
@@ -128,7 +130,8 @@ fn open(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no file")) }
 }
 
-/// Says who holds the lock, in a file that is empty or that a holder has signed before: what else a user keeps there stays.
+/// Says who holds the lock, in a file that is empty or that a holder has signed before: what else a user
+/// keeps there stays.
 fn sign(file: &mut File, who: &str) {
     if signature(file).is_none() {
         return;

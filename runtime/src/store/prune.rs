@@ -1,7 +1,7 @@
 //! Removing old runs and duels, and what killed writers left.
 //!
-//! Only what this crate makes goes, by the exact form of its name, and never through a link: a data directory may hold
-//! what is not its own.
+//! Only what this crate makes goes, by the exact form of its name, and never through a link: a data directory
+//! may hold what is not its own.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -47,8 +47,8 @@ struct OfSuite {
 }
 
 impl Runs {
-    /// Removes runs and leftovers. Spares runs that may still be running, what cannot be read (a person should see that
-    /// first), and links.
+    /// Removes runs and leftovers. Spares runs that may still be running, what cannot be read (a person
+    /// should see that first), and links.
     ///
     /// # Errors
     /// [`StoreError::Link`] where the folder of runs is one, and those of the file system.
@@ -115,8 +115,8 @@ impl Runs {
 }
 
 impl Duels {
-    /// Removes duels, by the rule for runs, and what killed ones left. Spares what cannot be read (a person should see
-    /// that first), and links.
+    /// Removes duels, by the rule for runs, and what killed ones left. Spares what cannot be read (a person
+    /// should see that first), and links.
     ///
     /// # Errors
     /// [`StoreError::Link`] where the folder of duels is one, and those of the file system.
@@ -163,8 +163,8 @@ impl Duels {
     }
 }
 
-/// Removes what killed writers left in one directory: files on their way to a name that `is_file_of` it, and the
-/// directories that `is_directory_of` it.
+/// Removes what killed writers left in one directory: files on their way to a name that `is_file_of` it, and
+/// the directories that `is_directory_of` it.
 fn sweep(
     files: &dyn Files,
     directory: &Path,
@@ -194,7 +194,7 @@ fn sweep(
     Ok(leftovers)
 }
 
-/// Whether a folder of the data directory is there.
+/// Tells whether a folder of the data directory is there.
 ///
 /// # Errors
 /// [`StoreError::Link`] where it is one: what lies behind it is not of this data directory.
@@ -212,7 +212,8 @@ fn age(started: u64, now: SystemTime) -> Duration {
     now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().saturating_sub(started)
 }
 
-/// How long ago something was written; no time at all where that lies ahead, `None` where it is not told.
+/// The time since something was written; no time at all where that lies ahead, `None` where it is not
+/// told.
 fn age_of(found: &std::fs::Metadata, now: SystemTime) -> Option<Duration> {
     Some(now.duration_since(found.modified().ok()?).unwrap_or_default())
 }

@@ -65,7 +65,8 @@ impl Runs {
     /// Makes the directory of a run, with its manifest in it. It appears whole or not at all.
     ///
     /// # Errors
-    /// [`StoreError::RunExists`] when there is one of that name: draw another salt. Else those of the file system.
+    /// [`StoreError::RunExists`] when there is one of that name: draw another salt. Else those of the file
+    /// system.
     pub fn create(&self, manifest: &RunManifest) -> Result<(), StoreError> {
         let (unborn, run) = (self.layout.unborn(&manifest.id), self.layout.run(&manifest.id));
         let made = self.prepare(manifest).and_then(|()| {
@@ -114,8 +115,8 @@ impl Runs {
         write_record(&*self.files, &self.layout.round(duel, case, confirming, number), &entry)
     }
 
-    /// The rounds of a duel that have ended, with the candidate's case. `pair` gives the index of a case among the pairs of the duel;
-    /// a round of another case is none of its.
+    /// The rounds of a duel that have ended, with the candidate's case. `pair` gives the index of a case
+    /// among the pairs of the duel; a round of another case is none of its.
     ///
     /// # Errors
     /// What is the matter with a file.
@@ -160,7 +161,8 @@ impl Runs {
         replace(&*self.files, &self.layout.log(run, case, number, stream), said)
     }
 
-    /// The file with what a repeat printed: to stderr, where it did, else to stdout; `None` where it printed nothing.
+    /// The file with what a repeat printed: to stderr, where it did, else to stdout; `None` where it printed
+    /// nothing.
     pub fn log_of(&self, run: &RunId, case: &CaseId, number: u32) -> Option<PathBuf> {
         let logs = [OutputStream::Stderr, OutputStream::Stdout]
             .map(|stream| self.layout.log(run, case, number, stream));
@@ -271,8 +273,8 @@ impl Runs {
         }
     }
 
-    /// One journalled repeat of a case; `None` when the journal has none of that number. Who goes through a large run asks
-    /// for one after the other, and holds one at a time.
+    /// One journalled repeat of a case; `None` when the journal has none of that number. Who goes through a
+    /// large run asks for one after the other, and holds one at a time.
     ///
     /// # Errors
     /// What is the matter with the file.
@@ -369,7 +371,8 @@ impl Runs {
         Ok((listing, count))
     }
 
-    /// The runs that can be read, newest first. Each manifest is read when it is asked for, so whoever stops early reads few.
+    /// The runs that can be read, newest first. Each manifest is read when it is asked for, so whoever stops
+    /// early reads few.
     ///
     /// # Errors
     /// As [`Runs::list`].

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::bencher::{Content, FieldKind, Moments, Work};
 use crate::registry::Equivalence;
 
-/// How the work of a case stands to the reference's.
+/// The standing of the work of a case to the reference's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Agreement {
@@ -23,14 +23,14 @@ pub enum Agreement {
     NotAsked,
 }
 
-/// How `work` stands to the `reference`'s.
+/// Tells how `work` stands to the `reference`'s.
 ///
-/// The input must agree always, and whether batches are handed over on the host or on a device: who delivers elsewhere has
-/// another transfer. [`Equivalence::Exact`] asks for the same elements bit by bit and the same
+/// The input must agree always, and whether batches are handed over on the host or on a device: who delivers
+/// elsewhere has another transfer. [`Equivalence::Exact`] asks for the same elements bit by bit and the same
 /// transforms, [`Equivalence::Approx`] for the same counts, fields and transforms and for moments within the
-/// tolerance, [`Equivalence::Alike`] for the same counts, fields and transforms and for traits that are spread alike,
-/// [`Equivalence::Shape`] for the same counts and fields, [`Equivalence::None`] for nothing more.
-/// Work that differs in spite of that differs in words, or as its work report declares.
+/// tolerance, [`Equivalence::Alike`] for the same counts, fields and transforms and for traits that are
+/// spread alike, [`Equivalence::Shape`] for the same counts and fields, [`Equivalence::None`] for nothing
+/// more. Work that differs in spite of that differs in words, or as its work report declares.
 pub fn agree(work: &Work, reference: &Work, equivalence: Equivalence) -> Agreement {
     let mut found = WorkDifferences::default();
     let (report, expected) = (&work.report, &reference.report);
@@ -111,7 +111,8 @@ impl WorkDifferences {
             ] {
                 if !near(here, there, tolerance, scale) {
                     self.0.push(format!(
-                        "{part} of `{name}`: {here}, the reference has {there} (tolerance {tolerance} of {scale})"
+                        "{part} of `{name}`: {here}, the reference has {there} (tolerance {tolerance} of \
+                         {scale})"
                     ));
                 }
             }
@@ -119,20 +120,23 @@ impl WorkDifferences {
     }
 }
 
-/// Standard errors by which means and deviations of traits may differ by chance: of two hundred figures of honest work one
-/// in a million is further off, if figures are normal; they have heavier tails, which the margin is for.
+/// Standard errors by which means and deviations of traits may differ by chance: of two hundred figures of
+/// honest work one in a million is further off, if figures are normal; they have heavier tails, which the
+/// margin is for.
 const CHANCE: f64 = 5.5;
 
-/// Tolerances by which the least and the greatest number of a field may differ: each is one number of millions.
+/// Tolerances by which the least and the greatest number of a field may differ: each is one number of
+/// millions.
 const EXTREMES: f64 = 12.0;
 
 /// What of the traits of elements is not spread as the reference's.
 ///
-/// With a scale `r`, the greatest absolute number of the field in the reference, and the mean `m`, deviation `s` and count
-/// `n` of a trait on either side, means and deviations may each differ by
-/// `tolerance * r + 5.5 * sqrt(s1^2 / n1 + s2^2 / n2)`: what interpolation and rounding do to each element, and what a
-/// sample of so many does by chance. (The deviation of a deviation is `s * sqrt((k - 1) / 4n)` for a kurtosis `k`: below
-/// `s / sqrt(n)` up to a kurtosis of 5.) `different` says how many different elements a sample has, where that is not all.
+/// With a scale `r`, the greatest absolute number of the field in the reference, and the mean `m`, deviation
+/// `s` and count `n` of a trait on either side, means and deviations may each differ by `tolerance * r + 5.5
+/// * sqrt(s1^2 / n1 + s2^2 / n2)`: what interpolation and rounding do to each element, and what a sample of
+/// so many does by chance. (The deviation of a deviation is `s * sqrt((k - 1) / 4n)` for a kurtosis `k`:
+/// below `s / sqrt(n)` up to a kurtosis of 5.) `different` says how many different elements a sample has,
+/// where that is not all.
 pub(super) fn unlike(here: &Content, there: &Content, tolerance: f64, different: Option<f64>) -> Vec<String> {
     let mut found = Vec::new();
     if there.traits.is_empty() {
@@ -164,8 +168,8 @@ pub(super) fn unlike(here: &Content, there: &Content, tolerance: f64, different:
             let within = (here - there).abs() <= allowed; // what is no number is not
             if !one && !within {
                 found.push(format!(
-                    "{part} of `{name}` over elements: {here:.5}, the reference has {there:.5} (allowed {allowed:.5}: \
-                     {tolerance} of {scale} and chance)"
+                    "{part} of `{name}` over elements: {here:.5}, the reference has {there:.5} (allowed \
+                     {allowed:.5}: {tolerance} of {scale} and chance)"
                 ));
             }
         }
@@ -186,8 +190,8 @@ pub(super) fn unlike(here: &Content, there: &Content, tolerance: f64, different:
     found
 }
 
-/// Whether two values agree within a share of the field's scale. What is no finite number agrees with its
-/// like alone.
+/// Tells whether two values agree within a share of the field's scale. What is no finite number agrees with
+/// its like alone.
 pub(super) fn near(here: f64, there: f64, tolerance: f64, scale: f64) -> bool {
     let alike = here.total_cmp(&there).is_eq() || (here.is_nan() && there.is_nan());
     alike || (scale.is_finite() && (here - there).abs() <= tolerance * scale)

@@ -11,7 +11,7 @@ use crate::run::{Outcome, Repeat};
 pub struct Examined<'a> {
     /// How far its work must agree with the reference's.
     pub equivalence: Equivalence,
-    /// How its unmeasured repeat stands to the reference's.
+    /// The standing of its unmeasured repeat to the reference's.
     pub agreement: &'a Agreement,
     /// The work of the reference's unmeasured repeat.
     pub reference: Option<&'a Work>,
@@ -39,7 +39,7 @@ impl EndedRepeat<'_> {
             .then(|| self.seen.wall as f64 / self.seen.elements as f64)
     }
 
-    /// Whether other processes than the measuring one took part.
+    /// Tells whether other processes than the measuring one took part.
     pub(super) fn has_processes(&self) -> bool {
         self.evidence.account.as_ref().is_some_and(|account| account.processes > Some(1))
     }
@@ -56,12 +56,12 @@ impl<'a> Examined<'a> {
         })
     }
 
-    /// Whether the adapter says itself that its work is not the reference's.
+    /// Tells whether the adapter says itself that its work is not the reference's.
     pub(super) fn is_declared(&self) -> bool {
         matches!(self.agreement, Agreement::Declared(_))
     }
 
-    /// Whether any repeat has evidence: those of older versions have none.
+    /// Tells whether any repeat has evidence: those of older versions have none.
     pub fn has_evidence(&self) -> bool {
         self.ended().any(|one| *one.evidence != Evidence::default())
     }

@@ -11,7 +11,8 @@ pub struct Finding {
     pub rule: String,
     /// What it means for the case.
     pub severity: Severity,
-    /// Numbers of the repeats that it was found in (0 is the unmeasured one); none where it is of the case as a whole.
+    /// Numbers of the repeats that it was found in (0 is the unmeasured one); none where it is of the case as
+    /// a whole.
     #[serde(default)]
     pub repeats: Vec<u32>,
     /// The evidence, in words.

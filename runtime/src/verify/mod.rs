@@ -1,8 +1,8 @@
 //! The rules that can take a rank away, in one room: evidence in, findings out.
 //!
-//! Takes the repeats of a case with their evidence, hands on [`Finding`]s. It reads nothing else, so a stored run can be
-//! judged again when a rule changes. Children and workers hand over evidence and judge nothing. [`RULES`] is the one ordered
-//! list; each rule has a file.
+//! Takes the repeats of a case with their evidence, hands on [`Finding`]s. It reads nothing else, so a stored
+//! run can be judged again when a rule changes. Children and workers hand over evidence and judge nothing.
+//! [`RULES`] is the one ordered list; each rule has a file.
 
 mod agreement;
 mod examined;

@@ -27,8 +27,8 @@ use crate::process::{ChildPlace, Trace, TraceKind};
 
 /// A system under test in a process of its own, which has said who it is.
 ///
-/// It opens one pipeline at a time. After an error that ended it, [`Worker::is_ready`] says so, and all that it is asked
-/// fails. Dropping it ends its process and all that it started.
+/// It opens one pipeline at a time. After an error that ended it, [`Worker::is_ready`] says so, and all that
+/// it is asked fails. Dropping it ends its process and all that it started.
 #[derive(Debug)]
 pub struct Worker {
     process: Conversation,
@@ -71,12 +71,14 @@ impl StartedWorker {
 pub struct PipelineTask<'a> {
     /// The name of the contract: `loader`, `checkpointer`.
     pub contract: &'a str,
-    /// Names the adapter and its data: what is converted once is found under the same name for the rest of the run.
+    /// Names the adapter and its data: what is converted once is found under the same name for the rest of
+    /// the run.
     pub converted: &'a str,
-    /// What an epoch holds, where that is known: the worker's figures are checked by it. Whether batches come in order is
-    /// what the worker says.
+    /// What an epoch holds, where that is known: the worker's figures are checked by it. Whether batches come
+    /// in order is what the worker says.
     pub epoch: Option<Expected>,
-    /// Whether what it hands out is to be on the device of the platform that the run was asked for, and not on the host.
+    /// True if what it hands out is to be on the device of the platform that the run was asked for, and not
+    /// on the host.
     pub on_device: bool,
 }
 
@@ -87,10 +89,10 @@ struct Open {
     exchange: Exchange,
     what: OpenedPipeline,
     epoch: Option<Expected>,
-    /// Where what it hands out is to be.
+    /// The place where what it hands out is to be.
     on: Platform,
-    /// Memory that the worker's processes had made themselves while the pipeline was opened, in bytes: no file's. `None`
-    /// where the system does not say.
+    /// Memory that the worker's processes had made themselves while the pipeline was opened, in bytes: no
+    /// file's. `None` where the system does not say.
     grown: Option<u64>,
     /// What it wrote while it was opened, and has read while it was measured.
     files: Option<FileUse>,
@@ -101,15 +103,15 @@ impl Worker {
     /// Starts a worker and waits until it has imported its system.
     ///
     /// # Errors
-    /// That it cannot be started, ends, is silent for longer than the case's timeout, speaks another version of the
-    /// protocol, or what it says itself.
+    /// That it cannot be started, ends, is silent for longer than the case's timeout, speaks another version
+    /// of the protocol, or what it says itself.
     pub fn start(command: &Command) -> Result<Self> {
         Self::start_at(command, &ChildPlace::from_env())
     }
 
-    /// Starts several at once, and waits until each has imported its system: they do so side by side. All are started
-    /// from the calling thread, which should outlive them: a worker may ask the system to be ended with whoever started
-    /// it, and for that a thread counts.
+    /// Starts several at once, and waits until each has imported its system: they do so side by side. All are
+    /// started from the calling thread, which should outlive them: a worker may ask the system to be ended
+    /// with whoever started it, and for that a thread counts.
     ///
     /// # Errors
     /// As [`Worker::start`], each its own.
@@ -124,7 +126,8 @@ impl Worker {
     }
 
     fn begin_at(command: &Command, place: &ChildPlace) -> Result<StartedWorker> {
-        // Several may be at work at once: one that is ended takes along all that carries its mark, and nobody else's.
+        // Several may be at work at once: one that is ended takes along all that carries its mark, and nobody
+        // else's.
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = format!("worker-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let place = place.within(&name);
@@ -137,19 +140,19 @@ impl Worker {
         &self.hello
     }
 
-    /// Whether another pipeline can be opened. What an earlier one has left open is closed; a worker that cannot do that is
-    /// not to be used again, which is no fault of the pipeline that comes next.
+    /// Tells whether another pipeline can be opened. What an earlier one has left open is closed; a worker
+    /// that cannot do that is not to be used again, which is no fault of the pipeline that comes next.
     pub fn is_ready(&mut self) -> bool {
         let closed = self.close();
         self.alive && closed.is_ok()
     }
 
-    /// Opens a pipeline. `parts` become entries of the message: what the contract says. A pipeline that is still open is
-    /// closed first.
+    /// Opens a pipeline. `parts` become entries of the message: what the contract says. A pipeline that is
+    /// still open is closed first.
     ///
     /// # Errors
-    /// A skip with the worker's reason if it declines; that its backend is not the one that it was asked for; else what
-    /// went wrong.
+    /// A skip with the worker's reason if it declines; that its backend is not the one that it was asked for;
+    /// else what went wrong.
     pub fn open(&mut self, task: PipelineTask<'_>, parts: &impl Serialize) -> Result<&OpenedPipeline> {
         if self.open.is_some() {
             self.close()?;
@@ -263,8 +266,8 @@ impl Worker {
         }
     }
 
-    /// Makes the next batch, cuts the `index`-th of `of` equal runs of bytes out of each of its elements, and says what
-    /// those hold; `None` at the end of the epoch. Nothing is handed over.
+    /// Makes the next batch, cuts the `index`-th of `of` equal runs of bytes out of each of its elements, and
+    /// says what those hold; `None` at the end of the epoch. Nothing is handed over.
     ///
     /// # Errors
     /// What went wrong.
@@ -289,8 +292,8 @@ impl Worker {
         }
     }
 
-    /// What the worker and all that it started have used since some moment: two answers differ by what was used between
-    /// them.
+    /// What the worker and all that it started have used since some moment: two answers differ by what was
+    /// used between them.
     ///
     /// # Errors
     /// What went wrong.
@@ -328,8 +331,8 @@ impl Worker {
         }
     }
 
-    /// Asks for something that the contract of what is open has, by its name. `parts` become entries of the message. Gives the times
-    /// that are told, in nanoseconds, by the names that the contract has for them.
+    /// Asks for something that the contract of what is open has, by its name. `parts` become entries of the
+    /// message. Gives the times that are told, in nanoseconds, by the names that the contract has for them.
     ///
     /// # Errors
     /// A skip if the worker declines; else what went wrong.
@@ -501,7 +504,8 @@ impl Remote for Worker {
             files.read = files.read.saturating_add(after.read.saturating_sub(before.read));
         }
         if self.open.as_ref().is_some_and(|open| open.on != Platform::Cpu) && ran.audit.is_empty() {
-            let what = "the worker says nothing of what was pending on its device when it handed batches out (`audit`)";
+            let what = "the worker says nothing of what was pending on its device when it handed batches out \
+                (`audit`)";
             return Err(Error::of(ErrorKind::Clock, what));
         }
         let checked = self.checked(&ran.checked)?;
@@ -557,8 +561,8 @@ impl Remote for Worker {
         if wall > passed || timed.copied > timed.wall || parts.is_none_or(|parts| parts > timed.wall) {
             let (begin, first) = (Duration::from_nanos(timed.begin), Duration::from_nanos(timed.first));
             let what = format!(
-                "the worker claims {wall:?} for an epoch, {begin:?} to begin it and {first:?} for its first batch, but \
-                 {passed:?} passed"
+                "the worker claims {wall:?} for an epoch, {begin:?} to begin it and {first:?} for its first \
+                 batch, but {passed:?} passed"
             );
             return Err(Error::of(ErrorKind::Clock, what));
         }

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process;
 
-/// How a worker is started.
+/// The way in which a worker is started.
 ///
-/// Beside the variables that are set here it gets those that every worker has: one thread for each numerical library, a
-/// temporary folder of its own, no network for libraries that ask.
+/// Beside the variables that are set here it gets those that every worker has: one thread for each numerical
+/// library, a temporary folder of its own, no network for libraries that ask.
 #[derive(Clone, Debug)]
 pub struct Command {
     pub(super) program: PathBuf,
@@ -35,15 +35,15 @@ impl Command {
         self
     }
 
-    /// So many threads for each numerical library, where a worker has one otherwise: for what is measured as it is by itself, on
-    /// the whole machine.
+    /// So many threads for each numerical library, where a worker has one otherwise: for what is measured as
+    /// it is by itself, on the whole machine.
     #[must_use]
     pub fn threads(self, count: usize) -> Self {
         THREADS.iter().fold(self, |command, name| command.env(name, count.to_string()))
     }
 
-    /// The same program with the arguments and the environment of a worker on the host, and without a socket: for what a
-    /// worker's figures are held against.
+    /// The same program with the arguments and the environment of a worker on the host, and without a socket:
+    /// for what a worker's figures are held against.
     pub fn to_process(&self) -> process::Command {
         self.process(HOST_ALONE)
     }
@@ -54,7 +54,8 @@ impl Command {
         for name in HIDDEN {
             process.env_remove(name);
         }
-        // One thread for each library: teams of threads that spin while they wait cost a small machine 40 times the time.
+        // One thread for each library: teams of threads that spin while they wait cost a small machine 40
+        // times the time.
         process.args(&self.arguments).envs(THREADS.iter().map(|name| (name, "1")));
         process.envs(VARIABLES.iter().chain(also).copied());
         process.envs(self.variables.iter().map(|(name, value)| (name, value)));
@@ -62,7 +63,7 @@ impl Command {
     }
 }
 
-/// How many threads numerical libraries have.
+/// The number of threads numerical libraries have.
 const THREADS: &[&str] = &[
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",

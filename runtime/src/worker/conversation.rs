@@ -1,4 +1,5 @@
-//! The conversation with a worker: ask it, wait for the answer, notice how it ends, end it and all that it started.
+//! The conversation with a worker: ask it, wait for the answer, notice how it ends, end it and all that it
+//! started.
 
 use std::fs;
 use std::io;
@@ -15,13 +16,14 @@ use crate::bencher::{Error, ErrorKind, Result};
 use crate::device::{Clock, Platform, ProcessTree};
 use crate::process::{ChildPlace, Output, ReceivedBytes, Spawning, Subprocess, Trace, TraceKind};
 
-/// How often it is looked whether a silent worker still runs: what it started may hold its end of the socket open.
+/// The number of times that it is looked whether a silent worker still runs: what it started may hold its end
+/// of the socket open.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long a worker may take to end once its socket has.
+/// The time that a worker may take to end once its socket has.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How many lines of its output go into an error.
+/// The number of lines of its output that go into an error.
 const LINES: usize = 8;
 
 /// Holds the flags of XLA.
@@ -33,7 +35,8 @@ fn dumping(flags: Option<String>, folder: &Path) -> String {
     flags.filter(|flags| !flags.is_empty()).map_or(dump.clone(), |flags| format!("{flags} {dump}"))
 }
 
-/// A running worker. Dropping it ends the conversation, which ends the worker; what is still there after a while is killed.
+/// A running worker. Dropping it ends the conversation, which ends the worker; what is still there after a
+/// while is killed.
 #[derive(Debug)]
 pub(super) struct Conversation {
     worker: Subprocess,
@@ -41,9 +44,9 @@ pub(super) struct Conversation {
     clock: Clock,
     /// What it said last that it was doing, or was asked to do.
     doing: String,
-    /// When a whole frame came last.
+    /// The moment when a whole frame came last.
     heard: Duration,
-    /// When the first bytes came after it was asked something.
+    /// The moment when the first bytes came after it was asked something.
     answered: Option<Duration>,
 }
 

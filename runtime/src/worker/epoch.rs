@@ -1,18 +1,21 @@
-//! What follows from what a pipeline must deliver in an epoch: how much of it is measured, and what a worker may say of it.
+//! What follows from what a pipeline must deliver in an epoch: how much of it is measured, and what a worker
+//! may say of it.
 
 use std::time::Duration;
 
 use crate::bencher::{Budget, Error, ErrorKind, Expected, Result};
 
-/// A worker's times may be beyond those of this process by so much: the two clocks are read one after the other.
+/// A worker's times may be beyond those of this process by so much: the two clocks are read one after the
+/// other.
 pub(super) const SLACK: Duration = Duration::from_millis(1);
 
-/// How many chunks of batches a pass has at least, where none is a call. A choice.
+/// The number of chunks of batches a pass has at least, where none is a call. A choice.
 const CHUNKS: u64 = 4;
 
-/// The budget with which a pass has several chunks of batches that are made at a time, from the first batch on: what each
-/// pass makes is in its samples then. The last batch of an epoch stays out, since the first of a process always does. Those
-/// that were asked for where they reach as far, or further than the epoch. A pass that is one call (`whole_pass`) is one chunk.
+/// The budget with which a pass has several chunks of batches that are made at a time, from the first batch
+/// on: what each pass makes is in its samples then. The last batch of an epoch stays out, since the first of
+/// a process always does. Those that were asked for where they reach as far, or further than the epoch. A
+/// pass that is one call (`whole_pass`) is one chunk.
 pub(super) fn budget(expected: &Expected, asked: Budget, chunk: u64, whole_pass: bool) -> Budget {
     let all = expected.batches().saturating_sub(1);
     let chunks = if whole_pass { 1 } else { CHUNKS };

@@ -44,8 +44,8 @@ impl Exchange {
         // What is not there is not read, so that a wrong shape asks for no memory either.
         let (Some(bytes), Some(..)) = (bytes, end.filter(|end| *end <= length)) else {
             return Err(format!(
-                "it says that {elements} elements of `{name}`, {dtype} {shape:?}, lie from byte {offset} of the exchange \
-                 file, which has {length} bytes"
+                "it says that {elements} elements of `{name}`, {dtype} {shape:?}, lie from byte {offset} of \
+                 the exchange file, which has {length} bytes"
             ));
         };
         let mut buffer = vec![0; bytes as usize];

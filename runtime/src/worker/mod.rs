@@ -1,9 +1,9 @@
-//! Systems under test in processes of their own, in any language: `Worker`, which speaks `docs/worker-protocol.md`, behind
-//! the feature `worker`.
+//! Systems under test in processes of their own, in any language: `Worker`, which speaks
+//! `docs/worker-protocol.md`, behind the feature `worker`.
 //!
-//! Takes a `Command`, hands on answers: what a pipeline really does (`Opened`), a stream that is timed where it runs
-//! ([`Remote`](crate::bencher::Remote)). A worker that breaks the protocol, is silent for too long or ends is killed with
-//! all that it started, and what it was asked for fails with that.
+//! Takes a `Command`, hands on answers: what a pipeline really does (`Opened`), a stream that is timed where
+//! it runs ([`Remote`](crate::bencher::Remote)). A worker that breaks the protocol, is silent for too long or
+//! ends is killed with all that it started, and what it was asked for fails with that.
 
 mod client;
 mod command;

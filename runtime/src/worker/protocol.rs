@@ -1,5 +1,5 @@
-//! What harness and worker say to each other: version 3 of `docs/worker-protocol.md`, which is written for whoever
-//! writes a worker. Both are to be read side by side.
+//! What harness and worker say to each other: version 3 of `docs/worker-protocol.md`, which is written for
+//! whoever writes a worker. Both are to be read side by side.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -137,7 +137,7 @@ pub struct Collected {
     pub metrics: Vec<CollectedMetric>,
     /// What each collector took itself, by its name, in nanoseconds.
     pub cost: BTreeMap<String, u64>,
-    /// Why there is nothing of a collector or of a tag, by its name.
+    /// The reason why there is nothing of a collector or of a tag, by its name.
     pub failed: BTreeMap<String, String>,
 }
 
@@ -213,22 +213,22 @@ pub struct OpenedPipeline {
     pub backend: String,
     /// What of the system hands out the batches: `grain.python.MapDataset.source`.
     pub entry_point: String,
-    /// Whether batches come in the order of the elements.
+    /// Tells whether batches come in the order of the elements.
     pub order: ElementOrder,
     /// What the set-up cost.
     pub costs: OpeningCosts,
-    /// How many processes it has.
+    /// The number of processes it has.
     pub processes: Option<u64>,
-    /// How many threads they have together.
+    /// The number of threads they have together.
     pub threads: Option<u64>,
-    /// Whether its place in an epoch can be saved.
+    /// True if its place in an epoch can be saved.
     #[serde(default)]
     pub can_save: bool,
-    /// Whether it runs a whole pass in one call: each of its samples is one, and no batch has a latency.
+    /// True if it runs a whole pass in one call: each of its samples is one, and no batch has a latency.
     #[serde(default)]
     pub whole_pass: bool,
-    /// How many batches it makes at a time, where a pass over a few of them would cost nothing. With `whole_pass` how many a
-    /// call has at best.
+    /// The number of batches it makes at a time, where a pass over a few of them would cost nothing. With
+    /// `whole_pass` how many a call has at best.
     #[serde(default)]
     pub chunk: u64,
     /// What it has really set, read back from its own objects, by the keys that the contract has for them.
@@ -254,9 +254,9 @@ pub struct ExecutedPipeline {
     /// Facts of its process that may differ between systems though their work is equal.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// Where they run.
+    /// The place where they run.
     pub ran_on: String,
-    /// How a batch is waited for.
+    /// The way in which a batch is waited for.
     pub synchronised: String,
     /// What the consumer gets.
     pub delivery: crate::bencher::Delivery,
@@ -330,7 +330,7 @@ pub(super) struct MeasuredRun {
     pub(super) checked: Vec<CopiedBatch>,
 }
 
-/// Where the time of a run went.
+/// The account of the time of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(super) struct RunLedger {
     pub(super) begin: u64,
@@ -412,7 +412,8 @@ mod tests {
         let mut blocks = Vec::new();
         for block in page.split("```json\n").skip(1) {
             let block = block.split("```").next().unwrap_or_default();
-            // Several messages stand in one block, each beginning with a brace in the first column or after spaces or `or`.
+            // Several messages stand in one block, each beginning with a brace in the first column or after
+            // spaces or `or`.
             let mut values = serde_json::Deserializer::from_str("").into_iter::<Value>();
             assert!(values.next().is_none());
             for part in block.replace("  or  ", "\n").replace("}       {", "}\n{").split("\n{") {

@@ -1,17 +1,18 @@
-//! Fixed work of three kinds, to be measured beside a case: what the machine takes for it tells how fast the machine is today.
-//! And a loop around nothing, which tells what the loop around a body costs.
+//! Fixed work of three kinds, to be measured beside a case: what the machine takes for it tells how fast the
+//! machine is today. And a loop around nothing, which tells what the loop around a body costs.
 //!
-//! This is a crate of its own, so that it is optimised like the code under test, whichever way the harness around both is
-//! built. Whoever uses [weighbridge](https://docs.rs/weighbridge) needs nothing of it.
+//! This is a crate of its own, so that it is optimised like the code under test, whichever way the harness
+//! around both is built. Whoever uses [weighbridge](https://docs.rs/weighbridge) needs nothing of it.
 
 use std::hint::black_box;
 
-/// Bytes that [`touch`] asks for. More than 32 MiB, the most up to which glibc raises its own limits when such memory is given
-/// back: the yardstick must not change how the case's memory is served. What is not touched costs nothing.
+/// Bytes that [`touch`] asks for. More than 32 MiB, the most up to which glibc raises its own limits when
+/// such memory is given back: the yardstick must not change how the case's memory is served. What is not
+/// touched costs nothing.
 const ASKED: usize = 34 << 20;
 
-/// A loop around nothing, as a loop around a body is: each time a word is stored, as a result is that must be kept. A constant
-/// would be stored as well.
+/// A loop around nothing, as a loop around a body is: each time a word is stored, as a result is that must be
+/// kept. A constant would be stored as well.
 #[inline(never)]
 pub fn nothing(iterations: u64) {
     for _ in 0..iterations {
@@ -45,8 +46,8 @@ pub fn sort(numbers: &[u64], sorted: &mut [u64], times: usize) {
     }
 }
 
-/// Takes fresh memory, writes so many bytes of it, reads them so many times, and gives it back. `false` where so much memory may
-/// not be asked for (34 MiB, most of it untouched).
+/// Takes fresh memory, writes so many bytes of it, reads them so many times, and gives it back. `false` where
+/// so much memory may not be asked for (34 MiB, most of it untouched).
 #[inline(never)]
 pub fn touch(bytes: usize, reads: usize) -> bool {
     let mut words: Vec<u64> = Vec::new();

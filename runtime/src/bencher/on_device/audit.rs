@@ -5,11 +5,11 @@ use crate::bencher::Error;
 use crate::device::Device;
 use crate::metric::DeviceAudit;
 
-/// How often a body is looked at.
+/// The number of times that a body is looked at.
 const RUNS: usize = 5;
 
-/// Work is put before the body for at least this long, and for at least so many times what the body takes to return: a
-/// body that returns before that work has ended has not waited.
+/// Work is put before the body for at least this long, and for at least so many times what the body takes to
+/// return: a body that returns before that work has ended has not waited.
 const OCCUPIED: u64 = 200_000;
 const TIMES: u64 = 4;
 
@@ -38,8 +38,8 @@ pub(super) fn audit(device: &dyn Device, body: &mut DeviceBody<'_>) -> Result<Ve
     Ok(audits)
 }
 
-/// Whether the body waits for work that was enqueued before it. It alone tells a body that synchronises from one whose
-/// work is short: neither leaves anything to do when it returns.
+/// Tells whether the body waits for work that was enqueued before it. It alone tells a body that synchronises
+/// from one whose work is short: neither leaves anything to do when it returns.
 fn waited(device: &dyn Device, body: &mut DeviceBody<'_>, returned: u64) -> Result<Option<bool>, Error> {
     let busy = (TIMES * returned).clamp(OCCUPIED, MOST);
     if busy < 2 * returned {

@@ -55,7 +55,8 @@ fn pairs(
     Ok(times)
 }
 
-/// The smallest difference of two readings that is not nothing; where all are alike, the floor itself is a bound of it.
+/// The smallest difference of two readings that is not nothing; where all are alike, the floor itself is a
+/// bound of it.
 fn quantum(floors: &[f64]) -> Option<f64> {
     let sorted = stats::sorted(floors);
     let steps = sorted.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0.5);

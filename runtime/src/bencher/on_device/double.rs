@@ -29,7 +29,7 @@ pub(super) const STAMP: u64 = 1_000;
 pub(super) struct Double {
     info: DeviceInfo,
     now: Cell<u64>,
-    /// When each queue has nothing left to do.
+    /// The moment when each queue has nothing left to do.
     ends: RefCell<Vec<u64>>,
     marks: RefCell<Vec<Option<u64>>>,
     /// Work behind a hold: marks and kernels in order.

@@ -5,17 +5,18 @@ use crate::bencher::Error;
 use crate::device::Device;
 use crate::metric::Reading;
 
-/// Below this the counter says nothing: parts of some devices are sampled a quarter of the time (arXiv 2312.02741).
+/// Below this the counter says nothing: parts of some devices are sampled a quarter of the time (arXiv
+/// 2312.02741).
 const LEAST: u64 = 1_000_000_000;
 
-/// How long bodies run in a row.
+/// The time for which bodies run in a row.
 const WINDOW: u64 = 2_000_000_000;
 
 /// Bodies between two readings of the clock take about this long.
 const CHUNK: u64 = 20_000_000;
 
-/// Runs bodies in a row, one of which takes about `each` nanoseconds, and gives the energy of one in joules; or says why
-/// it is not known. `budget` is the longest that may be spent on it, in nanoseconds.
+/// Runs bodies in a row, one of which takes about `each` nanoseconds, and gives the energy of one in joules;
+/// or says why it is not known. `budget` is the longest that may be spent on it, in nanoseconds.
 ///
 /// # Errors
 /// When the body or the device failed.
@@ -31,7 +32,8 @@ pub(super) fn energy(
     let window = WINDOW.min(budget);
     if window < LEAST {
         return Ok(Reading::absent(format!(
-            "n/a: a window of {:.2} s is too short for the counter; give the repeat at least 1 s (--measurement-time 1)",
+            "n/a: a window of {:.2} s is too short for the counter; give the repeat at least 1 s \
+             (--measurement-time 1)",
             window as f64 * 1e-9
         )));
     }

@@ -9,7 +9,7 @@ use crate::stats;
 /// Bodies that are recorded together.
 const BODIES: u64 = 20;
 
-/// How often they are replayed, after once that is not timed.
+/// The number of times that they are replayed, after once that is not timed.
 const REPLAYS: usize = 10;
 
 /// Records bodies and replays them; says why where they cannot be recorded.

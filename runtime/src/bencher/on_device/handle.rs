@@ -11,8 +11,8 @@ use crate::metric::{DeviceCaveat, Mode, Returns};
 
 /// A device, and how a body is timed on it.
 ///
-/// Without another word the body enqueues its work on the stream that it is handed and returns, and the harness waits
-/// for it (mode `sync`). `--mode` goes over the mode that the scenario asks for.
+/// Without another word the body enqueues its work on the stream that it is handed and returns, and the
+/// harness waits for it (mode `sync`). `--mode` goes over the mode that the scenario asks for.
 ///
 /// ```
 /// use weighbridge::prelude::*;
@@ -44,8 +44,8 @@ pub struct DeviceBencher<'a> {
 }
 
 impl Bencher {
-    /// The device of the platform that the run was asked for (`--platform gpu`); on the platform `cpu` the host, which
-    /// has no streams.
+    /// The device of the platform that the run was asked for (`--platform gpu`); on the platform `cpu` the
+    /// host, which has no streams.
     ///
     /// # Errors
     /// When there is no such device: `no CUDA device (libcuda.so.1 cannot be opened)`.
@@ -65,7 +65,8 @@ impl Bencher {
         Ok(DeviceBencher { bencher: self, device, mode: None, returns, beside, numbers: None, allowed })
     }
 
-    /// Surfaces what the device has not told yet, where one was opened: so that the case that caused it is blamed.
+    /// Surfaces what the device has not told yet, where one was opened: so that the case that caused it is
+    /// blamed.
     pub(crate) fn check_device(&self) -> Result<()> {
         match &*self.device.borrow() {
             Some(device) => Ok(device.sync()?),
@@ -90,29 +91,30 @@ impl DeviceBencher<'_> {
         if here == backend { Ok(self) } else { Err(skip(needs)) }
     }
 
-    /// How the body is timed, unless the command line says otherwise.
+    /// Tells how the body is timed, unless the command line says otherwise.
     #[must_use]
     pub fn mode(self, mode: Mode) -> Self {
         Self { mode: Some(mode), ..self }
     }
 
-    /// Declares that the work of the body is done when it returns: a framework that synchronises by itself. It is
-    /// checked, and a body that forgot to synchronise fails the case. Such a body is timed by the host's clock.
+    /// Declares that the work of the body is done when it returns: a framework that synchronises by itself.
+    /// It is checked, and a body that forgot to synchronise fails the case. Such a body is timed by the
+    /// host's clock.
     #[must_use]
     pub fn returns_complete(self) -> Self {
         Self { returns: Returns::Complete, ..self }
     }
 
-    /// Declares that the body enqueues on so many streams beside its own ([`Stream::beside`]): they begin and end with
-    /// it, and their time is the one from the first start to the last end.
+    /// Declares that the body enqueues on so many streams beside its own ([`Stream::beside`]): they begin and
+    /// end with it, and their time is the one from the first start to the last end.
     #[must_use]
     pub fn streams(self, beside: usize) -> Self {
         Self { beside, ..self }
     }
 
-    /// Says in which numbers the body multiplies, so that its operations ([`Bencher::flops`]) stand beside the product of
-    /// matrices of the same. Without it they stand beside none: nothing in them tells, and a share of another type's product
-    /// would look like one.
+    /// Says in which numbers the body multiplies, so that its operations ([`Bencher::flops`]) stand beside
+    /// the product of matrices of the same. Without it they stand beside none: nothing in them tells, and a
+    /// share of another type's product would look like one.
     #[must_use]
     pub fn multiplies(self, numbers: Numbers) -> Self {
         Self { numbers: Some(numbers), ..self }
@@ -128,8 +130,9 @@ impl DeviceBencher<'_> {
     /// Times the body.
     ///
     /// # Errors
-    /// What the body or the device failed with; a mode that the device has not; in a duel and in a smoke run the caveats
-    /// `forgot-to-sync` and `hidden-stream`, unless they are allowed. (The rule `device` fails a measured case for them.)
+    /// What the body or the device failed with; a mode that the device has not; in a duel and in a smoke run
+    /// the caveats `forgot-to-sync` and `hidden-stream`, unless they are allowed. (The rule `device` fails a
+    /// measured case for them.)
     pub fn time(self, mut run: impl FnMut(&Stream<'_>) -> Result<()>) -> Result<()> {
         if !self.bencher.begin_body() {
             return Ok(()); // refused at the end, with what to do about it

@@ -1,5 +1,5 @@
-//! What the device can do at most, measured in the same repeat: copies within it, and to and from the host, and
-//! products of matrices where a library multiplies.
+//! What the device can do at most, measured in the same repeat: copies within it, and to and from the host,
+//! and products of matrices where a library multiplies.
 
 use crate::device::{CopyKind, Device, DeviceError, DeviceInfo, Numbers, Queue};
 use crate::metric::{Reading, Roofline};
@@ -21,8 +21,9 @@ const TIMES: usize = 5;
 /// Rows of a matrix, at most: then a product takes milliseconds, and starting it is nothing beside.
 const MOST_ROWS: usize = 8192;
 
-/// Measures the limits: before the samples all of them, after them the copy within the device, which tells of drift.
-/// Matrices are multiplied only for a body that `multiplies`: the library's memory is none of the others'.
+/// Measures the limits: before the samples all of them, after them the copy within the device, which tells of
+/// drift. Matrices are multiplied only for a body that `multiplies`: the library's memory is none of the
+/// others'.
 ///
 /// # Errors
 /// When the device was lost. What merely cannot be measured is absent with its reason.
@@ -62,7 +63,7 @@ pub(super) fn measure(
     Ok(())
 }
 
-/// How many rows a matrix has, so that three of them are at most an eighth of the memory.
+/// The number of rows a matrix has, so that three of them are at most an eighth of the memory.
 fn rows(info: &DeviceInfo, numbers: Numbers) -> usize {
     let most = info.memory.map_or(u64::MAX, |memory| memory / 8);
     let bytes = |rows: usize| 3 * (rows * rows * numbers.size()) as u64;
@@ -73,10 +74,11 @@ fn rows(info: &DeviceInfo, numbers: Numbers) -> usize {
     rows
 }
 
-/// Operations a second on paper: those of a processor in one cycle, by the processors and their highest clock.
+/// Operations a second on paper: those of a processor in one cycle, by the processors and their highest
+/// clock.
 ///
-/// Dense products with sums of `f32`, from NVIDIA's white papers of the architectures: V100 (`sm_70`), A100 (`sm_80`), GA102
-/// (`sm_86`), Ada (`sm_89`), H100 (`sm_90`). `None` for others.
+/// Dense products with sums of `f32`, from NVIDIA's white papers of the architectures: V100 (`sm_70`), A100
+/// (`sm_80`), GA102 (`sm_86`), Ada (`sm_89`), H100 (`sm_90`). `None` for others.
 fn nominal_flops(info: &DeviceInfo, numbers: Numbers) -> Option<f64> {
     let [f32, tf32, f16, bf16] = match info.architecture.as_deref()? {
         "sm_70" => [Some(128), None, Some(1024), None],
@@ -102,8 +104,8 @@ fn size(info: &DeviceInfo, kind: CopyKind) -> usize {
     size as usize
 }
 
-/// Bytes a second of this kind of copy, as the fastest of a few: a limit is what the device can do. `None` where the
-/// backend has no copies of its own.
+/// Bytes a second of this kind of copy, as the fastest of a few: a limit is what the device can do. `None`
+/// where the backend has no copies of its own.
 fn copies(device: &dyn Device, kind: CopyKind, size: usize) -> Result<Option<Reading>, DeviceError> {
     match device.copies(size) {
         Ok(Some(copies)) => fastest(device, || copies.copy(kind)).map(Some),

@@ -1,5 +1,5 @@
-//! One sample of a body on a device. These are timed regions: between the first and the last reading of a clock there is
-//! the body and what its timing needs, and nothing else.
+//! One sample of a body on a device. These are timed regions: between the first and the last reading of a
+//! clock there is the body and what its timing needs, and nothing else.
 
 use std::cell::Cell;
 
@@ -58,19 +58,20 @@ impl<'a> DeviceBody<'a> {
 /// What a sample saw of its parts, in nanoseconds by the device's clock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SampleSides {
-    /// Whether the queue was held, be it while a part of the bodies was enqueued.
+    /// True if the queue was held, be it while a part of the bodies was enqueued.
     pub(super) held: bool,
-    /// Where there are queues beside the measured one: of each, that one first, the time from the beginning of the
-    /// bodies until it had done what they enqueued there.
+    /// Where there are queues beside the measured one: of each, that one first, the time from the beginning
+    /// of the bodies until it had done what they enqueued there.
     pub(super) busy: Vec<f64>,
     /// Time of each phase, in the order in which they began, that before the first one first.
     pub(super) phases: Vec<(&'static str, f64)>,
-    /// What collectors of `measure` blocks cost that the sample has: it cannot be told from what the device did meanwhile.
+    /// What collectors of `measure` blocks cost that the sample has: it cannot be told from what the device
+    /// did meanwhile.
     pub(super) collected: u64,
 }
 
-/// Takes one sample of so many bodies. The device is drained before and after. With `hold` the queue stands still while
-/// they are enqueued, and for so many nanoseconds more.
+/// Takes one sample of so many bodies. The device is drained before and after. With `hold` the queue stands
+/// still while they are enqueued, and for so many nanoseconds more.
 ///
 /// # Errors
 /// When the body or the device failed. A queue that was held has been let go.
@@ -87,7 +88,8 @@ pub(super) fn sample(
     }
 }
 
-/// From a drained device to a drained device, by the host's clock. The whole device: streams that nobody declared count.
+/// From a drained device to a drained device, by the host's clock. The whole device: streams that nobody
+/// declared count.
 fn by_host(
     device: &dyn Device,
     bodies: u64,
@@ -116,9 +118,9 @@ fn by_host(
     Ok((sample, SampleSides { collected, ..SampleSides::default() }))
 }
 
-/// What collectors cost, as what is to be taken out of a sample and what stays in it. It is out where nothing else went
-/// on: on the host, and while the queue stood still. Where the device worked meanwhile, a body would be given less time
-/// than its work took.
+/// What collectors cost, as what is to be taken out of a sample and what stays in it. It is out where nothing
+/// else went on: on the host, and while the queue stood still. Where the device worked meanwhile, a body
+/// would be given less time than its work took.
 fn collected_alone(device: &dyn Device, held: bool, collected: u64) -> (u64, u64) {
     if held || device.info().backend == Backend::Cpu { (collected, 0) } else { (0, collected) }
 }
@@ -138,7 +140,8 @@ fn by_device(
     }
     device.stamp(CycleStamp::Before)?;
     device.sync()?; // flush and stamp have ended, write-back included, before the window opens
-    // A queue that stands still while the body enqueues has no gaps between its kernels: the host's part is not in it.
+    // A queue that stands still while the body enqueues has no gaps between its kernels: the host's part is
+    // not in it.
     let mut held = if hold.is_some() { device.hold()? } else { None };
     let was_held = held.is_some();
     let collected = body.collected();
@@ -195,8 +198,8 @@ fn phases(
     starts.zip(ends).map(|((name, start), end)| Ok((name, device.elapsed_ns(start, end)?))).collect()
 }
 
-/// Lets a held queue go once what was enqueued last has come to the device: the way there takes time too, and would lie
-/// between two kernels.
+/// Lets a held queue go once what was enqueued last has come to the device: the way there takes time too, and
+/// would lie between two kernels.
 pub(super) fn let_go(
     device: &dyn Device,
     held: Option<Hold<'_>>,
@@ -225,8 +228,8 @@ fn fork(device: &dyn Device, beside: usize, first: QueueMark) -> Result<Vec<Queu
     Ok(begun)
 }
 
-/// Makes the measured queue go on only when those beside it have come so far. Gives where each was, the measured one
-/// first; nothing where there is no other.
+/// Makes the measured queue go on only when those beside it have come so far. Gives where each was, the
+/// measured one first; nothing where there is no other.
 fn join(device: &dyn Device, beside: usize) -> Result<Vec<QueueMark>, DeviceError> {
     let mut ended = Vec::with_capacity(beside + 1);
     if beside > 0 {

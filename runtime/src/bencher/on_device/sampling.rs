@@ -1,4 +1,5 @@
-//! The stages of a repeat on a device: calibrate, warm up, audit, find the number of bodies, sample, look back.
+//! The stages of a repeat on a device: calibrate, warm up, audit, find the number of bodies, sample, look
+//! back.
 
 use std::time::Duration;
 
@@ -37,13 +38,16 @@ const BATCHES: u64 = 20;
 /// Telemetry is read when so much has been sampled since the last time.
 const LOOK: u64 = 20_000_000;
 
-/// And at least so often in the least time of a repeat, so that the stationarity of short ones can be told too.
+/// And at least so often in the least time of a repeat, so that the stationarity of short ones can be told
+/// too.
 const LOOKS: u64 = 8;
 
-/// How often memory is looked at between samples, at most; and once more when all have been taken.
+/// The number of times that memory is looked at between samples, at most; and once more when all have been
+/// taken.
 const MEMORY_LOOKS: usize = 64;
 
-/// Caveats of a duel's samples are looked for from so many on: by the middle of three no single one that was disturbed is blamed.
+/// Caveats of a duel's samples are looked for from so many on: by the middle of three no single one that was
+/// disturbed is blamed.
 const FEWEST_JUDGED: usize = 3;
 
 /// A sample whose clock is below this share of the 95th percentile is left out.
@@ -137,8 +141,8 @@ impl<'a> DeviceSampling<'a> {
         let pace = self.bencher.pace.borrow_mut().take().filter(|_| measures);
         if self.bencher.settings.inject > 0.0 && pace.is_none() {
             return Err(skip(format!(
-                "{INJECT} repeats bodies of a block, and on a device a body has blocks in a duel alone: a slowdown cannot \
-                 be planted here; add --versus or --versus-adapter"
+                "{INJECT} repeats bodies of a block, and on a device a body has blocks in a duel alone: a \
+                 slowdown cannot be planted here; add --versus or --versus-adapter"
             )));
         }
         // What is measured beside the samples is of no use to a duel, which has its blocks alone.
@@ -188,8 +192,8 @@ impl<'a> DeviceSampling<'a> {
         self.finish(windows, first, warm_up_bodies)
     }
 
-    /// Whether the queue may stand still while the body enqueues: it must not wait for it, and it must be worth it. A
-    /// body with streams of its own forks and joins them, which needs no hold.
+    /// Tells whether the queue may stand still while the body enqueues: it must not wait for it, and it must
+    /// be worth it. A body with streams of its own forks and joins them, which needs no hold.
     fn may_hold(&self, warmed: &WarmUpResult, body: &DeviceBody<'_>) -> bool {
         let never_waits = self.seen.audits.iter().all(|audit| audit.waited == Some(false));
         self.seen.mode.is_by_device_clock()
@@ -254,8 +258,8 @@ impl<'a> DeviceSampling<'a> {
         Ok(windows)
     }
 
-    /// Blocks as somebody outside asks for them: a duel. Nobody there sees the end of the repeat, so that what fails a case
-    /// is looked for before each block is told.
+    /// Blocks as somebody outside asks for them: a duel. Nobody there sees the end of the repeat, so that
+    /// what fails a case is looked for before each block is told.
     fn paced(&mut self, pace: OuterPace, body: &mut DeviceBody<'_>) -> Result<Windows, Error> {
         let OuterPace(mut pace) = pace;
         let mut windows = Windows::measured(self.bencher.settings.clock.clone());
@@ -268,7 +272,8 @@ impl<'a> DeviceSampling<'a> {
         while let Some(bodies) = pace.next() {
             let bodies = bodies.max(1);
             let all = bodies + inject.more(bodies);
-            // In the modes of one body a sample, a block is many: each with a cold cache, or with its own stamps.
+            // In the modes of one body a sample, a block is many: each with a cold cache, or with its own
+            // stamps.
             let alone = matches!(self.seen.mode, Mode::Event | Mode::Cold);
             let (samples, each) = if alone { (all, 1) } else { (1, all) };
             if !alone && bodies != before {
@@ -289,8 +294,8 @@ impl<'a> DeviceSampling<'a> {
             block.wall = wall.round() as u64;
             self.bencher.forget_regions(recorded); // however long the duel is
             if self.device.info().backend != Backend::Cpu {
-                // Its thread waits for the device, also where it never gives its processor up meanwhile: its time on one is
-                // not what the work takes.
+                // Its thread waits for the device, also where it never gives its processor up meanwhile: its
+                // time on one is not what the work takes.
                 block.waits = block.waits.max(1);
             }
             let taken = self.seen.samples.len();
@@ -321,7 +326,8 @@ impl<'a> DeviceSampling<'a> {
         self.collected = 0;
     }
 
-    /// Makes an error of the first of these caveats that fails the case and that the scenario does not know of.
+    /// Makes an error of the first of these caveats that fails the case and that the scenario does not know
+    /// of.
     fn refuse(&self, caveats: &[DeviceCaveat]) -> Result<(), Error> {
         let unknown = |caveat: &&DeviceCaveat| !self.seen.allowed.iter().any(|known| known == caveat.name());
         match caveats.iter().filter(|caveat| caveat.is_fatal()).find(unknown) {
@@ -333,8 +339,8 @@ impl<'a> DeviceSampling<'a> {
         }
     }
 
-    /// Takes one sample, whose counters and `measure` blocks count. One whose queue was held and went on by itself is
-    /// taken again, since its time is that of the hold; nothing of it counts.
+    /// Takes one sample, whose counters and `measure` blocks count. One whose queue was held and went on by
+    /// itself is taken again, since its time is that of the hold; nothing of it counts.
     fn one(
         &mut self,
         bodies: u64,
@@ -359,7 +365,8 @@ impl<'a> DeviceSampling<'a> {
         }
     }
 
-    /// Whether the sample's queue was held and went on by itself, since the body waited for it: then none is held again.
+    /// Tells whether the sample's queue was held and went on by itself, since the body waited for it: then
+    /// none is held again.
     fn expired(&mut self, sides: &SampleSides) -> bool {
         let expired = sides.held && self.device.hold_expired();
         if expired {
@@ -410,7 +417,8 @@ impl<'a> DeviceSampling<'a> {
         Ok(())
     }
 
-    /// What was seen becomes the observation. A caveat about it fails the case in the stage `verify`, or stands beside it.
+    /// What was seen becomes the observation. A caveat about it fails the case in the stage `verify`, or
+    /// stands beside it.
     fn finish(mut self, mut windows: Windows, first: u64, warm_up: u64) -> Result<(), Error> {
         let overlaps = std::mem::take(&mut self.overlaps);
         self.seen.overlap = (!overlaps.is_empty()).then(|| stats::median(&overlaps));
@@ -437,8 +445,9 @@ impl<'a> DeviceSampling<'a> {
         seen.cpu = self.cpu;
         if self.collected > 0 {
             seen.notes.push(format!(
-                "`measure` blocks in a body on a device: their collectors took {:.1} us a body, which is in its time where \
-                 the device did not work meanwhile; `measure_with(name, &[], ...)` takes the clock alone",
+                "`measure` blocks in a body on a device: their collectors took {:.1} us a body, which is in \
+                 its time where the device did not work meanwhile; `measure_with(name, &[], ...)` takes the \
+                 clock alone",
                 self.collected as f64 * 1e-3 / bodies
             ));
         }
@@ -453,8 +462,8 @@ impl<'a> DeviceSampling<'a> {
     }
 }
 
-/// Leaves out the samples that the device took at a low clock: for that cause and for no other, and counted. Gives the
-/// places of those that are left.
+/// Leaves out the samples that the device took at a low clock: for that cause and for no other, and counted.
+/// Gives the places of those that are left.
 fn leave_out_low_clocks(seen: &mut OnDevice) -> Vec<usize> {
     let clocks = seen.clocks();
     let least = if clocks.is_empty() { 0.0 } else { LOW_CLOCK * stats::quantile(&clocks, 0.95) };

@@ -14,12 +14,12 @@ const NARROW: f64 = 0.01;
 /// The level of every interval that is printed.
 const LEVEL: f64 = 0.95;
 
-/// From so many samples on the spread is asked whether it still changes, and again after so many more: nvbench's rule of
-/// the standard deviation asks alike.
+/// From so many samples on the spread is asked whether it still changes, and again after so many more:
+/// nvbench's rule of the standard deviation asks alike.
 const STABLE_FROM: usize = 64;
 const STABLE_EVERY: usize = 16;
 
-/// How many estimates of the spread must agree, and how closely.
+/// The number of estimates of the spread that must agree, and how closely.
 const AGREEING: usize = 4;
 const AGREE: f64 = 0.05;
 
@@ -41,7 +41,7 @@ impl StoppingRule {
         Self { least, min_time, spreads: Vec::new() }
     }
 
-    /// Whether these samples, which took so long together, are enough, and why.
+    /// Tells whether these samples, which took so long together, are enough, and why.
     pub(super) fn enough(&mut self, times: &[f64], spent: Duration) -> Option<SamplingEnd> {
         let count = times.len();
         if (count as u64) < self.least {

@@ -8,8 +8,8 @@ use super::PLATFORM;
 use crate::bencher::{Result, skip};
 use crate::device::{Device, Queue, QueueMark};
 
-/// The stream that is timed, and those beside it: handles of the backend, so that any crate, in any version, can wrap
-/// them.
+/// The stream that is timed, and those beside it: handles of the backend, so that any crate, in any version,
+/// can wrap them.
 pub struct Stream<'a> {
     device: &'a dyn Device,
     beside: usize,
@@ -17,7 +17,8 @@ pub struct Stream<'a> {
     phases: &'a StreamPhases,
 }
 
-/// The phases that bodies began, each with its stamp. Stamps are taken while a sample is taken by the device's clock.
+/// The phases that bodies began, each with its stamp. Stamps are taken while a sample is taken by the
+/// device's clock.
 #[derive(Debug, Default)]
 pub(super) struct StreamPhases {
     begun: RefCell<Vec<(&'static str, QueueMark)>>,
@@ -42,10 +43,10 @@ impl<'a> Stream<'a> {
         Self { device, beside, call, phases }
     }
 
-    /// Begins a phase of the body (`forward`, `backward`), and ends the one before: a stamp on the stream that is timed.
-    /// The record has the time of each, and what came before the first as `begin`; together they are the body's time.
-    /// What is enqueued beside that stream counts where the stream waits for it. Mode `sync` takes no stamps, nor does
-    /// `hot` in a batch of more than two bodies.
+    /// Begins a phase of the body (`forward`, `backward`), and ends the one before: a stamp on the stream
+    /// that is timed. The record has the time of each, and what came before the first as `begin`; together
+    /// they are the body's time. What is enqueued beside that stream counts where the stream waits for it.
+    /// Mode `sync` takes no stamps, nor does `hot` in a batch of more than two bodies.
     ///
     /// # Errors
     /// When the device failed.
@@ -57,7 +58,8 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// The `CUstream` to enqueue on. It belongs to the harness: it must not be destroyed, and it ends with the repeat.
+    /// The `CUstream` to enqueue on. It belongs to the harness: it must not be destroyed, and it ends with
+    /// the repeat.
     ///
     /// # Errors
     /// A skip where the device has no such handle: on the host.
@@ -66,8 +68,8 @@ impl<'a> Stream<'a> {
     }
 
     /// As [`Stream::raw`], of the stream beside it with this number, from 0: as many as
-    /// [`DeviceBencher::streams`](super::DeviceBencher::streams) declared. It begins after what came before the body, and
-    /// the body ends when it has.
+    /// [`DeviceBencher::streams`](super::DeviceBencher::streams) declared. It begins after what came before
+    /// the body, and the body ends when it has.
     ///
     /// # Errors
     /// As [`Stream::raw`]; and where so many were not declared.
@@ -82,8 +84,8 @@ impl<'a> Stream<'a> {
         self.handle(Queue::beside(number))
     }
 
-    /// The number of this call of the body, from 0: to take another of several inputs each time, so that none is in the
-    /// cache.
+    /// The number of this call of the body, from 0: to take another of several inputs each time, so that none
+    /// is in the cache.
     pub fn call(&self) -> u64 {
         self.call
     }

@@ -1,5 +1,5 @@
-//! Warm-up: until compilers, caches and clocks have settled. Never held: what loads code in the middle of a held queue
-//! waits for ever.
+//! Warm-up: until compilers, caches and clocks have settled. Never held: what loads code in the middle of a
+//! held queue waits for ever.
 
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use crate::device::{CycleStamp, Device};
 const LEAST_BODIES: u64 = 2;
 const LEAST: Duration = Duration::from_millis(100);
 
-/// The clock of the device is looked at every so often, and has settled when it changed by no more than this share.
+/// The clock of the device is looked at every so often, and has settled when it changed by no more than this
+/// share.
 const LOOK: u64 = 100_000_000;
 const SETTLED: f64 = 0.01;
 
@@ -21,18 +22,19 @@ const LONGEST: u64 = 3_000_000_000;
 /// What the warm-up was.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct WarmUpResult {
-    /// How long it took, in nanoseconds.
+    /// The time that it took, in nanoseconds.
     pub(super) took: u64,
-    /// How many bodies it ran.
+    /// The number of bodies it ran.
     pub(super) bodies: u64,
     /// The clock of the device when it ended, in megahertz.
     pub(super) clock: Option<f64>,
-    /// How long a body took at last, in nanoseconds by the host's clock, its share of a synchronisation included.
+    /// The time that a body took at last, in nanoseconds by the host's clock, its share of a synchronisation
+    /// included.
     pub(super) each: u64,
 }
 
-/// Runs bodies until there are as many as the budget asks, for as long as is due, and until the device's clock stands.
-/// Without a time to measure for (a smoke run) two bodies are enough.
+/// Runs bodies until there are as many as the budget asks, for as long as is due, and until the device's
+/// clock stands. Without a time to measure for (a smoke run) two bodies are enough.
 ///
 /// # Errors
 /// When the body or the device failed.

@@ -1,4 +1,5 @@
-//! A duel from its first round to its verdicts: pair by pair until a look decides, then what regressed once more on fresh rounds.
+//! A duel from its first round to its verdicts: pair by pair until a look decides, then what regressed once
+//! more on fresh rounds.
 
 use super::{Candidate, CaseDuel, confirm};
 use crate::bencher::Work;
@@ -9,7 +10,8 @@ use crate::registry::Equivalence;
 use crate::run::{BrokenDuel, DuelRound, EndedRound, Pair, Referee, RoundId, Side};
 use crate::verify::{self, Agreement, Examined, Severity, agree};
 
-/// Decides a duel from its rounds. It knows no process and no clock, so rounds of a file decide as they did when they ran.
+/// Decides a duel from its rounds. It knows no process and no clock, so rounds of a file decide as they did
+/// when they ran.
 pub struct Decider<'a> {
     pairs: &'a [Pair<'a>],
     policy: &'a Policy,
@@ -45,7 +47,7 @@ struct RunningPair {
     spent: u64,
 }
 
-/// Why a case's duel ended without rounds to judge.
+/// The reason why a case's duel ended without rounds to judge.
 #[derive(Debug, PartialEq)]
 enum PairStop {
     Failed(IncomparableReason),
@@ -53,7 +55,8 @@ enum PairStop {
 }
 
 impl<'a> Decider<'a> {
-    /// A duel of these pairs without a round yet. `told` hears of each pair as soon as it is decided, by its index.
+    /// A duel of these pairs without a round yet. `told` hears of each pair as soon as it is decided, by its
+    /// index.
     pub fn new(pairs: &'a [Pair<'a>], policy: &'a Policy, told: &'a mut dyn FnMut(usize, &Row)) -> Self {
         let (rows, failures, regressed, fresh) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut all =
@@ -142,8 +145,8 @@ impl<'a> Decider<'a> {
         self.turn();
     }
 
-    /// Lets fresh rounds decide on the regressed cases. One whose rounds ended otherwise is no regression that stands, and no
-    /// success either: it is what it ended with.
+    /// Lets fresh rounds decide on the regressed cases. One whose rounds ended otherwise is no regression
+    /// that stands, and no success either: it is what it ended with.
     fn confirm(&mut self, by: BreakOff) {
         let mut fresh = std::mem::take(&mut self.fresh).into_iter();
         let mut stopped = Vec::new();
@@ -153,7 +156,8 @@ impl<'a> Decider<'a> {
             if regressed.next_if(|of| **of == at).is_none() {
                 continue;
             }
-            // One without rounds counts among those that Holm's procedure adjusts for: it was to be confirmed.
+            // One without rounds counts among those that Holm's procedure adjusts for: it was to be
+            // confirmed.
             let fresh = fresh.next().map_or_else(|| Err(None), |fresh| fresh.map_err(Some));
             let fresh = fresh.unwrap_or_else(|stop| {
                 stopped.push((at, stop));

@@ -11,17 +11,17 @@ pub struct JudgedRounds {
     pub by_cpu: usize,
     /// Pairs of blocks that were not preempted, and all pairs. Without blocks both are 0.
     pub clean_pairs: (usize, usize),
-    /// How far one round may be off because it has few pairs: the median over rounds of the standard error of its
-    /// median log-ratio. Without blocks 0.
+    /// How far one round may be off because it has few pairs: the median over rounds of the standard error of
+    /// its median log-ratio. Without blocks 0.
     pub within: f64,
     /// Seconds from the first process to the decision, confirmation apart.
     pub seconds: f64,
-    /// Whether most whole repeats of a side never got steady, and the metric is of their samples: nothing is decided then.
-    /// Blocks run in turns, so that a drift falls on both sides alike.
+    /// True if most whole repeats of a side never got steady, and the metric is of their samples: nothing is
+    /// decided then. Blocks run in turns, so that a drift falls on both sides alike.
     #[serde(default)]
     pub unsteady: bool,
-    /// Whether a device's clock explains what changed: nothing is decided then either. Sides that run in turns share a
-    /// clock, unless one of them heats the device.
+    /// True if a device's clock explains what changed: nothing is decided then either. Sides that run in
+    /// turns share a clock, unless one of them heats the device.
     #[serde(default)]
     pub clock: bool,
     /// The rounds with a new seed that a regression was confirmed on, or was not.

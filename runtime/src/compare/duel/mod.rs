@@ -1,7 +1,8 @@
-//! Judging two programs that were measured in turns: one value per round, decided at fixed looks, confirmed afresh.
+//! Judging two programs that were measured in turns: one value per round, decided at fixed looks, confirmed
+//! afresh.
 //!
-//! The unit of inference is the round, that is a fresh process of each side. What a round says is in `pairs.rs`, when
-//! and what the rounds decide in `sequence.rs`.
+//! The unit of inference is the round, that is a fresh process of each side. What a round says is in
+//! `pairs.rs`, when and what the rounds decide in `sequence.rs`.
 
 mod decider;
 mod judged;
@@ -72,8 +73,8 @@ impl CaseDuel {
         }
     }
 
-    /// Whether the rounds so far decide, or are all that there will be. Where several metrics gate, one that regressed
-    /// is enough, and all must be decided otherwise.
+    /// Tells whether the rounds so far decide, or are all that there will be. Where several metrics gate, one
+    /// that regressed is enough, and all must be decided otherwise.
     pub fn is_decided(&self, case: &CaseId, policy: &Policy) -> bool {
         let margin = policy.duel_margin(&case.scenario);
         let all = self.series();
@@ -91,7 +92,7 @@ impl CaseDuel {
             || self.rounds() >= sequence::MOST_ROUNDS
     }
 
-    /// How many rounds there were.
+    /// The number of rounds there were.
     pub fn rounds(&self) -> usize {
         self.blocks.len().max(self.repeats[0].len() / 2)
     }
@@ -139,7 +140,8 @@ impl CaseDuel {
         row
     }
 
-    /// What is said of each series by this rule, and the names of those whose change a device's clock explains.
+    /// What is said of each series by this rule, and the names of those whose change a device's clock
+    /// explains.
     fn judged<'a>(
         &self,
         all: &'a [DuelSeries],
@@ -171,12 +173,13 @@ impl CaseDuel {
         }
     }
 
-    /// Why a regression that these rounds confirm is a device's clock's, where it is.
+    /// The reason why a regression that these rounds confirm is a device's clock's, where it is.
     fn explained(&self, metric: &str, margin: f64) -> Option<InconclusiveReason> {
         let all = self.series();
         let at = all.iter().position(|series| series.name == metric)?;
         let (mut judged, _) = self.judged(&all, |shifts| sequence::so_far(shifts, margin));
-        // The confirmation says so, by a test of its own; what its cycles are said to have done is the interval's.
+        // The confirmation says so, by a test of its own; what its cycles are said to have done is the
+        // interval's.
         judged[at].as_mut()?.verdict = Verdict::Regressed;
         held(&all, &mut judged);
         match &judged[at].as_ref()?.verdict {
@@ -268,13 +271,13 @@ impl CaseDuel {
     }
 }
 
-/// Holds what is said of a device's time against what is said of its cycles, and gives the names of those whose change
-/// the clock explains.
+/// Holds what is said of a device's time against what is said of its cycles, and gives the names of those
+/// whose change the clock explains.
 fn held<'a>(all: &'a [DuelSeries], judged: &mut [Option<Judgement>]) -> Vec<&'a str> {
     hold_against_cycles(all.iter().map(|series| series.name.as_str()).zip(judged))
 }
 
-/// How the samples of a repeat run.
+/// Finds the course that the samples of a repeat take.
 fn stationarity(repeat: &Repeat) -> Option<Stationarity> {
     match &repeat.outcome {
         Outcome::Measured { seen, .. } => seen.stationarity,
@@ -282,8 +285,9 @@ fn stationarity(repeat: &Repeat) -> Option<Stationarity> {
     }
 }
 
-/// The middle of a side's repeats in a round, and the mean of their logarithms turned so that more is worse. `None`
-/// where one has no value. Counts and bytes may be 0, which has no logarithm: all are taken one too large.
+/// The middle of a side's repeats in a round, and the mean of their logarithms turned so that more is worse.
+/// `None` where one has no value. Counts and bytes may be 0, which has no logarithm: all are taken one too
+/// large.
 fn middle(readings: &[Reading], metric: &MetricRecord) -> Option<(f64, f64)> {
     let values: Vec<f64> = readings.iter().map(Reading::value).collect::<Option<_>>()?;
     let from_zero = metric.unit == Unit::COUNT || metric.unit == Unit::BYTES;

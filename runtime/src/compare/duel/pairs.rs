@@ -24,7 +24,7 @@ pub(super) struct CondensedRound {
     pub(super) faults: f64,
     /// Medians of each side: wall time and CPU time of one iteration in seconds, faults of one block.
     pub(super) sides: [Medians; 2],
-    /// Whether the CPU clock decided.
+    /// True if the CPU clock decided.
     pub(super) by_cpu: bool,
     /// The standard error of `time`, from the spread of the pairs.
     pub(super) error: f64,
@@ -42,9 +42,9 @@ pub(super) struct Medians {
 
 /// Condenses a round. `None` without pairs, or where a clock showed nothing at all.
 ///
-/// The time is the median over pairs of ln(candidate / baseline). Pairs in which a block was preempted are left out;
-/// where too few are left, all count, by the thread's CPU clock, as long as that clock sees what the body does: one
-/// thread that does not wait.
+/// The time is the median over pairs of ln(candidate / baseline). Pairs in which a block was preempted are
+/// left out; where too few are left, all count, by the thread's CPU clock, as long as that clock sees what
+/// the body does: one thread that does not wait.
 pub(super) fn condense(work: &[PerIteration; 2], pairs: &[[Block; 2]]) -> Option<CondensedRound> {
     let per_unit = |side: usize, nanoseconds: u64| {
         let block = nanoseconds as f64;
@@ -98,7 +98,7 @@ fn units(work: &[PerIteration; 2], side: usize) -> f64 {
     stated(|work| work.elements).or_else(|| stated(|work| work.bytes)).unwrap_or(1.0)
 }
 
-/// Whether a thread of it was preempted, where that is in its time.
+/// Tells whether a thread of it was preempted, where that is in its time.
 fn is_disturbed(block: &Block) -> bool {
     block.by == TimedBy::Host && block.preemptions > 0
 }

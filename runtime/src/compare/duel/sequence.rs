@@ -9,11 +9,11 @@ pub(super) const MOST_ROUNDS: usize = stats::LOOKS[stats::LOOKS.len() - 1].round
 
 /// What the rounds say at a look; `None` between looks, or where they do not decide yet.
 ///
-/// `shifts` are logarithms of how much worse the candidate is, one per round. The order within pairs is drawn, so
-/// without a change each is as likely above zero as below it, whatever the noise: the interval between the r-th
-/// smallest and the r-th largest Walsh average then holds zero at a level that is known exactly. With r as in
-/// [`stats::LOOKS`] the four looks together err in less than 5 % of duels on identical code, and a regression is
-/// called only where the whole interval is beyond the margin.
+/// `shifts` are logarithms of how much worse the candidate is, one per round. The order within pairs is
+/// drawn, so without a change each is as likely above zero as below it, whatever the noise: the interval
+/// between the r-th smallest and the r-th largest Walsh average then holds zero at a level that is known
+/// exactly. With r as in [`stats::LOOKS`] the four looks together err in less than 5 % of duels on identical
+/// code, and a regression is called only where the whole interval is beyond the margin.
 pub(super) fn look(shifts: &[f64], margin: f64) -> Option<Judgement> {
     let look = stats::LOOKS.iter().find(|look| look.rounds == shifts.len())?;
     let judgement = at(shifts, look.rank, margin)?;
@@ -21,7 +21,8 @@ pub(super) fn look(shifts: &[f64], margin: f64) -> Option<Judgement> {
     (is_last || !matches!(judgement.verdict, Verdict::Inconclusive(_))).then_some(judgement)
 }
 
-/// What the rounds say, whether or not this is a look: for a duel that was broken off, and one of whole repeats.
+/// What the rounds say, whether or not this is a look: for a duel that was broken off, and one of whole
+/// repeats.
 pub(super) fn so_far(shifts: &[f64], margin: f64) -> Option<Judgement> {
     let look = stats::LOOKS.iter().rev().find(|look| look.rounds <= shifts.len())?;
     at(&shifts[..look.rounds], look.rank, margin)
@@ -45,17 +46,18 @@ fn at(shifts: &[f64], rank: usize, margin: f64) -> Option<Judgement> {
     Some(Judgement { verdict, effect: Some(effect) })
 }
 
-/// Whether a regression stands on its fresh rounds.
+/// Tells whether a regression stands on its fresh rounds.
 pub(super) struct Confirmation {
     pub(super) stands: bool,
     pub(super) p: f64,
     pub(super) adjusted: f64,
 }
 
-/// Judges the regressions of one comparison on fresh rounds: p is the exact one-sided signed-rank chance of such
-/// rounds if the candidate were worse by the margin and no more, adjusted over all of them (Holm, *A Simple
-/// Sequentially Rejective Multiple Test Procedure*, 1979). One stands where that is below alpha. A confirmation has a
-/// number of rounds that is fixed beforehand: one that was broken off has p = 1, or it could end when it looks worst.
+/// Judges the regressions of one comparison on fresh rounds: p is the exact one-sided signed-rank chance of
+/// such rounds if the candidate were worse by the margin and no more, adjusted over all of them (Holm, *A
+/// Simple Sequentially Rejective Multiple Test Procedure*, 1979). One stands where that is below alpha. A
+/// confirmation has a number of rounds that is fixed beforehand: one that was broken off has p = 1, or it
+/// could end when it looks worst.
 pub(super) fn confirmations(fresh: &[Vec<f64>], margins: &[f64], alpha: f64) -> Vec<Confirmation> {
     let p: Vec<f64> = fresh
         .iter()

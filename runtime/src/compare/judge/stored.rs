@@ -1,4 +1,5 @@
-//! Tests of judging by what each process was: the CPU clock of blocks, yardsticks, counts, and where a slowdown hides.
+//! Tests of judging by what each process was: the CPU clock of blocks, yardsticks, counts, and where a
+//! slowdown hides.
 
 use super::fixture::{case, metric, run};
 use super::*;
@@ -18,7 +19,7 @@ struct SampledBody {
     faults: f64,
     /// The share of blocks that are preempted.
     switched: f64,
-    /// How slow the machine is today.
+    /// The slowness of the machine today.
     slow: f64,
     /// Wall time for each nanosecond of CPU time.
     waits: f64,

@@ -80,7 +80,8 @@ impl<A: Debug> DebugLabel for ArgLabel<'_, A> {
     }
 }
 
-/// A value of a list, as the bench's parameter takes it: itself, what it refers to, a reference to it, or its text.
+/// A value of a list, as the bench's parameter takes it: itself, what it refers to, a reference to it, or its
+/// text.
 #[diagnostic::on_unimplemented(
     message = "values of type `{Self}` cannot be given to a parameter of type `{P}`",
     label = "`args` holds `{Self}`",

@@ -8,8 +8,9 @@ use super::counts::Counts;
 use super::inputs::{CountInputs, Counted, NotCounted, Number};
 use crate::bencher::{self, BatchBencher, Error, skip};
 
-/// The most inputs, or results that are dropped, that live at once where `sample_size` does not ask for more. Divan takes as many as
-/// fill some microseconds, and what lives at once decides which caches a body finds its memory in.
+/// The most inputs, or results that are dropped, that live at once where `sample_size` does not ask for more.
+/// Divan takes as many as fill some microseconds, and what lives at once decides which caches a body finds
+/// its memory in.
 const MOST: usize = 128;
 
 /// What one run of a bench is asked for, and what came of it.
@@ -19,7 +20,7 @@ pub(super) struct DivanContext<'b> {
     pub(super) threads: usize,
     pub(super) sample_size: Option<u32>,
     pub(super) counts: Counts,
-    /// Why nothing was measured.
+    /// The reason why nothing was measured.
     pub(super) refused: Option<Error>,
 }
 
@@ -28,7 +29,8 @@ impl<'b> DivanContext<'b> {
     fn begin(&mut self, threads: Threads, by_input: &[CounterKind]) -> Option<&'b bencher::Bencher> {
         if threads == Threads::ThisOne && self.threads > 1 {
             let why = format!(
-                "it runs on one thread, as `bench_local` and its like do: of {} threads there is nothing to measure",
+                "it runs on one thread, as `bench_local` and its like do: of {} threads there is nothing to \
+                 measure",
                 self.threads
             );
             self.refused = Some(skip(why));
@@ -85,7 +87,8 @@ impl<'a, 'b> Bencher<'a, 'b> {
         Self { context, config: NoInputs(()) }
     }
 
-    /// Times a body, on as many threads as the bench asks for. What it gives back is dropped outside the clock.
+    /// Times a body, on as many threads as the bench asks for. What it gives back is dropped outside the
+    /// clock.
     pub fn bench<O, B: Fn() -> O + Sync>(self, benched: B) {
         let (threads, at_once) = (self.context.threads, self.context.at_once());
         let Some(bencher) = self.context.begin(Threads::Any, &[]) else { return };

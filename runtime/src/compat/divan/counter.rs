@@ -21,7 +21,7 @@ mod sealed {
         /// What it counts.
         const KIND: super::CounterKind;
 
-        /// How many.
+        /// The number of them.
         fn count(&self) -> u64;
 
         /// So many.

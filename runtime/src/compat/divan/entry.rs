@@ -29,7 +29,7 @@ pub struct Bench {
 pub struct Instance {
     pub type_name: Option<fn() -> &'static str>,
     pub constant: Option<fn() -> String>,
-    /// Whether there is such a one: of a list of constants that is elsewhere, more are written than it has.
+    /// True if there is such a one: of a list of constants that is elsewhere, more are written than it has.
     pub exists: bool,
     pub body: DivanBody,
 }
@@ -151,7 +151,8 @@ fn plain(name: &str) -> &str {
     name.strip_prefix("r#").unwrap_or(name)
 }
 
-/// The axes of a bench: its types, its constants, its arguments, and its numbers of threads where there are several.
+/// The axes of a bench: its types, its constants, its arguments, and its numbers of threads where there are
+/// several.
 pub fn axes(bench: &'static Bench) -> Vec<Axis> {
     let mut axes = Vec::new();
     let mut add = |name, texts: Vec<String>| {
@@ -198,7 +199,7 @@ fn axis(name: &'static str, texts: Vec<String>) -> Axis {
     TypedAxis { name, all: true, implied: false, labels: labels.leak(), make: WrittenValue, traits }.erase()
 }
 
-/// Whether a point of a bench is run.
+/// Tells whether a point of a bench is run.
 pub fn keep(bench: &'static Bench) -> Keep {
     bench.all_options().refusal().map_or(Keep::Yes, |why| Keep::Skip(why.to_owned()))
 }

@@ -1,4 +1,5 @@
-//! What inputs hold, by the functions that count it. Each is a type of its own: inputs may borrow from the bench.
+//! What inputs hold, by the functions that count it. Each is a type of its own: inputs may borrow from the
+//! bench.
 
 use std::marker::PhantomData;
 

@@ -122,8 +122,9 @@ impl Divan {
     }
 }
 
-/// Which bench target this is: what was baked into a bench of its file, since `divan::main` is no macro. Cargo names a folder for
-/// temporary files to bench targets alone, so a bench of a library is told from one of the file.
+/// Which bench target this is: what was baked into a bench of its file, since `divan::main` is no macro.
+/// Cargo names a folder for temporary files to bench targets alone, so a bench of a library is told from one
+/// of the file.
 fn suite() -> Suite {
     let suites = || benches().map(|bench| bench.bench.suite);
     let found = suites().find(|suite| suite.target_tmp.is_some()).or_else(|| suites().next());

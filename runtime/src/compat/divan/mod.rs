@@ -1,8 +1,8 @@
 //! Bench files written for divan: `use weighbridge::divan_compat as divan;`, and nothing else changes.
 //!
-//! `#[divan::bench]` registers a [`Bench`](entry::Bench): constants and functions. [`Divan::main`] makes scenarios of all of them,
-//! under the paths that divan gives them, and hands over to the harness. What takes long (arguments, counters) is asked of one
-//! bench alone, in the process that measures it.
+//! `#[divan::bench]` registers a [`Bench`](entry::Bench): constants and functions. [`Divan::main`] makes
+//! scenarios of all of them, under the paths that divan gives them, and hands over to the harness. What takes
+//! long (arguments, counters) is asked of one bench alone, in the process that measures it.
 
 mod args;
 mod bencher;

@@ -66,7 +66,7 @@ impl Options {
         counts
     }
 
-    /// Why nothing of it is measured, if that is so.
+    /// The reason why nothing of it is measured, if that is so.
     pub(super) fn refusal(&self) -> Option<&'static str> {
         match self {
             Self { sample_count: Some(0), .. } => Some("`sample_count` is 0: nothing would be measured"),
@@ -110,7 +110,8 @@ pub fn duration(time: impl IntoDuration) -> Duration {
     time.into_duration()
 }
 
-/// Numbers of threads. `Form` tells the forms apart that may be written, so that one type may not be two of them.
+/// Numbers of threads. `Form` tells the forms apart that may be written, so that one type may not be two of
+/// them.
 pub trait IntoThreads<Form> {
     /// The numbers.
     fn into_threads(self) -> Vec<usize>;

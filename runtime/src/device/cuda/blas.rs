@@ -1,4 +1,5 @@
-//! Products of matrices by cuBLAS, where it is found at run time: the four functions that are called, and no more.
+//! Products of matrices by cuBLAS, where it is found at run time: the four functions that are called, and no
+//! more.
 
 use std::ffi::{c_int, c_void};
 
@@ -11,8 +12,8 @@ use super::libraries;
 use super::memory::Buffer;
 use super::probe::symbol;
 
-/// The versions whose functions have these signatures, the newest first. Which of them a driver serves is seen when a
-/// handle is made.
+/// The versions whose functions have these signatures, the newest first. Which of them a driver serves is
+/// seen when a handle is made.
 const NAMES: [&str; 2] = ["libcublas.so.13", "libcublas.so.12"];
 
 type BlasHandle = *mut c_void;
@@ -58,8 +59,8 @@ impl Blas {
         libraries::first(&NAMES, fake, |library| Self::of(library, stream)).map_err(|failed| {
             if failed.is_empty() {
                 format!(
-                    "no library that multiplies matrices: neither {} is on the loader's path or in the environment of \
-                     --python or VIRTUAL_ENV; `pip install nvidia-cublas-cu12` brings one",
+                    "no library that multiplies matrices: neither {} is on the loader's path or in the \
+                     environment of --python or VIRTUAL_ENV; `pip install nvidia-cublas-cu12` brings one",
                     NAMES.join(" nor ")
                 )
             } else {
@@ -136,8 +137,8 @@ impl Product for Square {
     fn multiply(&self) -> Result<u64, DeviceError> {
         let (kind, compute) = types(self.numbers);
         let (side, one, nothing) = (self.side, 1.0_f32, 0.0_f32);
-        // SAFETY: the signature is the library's. The buffers hold `side` times `side` numbers of the type that is named;
-        // the factors are read by the call, as the handle's pointer mode is the host's.
+        // SAFETY: the signature is the library's. The buffers hold `side` times `side` numbers of the type
+        // that is named; the factors are read by the call, as the handle's pointer mode is the host's.
         let status = unsafe {
             (self.blas.multiply)(
                 self.blas.handle,
@@ -182,7 +183,8 @@ fn types(numbers: Numbers) -> (c_int, c_int) {
     }
 }
 
-/// Numbers of random sign and digits, from 0.5 to 1 in size: bits without a pattern would be infinite now and then.
+/// Numbers of random sign and digits, from 0.5 to 1 in size: bits without a pattern would be infinite now and
+/// then.
 fn random(numbers: Numbers) -> Vec<u8> {
     let mut bytes = noise(NOISE);
     match numbers {

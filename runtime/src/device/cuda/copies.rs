@@ -58,8 +58,8 @@ impl Copies for CopyBuffers {
             CopyKind::FromPinned | CopyKind::ToPinned => self.pinned()?,
             CopyKind::FromPageable | CopyKind::ToPageable => self.pageable(),
         };
-        // SAFETY: all buffers are as long as `bytes`. Those of the host live as long as this, and whoever times a copy
-        // synchronises before it lets go of this.
+        // SAFETY: all buffers are as long as `bytes`. Those of the host live as long as this, and whoever
+        // times a copy synchronises before it lets go of this.
         let copied = unsafe {
             match which {
                 CopyKind::Device => cuMemcpyDtoDAsync_v2(to, from, bytes, stream),

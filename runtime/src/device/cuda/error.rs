@@ -5,8 +5,8 @@ use cudarc::driver::sys::CUresult;
 
 use super::super::DeviceError;
 
-/// After these the context is gone, the one of every library in the process: whatever is asked next fails too. (711 to
-/// 713 lie among them and are mistakes of one call.)
+/// After these the context is gone, the one of every library in the process: whatever is asked next fails
+/// too. (711 to 713 lie among them and are mistakes of one call.)
 const FATAL: &[i32] = &[46, 214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999];
 
 /// The error of an attempt to do `what`.
@@ -17,9 +17,9 @@ pub(super) fn failed(what: &str, error: DriverError) -> DeviceError {
 }
 
 impl DeviceError {
-    /// The failure of a call of CUDA's driver, with its code and the code's name: for adapters that call the driver
-    /// themselves, by whatever crate. After some codes the process has lost the device; such an error, given back by a
-    /// scenario, ends the process and not the run.
+    /// The failure of a call of CUDA's driver, with its code and the code's name: for adapters that call the
+    /// driver themselves, by whatever crate. After some codes the process has lost the device; such an error,
+    /// given back by a scenario, ends the process and not the run.
     pub fn of_cuda(what: impl Into<String>, code: i32, name: impl Into<String>) -> Self {
         Self { what: what.into(), code, name: name.into(), fatal: FATAL.contains(&code) }
     }

@@ -1,4 +1,5 @@
-//! The kernels that measuring needs, as PTX that any device since Volta takes: no compiler is needed at run time.
+//! The kernels that measuring needs, as PTX that any device since Volta takes: no compiler is needed at run
+//! time.
 //!
 //! The comments that begin with `fake` tell a fake what a kernel costs; a driver does not read them.
 
@@ -12,10 +13,10 @@ use super::super::DeviceError;
 use super::error::{check, told};
 
 /// - `weighbridge_spin(ns)` is busy for so many nanoseconds by the device's timer.
-/// - `weighbridge_hold(flag, ns, expired)` waits until the 32-bit word at `flag` is not zero; when so many nanoseconds
-///   have passed before, it goes on after writing 1 to `expired`.
-/// - `weighbridge_stamp(place)` writes the timer and the cycles, 64 bits each, as the processor 0 has them: cycles of two
-///   processors cannot be subtracted.
+/// - `weighbridge_hold(flag, ns, expired)` waits until the 32-bit word at `flag` is not zero; when so many
+///   nanoseconds have passed before, it goes on after writing 1 to `expired`.
+/// - `weighbridge_stamp(place)` writes the timer and the cycles, 64 bits each, as the processor 0 has them:
+///   cycles of two processors cannot be subtracted.
 const PTX: &str = "\
 // fake weighbridge_spin ns_arg=0 timer
 // fake weighbridge_hold hold_arg=0 timeout_arg=1 expired_arg=2
@@ -94,7 +95,7 @@ pub(super) struct Kernels {
     spin: CUfunction,
     hold: CUfunction,
     stamp: CUfunction,
-    /// How many blocks a stamp needs so that one lands on processor 0.
+    /// The number of blocks a stamp needs so that one lands on processor 0.
     processors: u32,
 }
 
@@ -148,8 +149,8 @@ fn launch<const N: usize>(
     mut arguments: [u64; N],
 ) -> Result<(), DeviceError> {
     let mut places = arguments.each_mut().map(|argument| ptr::from_mut(argument).cast::<c_void>());
-    // SAFETY: every kernel of ours takes as many 64-bit values as it is given here; the driver copies them before it
-    // returns.
+    // SAFETY: every kernel of ours takes as many 64-bit values as it is given here; the driver copies them
+    // before it returns.
     let launched = unsafe {
         cuLaunchKernel(function, blocks, 1, 1, 1, 1, 1, 0, stream, places.as_mut_ptr(), ptr::null_mut())
     };

@@ -1,4 +1,5 @@
-//! Libraries of NVIDIA that no driver brings: by the loader's path, else in packages of an environment of Python.
+//! Libraries of NVIDIA that no driver brings: by the loader's path, else in packages of an environment of
+//! Python.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -7,8 +8,8 @@ use libloading::os::unix::Library;
 
 use super::probe;
 
-/// What is made of the first of these libraries of which it can be made; else why not, library by library: nothing where
-/// there is none. What is opened stays open.
+/// What is made of the first of these libraries of which it can be made; else why not, library by library:
+/// nothing where there is none. What is opened stays open.
 pub(super) fn first<T>(
     names: &[&str],
     fake: bool,
@@ -55,7 +56,8 @@ fn environments() -> Vec<PathBuf> {
     path("WEIGHBRIDGE_PYTHON").and_then(of_interpreter).into_iter().chain(path("VIRTUAL_ENV")).collect()
 }
 
-/// The folders of libraries that packages of NVIDIA have in a virtual environment: `lib/python*/site-packages/nvidia/*/lib`.
+/// The folders of libraries that packages of NVIDIA have in a virtual environment:
+/// `lib/python*/site-packages/nvidia/*/lib`.
 fn folders(venv: &Path) -> Vec<PathBuf> {
     let inner = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

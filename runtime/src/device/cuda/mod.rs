@@ -1,9 +1,9 @@
 //! Devices of NVIDIA: the seam over the CUDA driver.
 //!
-//! The driver is found by our own `probe.rs` before anything of cudarc is called. The context is the device's *primary*
-//! one: every library in the process shares it, so that nothing is sliced between contexts. All unsafe code of the
-//! runtime's devices lies below this folder; handles of streams leave it as plain pointers, so that whoever launches may
-//! use any crate in any version.
+//! The driver is found by our own `probe.rs` before anything of cudarc is called. The context is the device's
+//! *primary* one: every library in the process shares it, so that nothing is sliced between contexts. All
+//! unsafe code of the runtime's devices lies below this folder; handles of streams leave it as plain
+//! pointers, so that whoever launches may use any crate in any version.
 
 #![expect(unsafe_code, reason = "the driver is a C library")]
 

@@ -1,5 +1,5 @@
-//! The driver's management library, by hand: the functions that are called, and no more. (The crate for it generates
-//! a binding to all of them, which every build of the feature would pay for.)
+//! The driver's management library, by hand: the functions that are called, and no more. (The crate for it
+//! generates a binding to all of them, which every build of the feature would pay for.)
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_ulonglong, c_void};
 
@@ -162,8 +162,8 @@ impl Nvml {
         (asked == 0).then_some(current == 1)
     }
 
-    /// Processes that compute on the device, this one aside. In a container the library may tell ids of another
-    /// namespace: then one of them is taken to be this one, which has a context.
+    /// Processes that compute on the device, this one aside. In a container the library may tell ids of
+    /// another namespace: then one of them is taken to be this one, which has a context.
     fn other_processes(&self) -> Option<u32> {
         let mut running = [NvmlProcess::default(); MOST];
         let mut count = MOST as c_uint;

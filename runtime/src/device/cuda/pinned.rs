@@ -45,8 +45,8 @@ impl Words {
 
     pub(super) fn write(&self, place: usize, value: u64) {
         assert!(place < self.count, "a word that there is not");
-        // SAFETY: the place lies within the allocation and is aligned as the driver aligns; the device may read it at
-        // any time, which a volatile write of a word takes into account.
+        // SAFETY: the place lies within the allocation and is aligned as the driver aligns; the device may
+        // read it at any time, which a volatile write of a word takes into account.
         unsafe { ptr::write_volatile(self.host.add(place), value) }
     }
 

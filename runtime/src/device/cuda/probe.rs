@@ -1,5 +1,5 @@
-//! Looking for the driver before anything of cudarc is called: cudarc panics where there is none, or where it lacks a
-//! symbol.
+//! Looking for the driver before anything of cudarc is called: cudarc panics where there is none, or where it
+//! lacks a symbol.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -66,11 +66,11 @@ type Now = unsafe extern "C" fn() -> u64;
 #[derive(Debug)]
 pub(super) struct Driver {
     loaded: Library,
-    /// `cuEventElapsedTime` under either of its names: which of them cudarc calls depends on the version that it was
-    /// built for.
+    /// `cuEventElapsedTime` under either of its names: which of them cudarc calls depends on the version that
+    /// it was built for.
     pub(super) elapsed: ElapsedFn,
     pub(super) uuid: Option<Uuid>,
-    /// Whether it is a fake that says so.
+    /// True if it is a fake that says so.
     pub(super) fake: bool,
 }
 
@@ -135,7 +135,8 @@ impl HostClock {
     pub(super) fn now(&self) -> u64 {
         match self {
             Self::Monotonic(clock) => clock.now().as_nanos() as u64,
-            // SAFETY: the fake's own, without arguments; the library stays open for as long as the process runs.
+            // SAFETY: the fake's own, without arguments; the library stays open for as long as the process
+            // runs.
             Self::Fake(now) => unsafe { now() },
         }
     }
@@ -176,7 +177,8 @@ fn has(library: &Library, name: &str) -> bool {
 
 /// A function of the library. The caller names its signature.
 pub(super) fn symbol<T: Copy>(library: &Library, name: &str) -> Option<T> {
-    // SAFETY: the signature is that of the driver's documentation at every call of this; the library is never closed.
+    // SAFETY: the signature is that of the driver's documentation at every call of this; the library is never
+    // closed.
     unsafe { library.get::<T>(name) }.ok().map(|found| *found)
 }
 

@@ -48,8 +48,8 @@ impl SuiteFile {
     /// Reads a suite.
     ///
     /// # Errors
-    /// What is wrong, with its place: unknown and doubled keys, values of another kind, an axis without values, a state with both
-    /// a `path` and a `spec`.
+    /// What is wrong, with its place: unknown and doubled keys, values of another kind, an axis without
+    /// values, a state with both a `path` and a `spec`.
     pub fn read(root: &Node) -> Result<Self, Mistake> {
         if let Value::Table(entries) = &root.value
             && let Some((key, _)) = entries.iter().find(|(key, _)| key.name == "suite_name")
@@ -127,7 +127,8 @@ impl SuiteFile {
     }
 }
 
-/// A text as TOML writes it. What `Debug` escapes otherwise than TOML stands in no name and in no value of an axis.
+/// A text as TOML writes it. What `Debug` escapes otherwise than TOML stands in no name and in no value of an
+/// axis.
 fn quoted(text: &str) -> String {
     format!("{text:?}")
 }
@@ -226,8 +227,8 @@ fn input(node: &Node) -> Result<String, Mistake> {
     }
 }
 
-/// The arrays of a spec in one line: `a:float32[32x16]{data,-};b:float32[8] seed=7`, as `State` in the catalogue reads it. A leaf
-/// that is no array is `step:int`.
+/// The arrays of a spec in one line: `a:float32[32x16]{data,-};b:float32[8] seed=7`, as `State` in the
+/// catalogue reads it. A leaf that is no array is `step:int`.
 ///
 /// # Errors
 /// What is wrong, with its place.
@@ -413,7 +414,8 @@ ahead = [0, 2.5, true]
             ),
             (
                 format!("input = {{ spec = {{ a = 'float' }} }}\n{one}"),
-                "line 1, column 24: `a` is a table of `dtype` and `shape`, or `int` or `str` for a value that is no array, not `float`",
+                "line 1, column 24: `a` is a table of `dtype` and `shape`, or `int` or `str` for a value \
+                 that is no array, not `float`",
             ),
             (
                 format!("input = {{ spec = {{}}, cuts = 'b' }}\n{one}"),
@@ -426,13 +428,15 @@ ahead = [0, 2.5, true]
             (format!("input = {{ spec = {{}} }}\n{one}"), "line 1, column 18: `spec` has no arrays"),
             (
                 format!(
-                    "input = {{ spec = {{ a = {{ dtype = 'f', shape = [2], sharding = ['x', 'y'] }} }} }}\n{one}"
+                    "input = {{ spec = {{ a = {{ dtype = 'f', shape = [2], sharding = ['x', 'y'] }} }} \
+                     }}\n{one}"
                 ),
                 "line 1, column 63: `sharding` is of 2 dimensions, and the array has 1",
             ),
             (
                 format!("input = 'a'\n{one}options.variant = 'b'\n"),
-                "line 5, column 9: `variant` is chosen twice: for this benchmark, and for all of them at line 1, column 9",
+                "line 5, column 9: `variant` is chosen twice: for this benchmark, and for all of them at \
+                 line 1, column 9",
             ),
             (
                 format!("baseline = 'a'\nsave_baseline = 'b'\n{one}"),

@@ -12,8 +12,8 @@ pub struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// The table `of` a file, which has no other keys than the known ones. If there is a list for what is ignored, unknown keys
-    /// go there and are no mistake.
+    /// The table `of` a file, which has no other keys than the known ones. If there is a list for what is
+    /// ignored, unknown keys go there and are no mistake.
     ///
     /// # Errors
     /// When it is no table; an unknown key.
@@ -52,7 +52,8 @@ impl<'a> Keys<'a> {
             .ok_or_else(|| Mistake::at(self.at.place, format!("{} lacks the key `{name}`", self.of)))
     }
 
-    /// The value of one of two keys that say the same, once or many times; a list of one where the first is there.
+    /// The value of one of two keys that say the same, once or many times; a list of one where the first is
+    /// there.
     ///
     /// # Errors
     /// When both are there.

@@ -1,7 +1,7 @@
 //! Suite files: which benchmarks run at which values of their axes, kept in a file instead of a command line.
 //!
-//! A file becomes [`Node`]s, each with its place, whichever syntax it has. A [`SuiteFile`] is read from those, key by key.
-//! A bench target makes a request of each of its benchmarks.
+//! A file becomes [`Node`]s, each with its place, whichever syntax it has. A [`SuiteFile`] is read from
+//! those, key by key. A bench target makes a request of each of its benchmarks.
 
 mod form;
 mod keys;
@@ -22,7 +22,8 @@ pub use node::{Mistake, Node, Position, TableKey, Value};
 /// A file as nodes: YAML where its name ends with `.yaml` or `.yml`, and TOML otherwise.
 ///
 /// # Errors
-/// What is wrong in the text, with its place. Where this program was built without the feature `yaml`, YAML is refused.
+/// What is wrong in the text, with its place. Where this program was built without the feature `yaml`, YAML
+/// is refused.
 pub fn nodes(file: &str, text: &str) -> Result<Node, Mistake> {
     match is_yaml(file) {
         true => of_yaml(text),
@@ -30,7 +31,7 @@ pub fn nodes(file: &str, text: &str) -> Result<Node, Mistake> {
     }
 }
 
-/// Whether a file of this name is YAML.
+/// Tells whether a file of this name is YAML.
 fn is_yaml(file: &str) -> bool {
     matches!(Path::new(file).extension().and_then(OsStr::to_str), Some("yaml" | "yml"))
 }
@@ -43,6 +44,7 @@ fn of_yaml(text: &str) -> Result<Node, Mistake> {
 #[cfg(not(feature = "yaml"))]
 fn of_yaml(_: &str) -> Result<Node, Mistake> {
     Err(Mistake::of_file(
-        "this program does not read YAML: build it with the feature `yaml` of weighbridge, or write the file as TOML",
+        "this program does not read YAML: build it with the feature `yaml` of weighbridge, or write the file \
+         as TOML",
     ))
 }

@@ -44,7 +44,7 @@ impl Mistake {
 pub struct Node {
     /// The value.
     pub value: Value,
-    /// Where it starts.
+    /// The place where it starts.
     pub place: Position,
 }
 
@@ -53,7 +53,7 @@ pub struct Node {
 pub struct TableKey {
     /// The key.
     pub name: String,
-    /// Where it starts.
+    /// The place where it starts.
     pub place: Position,
 }
 

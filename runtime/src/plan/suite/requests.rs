@@ -1,4 +1,5 @@
-//! From a suite file to what the plan is asked for: one request for each benchmark, with the command line over the file.
+//! From a suite file to what the plan is asked for: one request for each benchmark, with the command line
+//! over the file.
 
 use super::form::{SuiteBenchmark, SuiteFile};
 use super::node::Position;
@@ -6,12 +7,13 @@ use crate::plan::{Param, Plan, PlanError, Request};
 use crate::registry::{Axis, Registry};
 
 impl SuiteFile {
-    /// A request for each benchmark that the command line has not left out. `typed` is what the command line asks for: its
-    /// adapters and its values of an axis go over those of the file, and its scenarios and filters choose among the benchmarks.
+    /// A request for each benchmark that the command line has not left out. `typed` is what the command line
+    /// asks for: its adapters and its values of an axis go over those of the file, and its scenarios and
+    /// filters choose among the benchmarks.
     ///
     /// # Errors
-    /// A name, an axis or a value that is not there, with its place in `file`; a value on the command line for an axis that no
-    /// benchmark of the file has.
+    /// A name, an axis or a value that is not there, with its place in `file`; a value on the command line
+    /// for an axis that no benchmark of the file has.
     pub fn requests(
         &self,
         file: &str,
@@ -62,7 +64,8 @@ impl SuiteFile {
     }
 }
 
-/// The filters of a benchmark of this scenario: those that are the ids of others are not for it. `None` if it is left out.
+/// The filters of a benchmark of this scenario: those that are the ids of others are not for it. `None` if it
+/// is left out.
 fn filters(id: &str, registry: &Registry, typed: &Request) -> Option<Vec<String>> {
     if !typed.scenarios.is_empty() && !typed.scenarios.iter().any(|name| name.eq_ignore_ascii_case(id)) {
         return None;
@@ -75,7 +78,8 @@ fn filters(id: &str, registry: &Registry, typed: &Request) -> Option<Vec<String>
     (typed.filters.is_empty() || !filters.is_empty()).then_some(filters)
 }
 
-/// The id of a benchmark's scenario and its axes, after all names and values of the benchmark were found right.
+/// The id of a benchmark's scenario and its axes, after all names and values of the benchmark were found
+/// right.
 fn checked<'a>(
     file: &str,
     registry: &'a Registry,

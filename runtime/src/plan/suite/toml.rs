@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn every_key_and_value_has_its_place_however_the_table_is_written() {
-        let text = "name = 'a' # [no.table]\n\n[[list]]\nkey = { one = 1, \"two\" = [\n  2, # two\n  { deep = 'x]' },\n] }\n\
+        let text = "name = 'a' # [no.table]\n\n[[list]]\nkey = \
+            { one = 1, \"two\" = [\n  2, # two\n  { deep = 'x]' },\n] }\n\
                     [[list]]\n[list.inner]\n  a.b = '''\n]'''\nlast = 3\n";
         let root = read(text).unwrap();
         let mut found = Vec::new();

@@ -51,7 +51,7 @@ struct Scan<'a> {
     chars: Peekable<Chars<'a>>,
     place: Position,
     places: Places,
-    /// How many tables a list of tables has so far.
+    /// The number of tables a list of tables has so far.
     lengths: HashMap<String, usize>,
 }
 

@@ -10,7 +10,8 @@ use super::node::{Mistake, Node, Position, TableKey, Value};
 /// The nodes of a text.
 ///
 /// # Errors
-/// What is no YAML, with its place: two documents, a key that is there twice, an alias that would grow without bound.
+/// What is no YAML, with its place: two documents, a key that is there twice, an alias that would grow
+/// without bound.
 pub(super) fn read(text: &str) -> Result<Node, Mistake> {
     let read: Result<Spanned<PositionedValue>, _> = serde_saphyr::from_str(text);
     read.map(node).map_err(|error| {

@@ -327,8 +327,8 @@ fn the_same_repeats_make_the_same_record_again_from_the_journal_too() {
     assert_eq!(record(serde_json::from_str(&journal).unwrap()), first);
 }
 
-/// Repeats of samples of 10 ms, each of which waited for a processor for so many; `None` where that is not known. The process
-/// waited for this share of the time.
+/// Repeats of samples of 10 ms, each of which waited for a processor for so many; `None` where that is not
+/// known. The process waited for this share of the time.
 fn waiting(delayed: Option<u64>, share: f64) -> CaseRecord {
     let around = Surroundings {
         span: Some(1_000_000),
@@ -348,7 +348,8 @@ fn a_body_that_waited_for_a_processor_leads_with_its_time_without_that_and_says_
     assert_eq!(waited.primary_metric, "wall_time", "what is judged stays what it was");
     assert_eq!(waited.leading().unwrap().name, "undelayed_time");
     assert!(close(waited.leading().unwrap().estimate.unwrap().median, 0.007));
-    let said = "waited: waited for a processor in 25 % of the wall time: wall times are unreliable; undelayed_time leads instead";
+    let said = "waited: waited for a processor in 25 % of the wall time: wall times are unreliable; \
+        undelayed_time leads instead";
     assert_eq!(told(&waited), [said]);
 }
 

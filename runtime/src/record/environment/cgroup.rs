@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::fact::{Fact, read};
 
-/// How many processors' worth of time this process may use; `None` where nothing limits it.
+/// The number of processors' worth of time this process may use; `None` where nothing limits it.
 pub(super) fn cpu_quota(root: &Path) -> Fact<Option<f64>> {
     let quota = |folder: &Path| {
         if let Ok(text) = read(&folder.join("cpu.max")) {
@@ -22,7 +22,7 @@ pub(super) fn cpu_quota(root: &Path) -> Fact<Option<f64>> {
     Ok(folders(root, "cpu")?.iter().filter_map(|folder| quota(folder)).min_by(f64::total_cmp))
 }
 
-/// How many bytes of memory this process and its like may use; `None` where nothing limits them.
+/// The number of bytes of memory this process and its like may use; `None` where nothing limits them.
 pub(super) fn memory_limit(root: &Path) -> Fact<Option<u64>> {
     let limit = |folder: &Path| {
         let text = read(&folder.join("memory.max")).or_else(|_| read(&folder.join("memory.limit_in_bytes")));

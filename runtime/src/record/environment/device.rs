@@ -6,13 +6,13 @@ use crate::device::{Backend, DeviceInfo};
 /// The fact that names a device that is none.
 const FAKE: &str = "gpu fake";
 
-/// How a device is set up, whoever runs on it: what it may draw, whether its memory corrects errors, whether its driver
-/// stays loaded.
+/// The way in which a device is set up, whoever runs on it: what it may draw, whether its memory corrects
+/// errors, whether its driver stays loaded.
 const SETTINGS: [&str; 3] = ["power limit", "ecc", "persistence"];
 
 impl Environment {
-    /// Adds the facts of a device: what changes timings to those of the machine, the driver to the software, and the
-    /// rest to the moment. A run on the host's processors stays what it is.
+    /// Adds the facts of a device: what changes timings to those of the machine, the driver to the software,
+    /// and the rest to the moment. A run on the host's processors stays what it is.
     pub fn add_device(&mut self, info: &DeviceInfo) {
         if info.backend == Backend::Cpu {
             return;

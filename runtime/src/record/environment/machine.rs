@@ -81,14 +81,14 @@ fn cores(cpuinfo: Fact<&str>) -> Fact {
     Ok(format!("{physical} physical, {logical} logical"))
 }
 
-/// How many processors the scheduler may put this process on (`taskset`, cpusets).
+/// The number of processors the scheduler may put this process on (`taskset`, cpusets).
 fn allowed_cpus(root: &Path) -> Fact<usize> {
     let status = text(&root.join("proc/self/status"))?;
     let list = field(&status, "Cpus_allowed_list").ok_or("/proc/self/status has no Cpus_allowed_list")?;
     count_list(list).ok_or_else(|| format!("`{list}` is no list of processors"))
 }
 
-/// How many numbers a list such as `0-3,8` holds.
+/// The number of numbers a list such as `0-3,8` holds.
 fn count_list(list: &str) -> Option<usize> {
     let mut count = 0;
     for range in list.split(',') {
@@ -127,7 +127,7 @@ fn sorted(mut found: Vec<String>) -> String {
     found.join(", ")
 }
 
-/// Whether processors may run above their nominal clock.
+/// Tells whether processors may run above their nominal clock.
 fn turbo(cpus: &Path) -> Fact<&'static str> {
     let intel = text(&cpus.join("intel_pstate/no_turbo")).map(|off| on_off(off != "1"));
     let other = || text(&cpus.join("cpufreq/boost")).map(|on| on_off(on == "1"));
@@ -152,8 +152,9 @@ fn virtualisation(root: &Path, cpuinfo: &str) -> String {
     }
 }
 
-/// The kind of container around this process, by the marks that container programs leave. Anybody may remove such a mark,
-/// and none changes a timing by itself (the limits of a container do, and are told): it is no fact of the machine.
+/// The kind of container around this process, by the marks that container programs leave. Anybody may remove
+/// such a mark, and none changes a timing by itself (the limits of a container do, and are told): it is no
+/// fact of the machine.
 pub(super) fn container(root: &Path) -> Fact<&'static str> {
     let marks = [(".dockerenv", "docker"), ("run/.containerenv", "podman")];
     if let Some((_, name)) = marks.into_iter().find(|(mark, _)| root.join(mark).exists()) {

@@ -24,18 +24,18 @@ pub use software::Build;
 pub use storage::file_system;
 pub(crate) use variables::is_kept;
 
-/// Where a run ran.
+/// The place where a run ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// Facts that change timings: they make the [`MachineId`].
     pub machine: BTreeMap<String, String>,
-    /// Facts of the software: kernel, libc, container, rustc, build profile and flags, crate versions, commit; and the
-    /// storage.
+    /// Facts of the software: kernel, libc, container, rustc, build profile and flags, crate versions,
+    /// commit; and the storage.
     pub software: BTreeMap<String, String>,
     /// Environment variables that may change what is measured.
     pub variables: BTreeMap<String, String>,
-    /// How things stood at the start: the host's name, load, free memory, free storage; the clock of all samples, its resolution and the
-    /// cost of a pair of readings. Never compared.
+    /// The state of things at the start: the host's name, load, free memory, free storage; the
+    /// clock of all samples, its resolution and the cost of a pair of readings. Never compared.
     pub moment: BTreeMap<String, String>,
     /// Facts of any kind that could not be read, and why.
     pub absent: BTreeMap<String, String>,
@@ -52,7 +52,7 @@ pub struct Difference {
     pub there: Option<String>,
 }
 
-/// How two environments differ, kind by kind.
+/// The differences between two environments, kind by kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Differences {
     /// In the facts that change timings: figures of the two must not be compared.
@@ -88,7 +88,7 @@ impl Environment {
         MachineId::of(&self.machine)
     }
 
-    /// How this environment differs from another.
+    /// Tells how this environment differs from another.
     pub fn differences(&self, other: &Self) -> Differences {
         Differences {
             machine: between(&self.machine, &other.machine),
@@ -151,9 +151,10 @@ mod tests {
     #[test]
     fn every_fact_that_is_promised_is_either_known_or_absent_with_a_reason() {
         let environment = here();
-        let promised = "cpu model, cores, allowed cpus, caches, governor, turbo, virtualisation, container, cpu quota, \
-            memory limit, memory, numa nodes, kernel, libc, host, os, rustc, build profile, rust flags, weighbridge, \
-            commit, branch, working tree, storage, load average, clock, clock resolution, clock pair, clock source";
+        let promised = "cpu model, cores, allowed cpus, caches, governor, turbo, virtualisation, container, \
+            cpu quota, memory limit, memory, numa nodes, kernel, libc, host, os, rustc, build profile, rust \
+            flags, weighbridge, commit, branch, working tree, storage, load average, clock, clock \
+            resolution, clock pair, clock source";
         for name in promised.split(", ") {
             let known = [&environment.machine, &environment.software, &environment.moment];
             let is_known = known.into_iter().any(|facts| facts.contains_key(name));

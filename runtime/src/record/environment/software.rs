@@ -13,7 +13,7 @@ use super::fact::{Fact, Facts};
 pub struct Build {
     /// `rustc -V` of the build, where it was known then.
     pub rustc: Option<String>,
-    /// Whether debug assertions are on.
+    /// True if debug assertions are on.
     pub debug_assertions: bool,
     /// `RUSTFLAGS` of the build.
     pub rust_flags: Option<String>,
@@ -83,7 +83,7 @@ fn huge_pages() -> Fact {
     Ok(chosen.map_or(text.clone(), |(chosen, _)| chosen.to_owned()))
 }
 
-/// Where a repository stands.
+/// The place where a repository stands.
 #[derive(Debug, PartialEq, Eq)]
 struct CommitFacts {
     id: String,

@@ -35,7 +35,7 @@ fn describe(data: &Path) -> Fact {
     Ok(format!("{kind} on {device}{turns}, {}", gibibytes(total)))
 }
 
-/// Whether the platters of a device turn, where the kernel says.
+/// Tells whether the platters of a device turn, where the kernel says.
 fn rotational(device: &str) -> Option<bool> {
     let name = Path::new(device).canonicalize().ok()?.file_name()?.to_owned();
     // A partition lies in the folder of its disk, which has the queue.
@@ -91,7 +91,8 @@ fn unescape(word: &str) -> String {
 mod tests {
     use super::*;
 
-    const MOUNTS: &str = "/dev/sda1 / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n/dev/sdb /mnt/my\\040disk xfs rw 0 0\n\
+    const MOUNTS: &str = "/dev/sda1 / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n/dev/sdb /mnt/my\\040disk xfs rw \
+        0 0\n\
                           overlay /tmp overlay rw 0 0\n";
 
     fn kind(folder: &str) -> String {

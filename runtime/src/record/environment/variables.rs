@@ -37,11 +37,12 @@ const KEPT: &[&str] = &[
     "NVIDIA_TF32_OVERRIDE",
 ];
 
-/// Parts of names of which none is kept, whatever else takes it in: records and baselines are shown and committed.
+/// Parts of names of which none is kept, whatever else takes it in: records and baselines are shown and
+/// committed.
 const SECRET: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL"];
 
-/// The twins of flags that change what is shown of a run and nothing of how it is measured: a run that is looked at in another
-/// way is of the same series.
+/// The twins of flags that change what is shown of a run and nothing of how it is measured: a run that is
+/// looked at in another way is of the same series.
 const SHOWN: &[&str] =
     &["LIST", "LIST_METRICS", "FORMAT", "COLOR", "HTML", "SHOW_OUTPUT", "QUIET", "VERBOSE"];
 
@@ -57,7 +58,7 @@ pub(super) fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> BTree
     kept
 }
 
-/// Whether a variable may change what is measured.
+/// Tells whether a variable may change what is measured.
 pub(crate) fn is_kept(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     if name.strip_prefix("WEIGHBRIDGE_").is_some_and(|twin| SHOWN.contains(&twin)) {

@@ -1,6 +1,7 @@
 //! Duels: two sides of each case, measured in turns.
 //!
-//! `schedule.rs` goes through the rounds that a [`Referee`] asks for, `turns.rs` runs one of them in processes.
+//! `schedule.rs` goes through the rounds that a [`Referee`] asks for, `turns.rs` runs one of them in
+//! processes.
 
 mod round;
 mod schedule;
@@ -15,8 +16,8 @@ pub use schedule::Referee;
 pub(crate) use schedule::{RoundRunner, go};
 pub use task::{Duel, Pair};
 
-/// Measures the rounds that the referee asks for, and tells `sink` of everything. Setting the duel's `interrupted` ends it:
-/// children are gone when this returns, finished rounds have been told.
+/// Measures the rounds that the referee asks for, and tells `sink` of everything. Setting the duel's
+/// `interrupted` ends it: children are gone when this returns, finished rounds have been told.
 ///
 /// # Errors
 /// The first error of the sink; a side that fails is none.

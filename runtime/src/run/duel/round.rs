@@ -21,7 +21,7 @@ pub enum Side {
 pub struct RoundId {
     /// The index of the pair.
     pub pair: usize,
-    /// Whether it confirms a regression that was found before.
+    /// True if it confirms a regression that was found before.
     pub confirming: bool,
     /// Its number among those: [`RoundId::VERIFYING`], and measured ones count from 1.
     pub number: u32,
@@ -40,7 +40,8 @@ pub enum DuelRound {
     Verified {
         /// The baseline's work, and the candidate's.
         works: Box<[Option<Work>; 2]>,
-        /// Whether the candidate's elements are the baseline's, by the duel's key; `None` where one handed in none.
+        /// True if the candidate's elements are the baseline's, by the duel's key; `None` where one handed in
+        /// none.
         same: Option<bool>,
     },
     /// A body, block by block.
@@ -50,20 +51,21 @@ pub enum DuelRound {
         /// Pairs of blocks, the baseline's first, whichever ran first.
         pairs: Vec<[Block; 2]>,
     },
-    /// Whole repeats in the order baseline, candidate, candidate, baseline, or the other way round: of each side two.
+    /// Whole repeats in the order baseline, candidate, candidate, baseline, or the other way round: of each
+    /// side two.
     Repeats([Vec<Repeat>; 2]),
 }
 
 /// A round that has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EndedRound {
-    /// How long it took by the parent's clock, in nanoseconds, process starts and ends included.
+    /// The time that it took by the parent's clock, in nanoseconds, process starts and ends included.
     pub slot: u64,
     /// What it gave, or why it gave nothing.
     pub outcome: Result<DuelRound, BrokenDuel>,
 }
 
-/// Why a duel of a case cannot go on.
+/// The reason why a duel of a case cannot go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BrokenDuel {

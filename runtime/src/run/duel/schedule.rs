@@ -28,8 +28,8 @@ pub(crate) trait RoundRunner {
     fn recall(&mut self, of: RoundId, round: &DuelRound);
 }
 
-/// Has every round run that the referee asks for and that is not finished, and tells `sink` of each. An error of the sink (a
-/// full disk) ends the duel.
+/// Has every round run that the referee asks for and that is not finished, and tells `sink` of each. An error
+/// of the sink (a full disk) ends the duel.
 pub(crate) fn go<E>(
     task: &Duel<'_>,
     rounds: &mut dyn RoundRunner,
@@ -81,7 +81,7 @@ pub(crate) fn go<E>(
     Ok(ending)
 }
 
-/// How long rounds take.
+/// The time that rounds take.
 #[derive(Debug, Default)]
 struct RoundPace {
     rounds: u32,
@@ -93,8 +93,8 @@ impl RoundPace {
         (self.rounds, self.spent) = (self.rounds + 1, self.spent + slot);
     }
 
-    /// About how long the rest takes, where so many pairs are left with this one and each is decided at the first look: there
-    /// may be more rounds, and some to confirm.
+    /// About how long the rest takes, where so many pairs are left with this one and each is decided at the
+    /// first look: there may be more rounds, and some to confirm.
     fn remaining(&self, left: usize, of: RoundId) -> Duration {
         let first_look = stats::LOOKS[0].rounds;
         let here = first_look.saturating_sub(of.number as usize).max(1);

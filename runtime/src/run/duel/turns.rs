@@ -17,17 +17,20 @@ use crate::stats::SplitMix64;
 /// About how long the blocks of a round take together.
 const ROUND: Duration = Duration::from_millis(200);
 
-/// The fewest pairs of blocks in a round; a body of which so many take longer than [`LONG`] has fewer, but one.
+/// The fewest pairs of blocks in a round; a body of which so many take longer than [`LONG`] has fewer, but
+/// one.
 const FEWEST_PAIRS: usize = 8;
 
 /// The most that the fewest pairs may take before they become fewer.
 const LONG: Duration = Duration::from_millis(800);
 
-/// Blocks of each side that are run before the first that counts: a process that has just waited has cold caches.
+/// Blocks of each side that are run before the first that counts: a process that has just waited has cold
+/// caches.
 const WARM_UP: usize = 2;
 
-/// Environment variable whose length is drawn anew for each process: it moves the stack, as the size of any user's
-/// environment does (Mytkowicz and others, *Producing Wrong Data Without Doing Anything Obviously Wrong!*, 2009).
+/// Environment variable whose length is drawn anew for each process: it moves the stack, as the size of any
+/// user's environment does (Mytkowicz and others, *Producing Wrong Data Without Doing Anything Obviously
+/// Wrong!*, 2009).
 const PADDING: &str = "WEIGHBRIDGE_PADDING";
 
 /// The longest padding, in bytes: a page.
@@ -40,9 +43,10 @@ pub(super) struct InTurns<'a> {
     duel: &'a Duel<'a>,
     /// The pair whose rounds are run now, and whether they confirm.
     of: Option<(usize, bool)>,
-    /// The elements that the baseline has delivered, where both sides were verified: all whole repeats are held against them.
+    /// The elements that the baseline has delivered, where both sides were verified: all whole repeats are
+    /// held against them.
     known: Option<ReferenceElements>,
-    /// Whether they were, in this part of the duel.
+    /// True if they were, in this part of the duel.
     verified: bool,
     /// What a block has: chosen in the first round, and the same for both sides ever after.
     iterations: Option<u64>,
@@ -208,7 +212,7 @@ impl OneRound<'_> {
 }
 
 impl Duel<'_> {
-    /// Whether a side's program was built with debug assertions, as it says itself.
+    /// Tells whether a side's program was built with debug assertions, as it says itself.
     ///
     /// # Errors
     /// What it ended with instead.
@@ -218,15 +222,16 @@ impl Duel<'_> {
         greeting.map_err(|ended| broken(side, ended.outcome.map(|(outcome, _)| outcome)))
     }
 
-    /// A number that tells a round from all others of this duel: drawn from its seed, so that whatever follows from it is the
-    /// same when the duel is taken up again.
+    /// A number that tells a round from all others of this duel: drawn from its seed, so that whatever
+    /// follows from it is the same when the duel is taken up again.
     fn drawn(&self, of: RoundId) -> u32 {
         let stream = if of.confirming { !self.seed } else { self.seed };
         // Of 24 bits, so that the scratch directories of both sides have numbers of their own.
         (SplitMix64::new(stream ^ of.pair as u64).draw() as u32 >> 8) + of.number + 1
     }
 
-    /// One unmeasured repeat of each side, that hashes every element: what each did, and what the baseline delivered.
+    /// One unmeasured repeat of each side, that hashes every element: what each did, and what the baseline
+    /// delivered.
     fn verify(
         &self,
         of: RoundId,
@@ -336,13 +341,14 @@ fn whole(side: usize, ended: EndedRequest, ask: &RepeatRequest) -> Result<(Repea
 /// Runs a block of so many iterations of a side, and says what it takes of a round.
 type RunBlock<'a> = dyn FnMut(usize, u64) -> Result<(Block, Duration), BrokenDuel> + 'a;
 
-/// What a block takes of a round: a short body on a device costs the host many times what the device's clock says of it.
+/// What a block takes of a round: a short body on a device costs the host many times what the device's clock
+/// says of it.
 fn time_of(block: &Block, passed: Duration) -> Duration {
     let wall = Duration::from_nanos(block.wall);
     if block.by == TimedBy::Host { wall } else { wall.max(passed) }
 }
 
-/// Where a side is after its start.
+/// The state of a side after its start.
 enum SideState {
     Blocks(PacedChild),
     End(Repeat),

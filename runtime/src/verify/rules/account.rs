@@ -11,11 +11,12 @@ use crate::verify::finding::Severity;
 pub(super) const RULE: Rule = Rule {
     name: "account",
     lie: "a clock that runs slow or is stopped in secret; processor time that is not told",
-    looks: "from the request for a measured run to its answer: the parts that the worker tells must add up to what passed by \
-            the harness's clock, in the middle one of the repeats: less 3 % and 50 ms; its \
-            processor time to as large a part of what the system says of its processes, less a tenth \
-            and 100 ms, and, where none of them ended meanwhile, never more",
-    blind: "a worker that tells a part of its measured time under another name: the parts are shown, and `outside` bounds them",
+    looks: "from the request for a measured run to its answer: the parts that the worker tells must add up \
+        to what passed by the harness's clock, in the middle one of the repeats: less 3 % and 50 ms; its \
+        processor time to as large a part of what the system says of its processes, less a tenth and 100 ms, \
+        and, where none of them ended meanwhile, never more",
+    blind: "a worker that tells a part of its measured time under another name: the parts are shown, and \
+        `outside` bounds them",
     remedy: "charge all time from the request to the answer to a part of the ledger, by a monotonic clock",
     test: "verify::rules::tests::a_workers_account_adds_up_to_what_passed",
     check,
@@ -35,8 +36,8 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     missing(examined).into_iter().chain(each).collect()
 }
 
-/// Time that is not told of. On a busy machine an answer may have lain there for a while: the middle one of the repeats counts,
-/// as in the figure that is ranked.
+/// Time that is not told of. On a busy machine an answer may have lain there for a while: the middle one of
+/// the repeats counts, as in the figure that is ranked.
 fn missing(examined: &Examined<'_>) -> Option<Accusation> {
     let missing = |account: &Account| {
         let allowed = account.passed as f64 * SHORT + SLACK as f64;
@@ -71,13 +72,15 @@ fn fault(account: &Account) -> Option<String> {
         && running > cpu.saturating_add(CPU_SLACK)
     {
         return Some(format!(
-            "it says that it used {:?} of processor time while its clock ran, and the system says {:?} in all",
+            "it says that it used {:?} of processor time while its clock ran, and the system says {:?} in \
+             all",
             time(running),
             time(cpu)
         ));
     }
     let told = cpu_claimed?;
-    // What its processes did before the worker had read the request, and while the answer lay there, is nobody's lie.
+    // What its processes did before the worker had read the request, and while the answer lay there, is
+    // nobody's lie.
     let share = (claimed as f64 / passed.max(1) as f64).min(1.0);
     let least = (cpu as f64 * share * (1.0 - CPU_SHORT)) as u64;
     (told.saturating_add(CPU_SLACK) < least).then(|| {

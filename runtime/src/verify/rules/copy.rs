@@ -12,8 +12,8 @@ use crate::verify::finding::Severity;
 pub(super) const RULE: Rule = Rule {
     name: "copy",
     lie: "batches that are said to be buffers of their own, and come faster than bytes can be written",
-    looks: "the time of a batch beside the fastest copy of as many bytes, from cache to cache, which each repeat takes of its \
-            machine, by as many processors as were used: less is a caveat",
+    looks: "the time of a batch beside the fastest copy of as many bytes, from cache to cache, which each \
+        repeat takes of its machine, by as many processors as were used: less is a caveat",
     blind: "whatever is slower than a copy",
     remedy: "say `delivery = view` where no bytes are written for a batch",
     test: "verify::rules::tests::a_batch_that_comes_faster_than_it_is_copied_is_told",
@@ -41,7 +41,7 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     })
 }
 
-/// How many processors were at work on the batches: one at least.
+/// The number of processors that were at work on the batches: one at least.
 fn processors(one: &EndedRepeat<'_>) -> f64 {
     let ran = one.seen.around.ran.unwrap_or(one.seen.usage.cpu.as_nanos() as u64);
     (ran as f64 / one.seen.wall.max(1) as f64).max(1.0)

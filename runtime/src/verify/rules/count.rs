@@ -9,12 +9,13 @@ use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
     name: "count",
-    lie: "more elements are counted than delivered: padding, made-up counts, batches shown more often than they were made",
-    looks: "every item that the clock saw: its elements must be those that the specification gives its place, and its bytes \
-            those of so many elements; a worker's sum must be that of the batches it was asked for, and its bytes and the \
-            epoch that nobody stops must be those of the specification",
-    blind: "nothing of a native subject; of a worker in any order, and where the epoch ended within a pass, only that there \
-            are no more than there can be",
+    lie: "more elements are counted than delivered: padding, made-up counts, batches shown more often than \
+        they were made",
+    looks: "every item that the clock saw: its elements must be those that the specification gives its \
+        place, and its bytes those of so many elements; a worker's sum must be that of the batches it was \
+        asked for, and its bytes and the epoch that nobody stops must be those of the specification",
+    blind: "nothing of a native subject; of a worker in any order, and where the epoch ended within a pass, \
+        only that there are no more than there can be",
     remedy: "count real elements alone: padding is neither delivered nor counted",
     test: "verify::rules::tests::elements_are_as_many_as_the_specification_says",
     check,
@@ -55,8 +56,8 @@ fn other_epoch(one: &EndedRepeat<'_>) -> Option<String> {
 fn miscounted(one: &EndedRepeat<'_>) -> Option<String> {
     let noted = one.evidence.miscounted?;
     Some(format!(
-        "{} batches do not hold what they must: batch {} of the epoch says that it has {} elements and must have {}, with \
-         bytes for each",
+        "{} batches do not hold what they must: batch {} of the epoch says that it has {} elements and must \
+         have {}, with bytes for each",
         noted.batches, noted.at, noted.said, noted.expected
     ))
 }
@@ -75,8 +76,8 @@ fn overclaimed(one: &EndedRepeat<'_>) -> Option<String> {
     };
     (!right).then(|| {
         format!(
-            "it counted {claimed} elements in the measured batches, which hold {hold}: padding is not delivered, and nothing \
-             that is delivered is left out"
+            "it counted {claimed} elements in the measured batches, which hold {hold}: padding is not \
+             delivered, and nothing that is delivered is left out"
         )
     })
 }
@@ -86,15 +87,17 @@ enum Due {
     AtMost(u64),
 }
 
-/// How many elements measured batches hold: where they come in order and the epoch did not end within a pass that is known,
-/// else how many there can be. Passes that follow others in an epoch stop before its last batch.
+/// The number of elements that measured batches hold: where they come in order and the epoch did not end
+/// within a pass that is known, else how many there can be. Passes that follow others in an epoch stop before
+/// its last batch.
 fn due(seen: &Observation, begun: u64, expected: &Expected) -> Due {
     let Observation { passes, warmup, caught_up, samples, iterations_per_sample, .. } = seen;
     let batches = (samples.len() as u64).saturating_mul(*iterations_per_sample);
     let most = batches.saturating_mul(expected.batch);
     let passes = (*passes).max(1);
     let begun = if begun == 0 { passes } else { begun }; // a run of an earlier version
-    // Begun once more than there are passes: the first epoch was left out, and each pass has another from its beginning.
+    // Begun once more than there are passes: the first epoch was left out, and each pass has another from its
+    // beginning.
     let warmup = if begun > passes { 0 } else { *warmup };
     let (of_pass, skipped) = (batches / passes, warmup / begun);
     if seen.ran_out.is_some() || !expected.in_order || *caught_up > 0 || warmup % begun != 0 {

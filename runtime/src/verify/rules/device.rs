@@ -8,10 +8,10 @@ use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
     name: "device",
-    lie: "the time of something else than the work: a body that is not done when it says so, or works where nobody looks; a device \
-          that is slowed down, shared, or a fake",
-    looks: "audits, samples by both clocks, telemetry and rooflines of each measured repeat on a device; the first two caveats fail \
-            the case unless its scenario says `allow`, all others are caveats",
+    lie: "the time of something else than the work: a body that is not done when it says so, or works where \
+        nobody looks; a device that is slowed down, shared, or a fake",
+    looks: "audits, samples by both clocks, telemetry and rooflines of each measured repeat on a device; the \
+        first two caveats fail the case unless its scenario says `allow`, all others are caveats",
     blind: "a driver that tells what is not so; work of other processes that its counters do not have",
     remedy: "each caveat names its own",
     test: "verify::rules::tests::a_caveat_of_a_device_is_told_once_with_its_repeats",

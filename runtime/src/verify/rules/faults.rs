@@ -10,11 +10,11 @@ use crate::verify::finding::Severity;
 pub(super) const RULE: Rule = Rule {
     name: "faults",
     lie: "none: a figure of how the memory of a process is set up, in the place of what the subject does",
-    looks: "page faults of the measured windows: from four fifths of the delivered bytes on, each of which was touched for the \
-            first time, it is a caveat. A batch of less than 256 KiB says nothing",
+    looks: "page faults of the measured windows: from four fifths of the delivered bytes on, each of which \
+        was touched for the first time, it is a caveat. A batch of less than 256 KiB says nothing",
     blind: "memory that is given back and taken anew now and then",
-    remedy: "use buffers again, or leave the allocator as its users have it; where the subject is like that for its users too, \
-             the caveat is right",
+    remedy: "use buffers again, or leave the allocator as its users have it; where the subject is like that \
+        for its users too, the caveat is right",
     test: "verify::rules::tests::a_subject_that_touches_all_its_memory_for_the_first_time_is_told",
     check,
 };
@@ -38,8 +38,8 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
         let is_large = bytes_of_batch(one)? >= LEAST_BATCH;
         (is_large && one.seen.bytes > 0 && faulted >= one.seen.bytes as f64 * SHARE).then(|| {
             let what = format!(
-                "{:.0} MiB of memory were touched for the first time while {:.0} MiB were delivered: batches are not made in \
-                 memory that is there",
+                "{:.0} MiB of memory were touched for the first time while {:.0} MiB were delivered: batches \
+                 are not made in memory that is there",
                 faulted / f64::from(1 << 20),
                 one.seen.bytes as f64 / f64::from(1 << 20)
             );

@@ -8,15 +8,16 @@ use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
     name: "files",
-    lie: "an epoch is kept in a file, or in shared memory, by the process that made it for the next one, of this run or a later one",
-    looks: "bytes that a native subject reads, writes and maps while its pipeline is opened and gone through, in \
-            every repeat, the unmeasured one too. Allowed are two fifths of an epoch of prepared batches, and the \
-            data set once besides. Where batches are no larger than what they are made from, or other processes take \
-            part, more is a caveat. A worker may bring data into a form of its own. What it writes meanwhile may not \
-            be four fifths of an epoch whose batches are two and a half times as large as what they are made from; \
-            to read so much for each epoch is a caveat",
-    blind: "what a worker writes or reads beyond those bounds or maps; what a process of somebody else's hands over; \
-            pipelines without transforms, whose batches are in the data set's own file already",
+    lie: "an epoch is kept in a file, or in shared memory, by the process that made it for the next one, of \
+        this run or a later one",
+    looks: "bytes that a native subject reads, writes and maps while its pipeline is opened and gone \
+        through, in every repeat, the unmeasured one too. Allowed are two fifths of an epoch of prepared \
+        batches, and the data set once besides. Where batches are no larger than what they are made from, or \
+        other processes take part, more is a caveat. A worker may bring data into a form of its own. What it \
+        writes meanwhile may not be four fifths of an epoch whose batches are two and a half times as large \
+        as what they are made from; to read so much for each epoch is a caveat",
+    blind: "what a worker writes or reads beyond those bounds or maps; what a process of somebody else's \
+        hands over; pipelines without transforms, whose batches are in the data set's own file already",
     remedy: "make batches when they are asked for; a cache is what IO-4 measures",
     test: "verify::rules::tests::an_epoch_that_is_kept_in_a_file_is_told",
     check,
@@ -28,15 +29,16 @@ const KEPT: f64 = 0.4;
 /// Less than this is what a system keeps for itself, in bytes.
 const LEAST: f64 = (4 << 20) as f64;
 
-/// The harness reads counters of the system between windows: so many bytes for each second of a repeat, at most. (Up to
-/// 11 MB were seen, with twelve thousand passes.)
+/// The harness reads counters of the system between windows: so many bytes for each second of a repeat, at
+/// most. (Up to 11 MB were seen, with twelve thousand passes.)
 const COUNTERS: f64 = (128 << 20) as f64;
 
 /// From here on batches are larger than what they are made from, and a copy of the one is none of the other.
 const WIDER: f64 = 1.5;
 
-/// What a worker may write in forms of its own: twice the data set (two copies, or tar files of small elements) was the most
-/// of any framework. From here on batches are so much larger that this is less than [`PREPARED`] of an epoch of them.
+/// What a worker may write in forms of its own: twice the data set (two copies, or tar files of small
+/// elements) was the most of any framework. From here on batches are so much larger that this is less than
+/// [`PREPARED`] of an epoch of them.
 const MUCH_WIDER: f64 = 2.5;
 const PREPARED: f64 = 0.8;
 
@@ -66,7 +68,8 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     })
 }
 
-/// An epoch that a worker has made while it brought data into a form of its own, or that it reads from a file.
+/// An epoch that a worker has made while it brought data into a form of its own, or that it reads from a
+/// file.
 fn prepared(one: &EndedRepeat<'_>, files: FileUse, expected: Expected) -> Option<(Severity, String)> {
     let (epoch, source) = (expected.bytes as f64, expected.source as f64);
     if expected.bytes < LEAST_OF_WORKER || epoch < source * MUCH_WIDER {
@@ -119,7 +122,7 @@ fn kept(
     is_kept(read, epochs(one, expected)).then_some((files.read, "read"))
 }
 
-/// How many epochs it handed out at least.
+/// The number of epochs it handed out at least.
 fn epochs(one: &EndedRepeat<'_>, expected: Expected) -> f64 {
     let unstopped = one.evidence.unstopped.map_or(0, |epoch| epoch.elements);
     let elements = match one.repeat.purpose {

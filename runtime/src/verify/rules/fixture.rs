@@ -40,7 +40,7 @@ pub(super) struct Case {
     pub(super) work: Work,
     /// Nanoseconds of the whole repeat.
     pub(super) slot: u64,
-    /// How many repeats there are, all alike.
+    /// The number of repeats there are, all alike.
     pub(super) repeats: u32,
     /// Of them, those of which a worker does not tell a second.
     pub(super) untold: u32,

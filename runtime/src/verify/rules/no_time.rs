@@ -9,10 +9,11 @@ use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
     name: "no-time",
-    lie: "a loop of one's own that ignores how many iterations it was asked for, or says that they took no time",
-    looks: "the median time of an iteration: at least a tenth of a nanosecond, which is less than a cycle of any processor; \
-            times of `iter_custom` that are longer than what passed; measured time that is longer than the repeat by the \
-            parent's clock",
+    lie: "a loop of one's own that ignores how many iterations it was asked for, or says that they took no \
+        time",
+    looks: "the median time of an iteration: at least a tenth of a nanosecond, which is less than a cycle of \
+        any processor; times of `iter_custom` that are longer than what passed; measured time that is longer \
+        than the repeat by the parent's clock",
     blind: "a loop that says a time which is possible and wrong",
     remedy: "run as many iterations as are asked for, and return the time of all of them",
     test: "verify::rules::tests::a_body_that_takes_no_time_is_none",
@@ -41,7 +42,8 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
         let each = stats::median(&samples) / seen.iterations_per_sample.max(1) as f64;
         (each < LEAST).then(|| {
             let what = format!(
-                "{} iterations are said to take {} ns: {each:.1e} ns each, and no processor does anything in that time",
+                "{} iterations are said to take {} ns: {each:.1e} ns each, and no processor does anything in \
+                 that time",
                 seen.iterations_per_sample,
                 stats::median(&samples)
             );

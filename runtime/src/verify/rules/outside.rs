@@ -13,19 +13,19 @@ pub(super) const RULE: Rule = Rule {
     name: "outside",
     lie: "an epoch, or a part of one, is made in `open` or in `begin`",
     looks: "the ledger of a measured repeat, and where batches lie. Beginning epochs may take as long as the \
-            measured passes; in a worker it counts from 50 ms of processor time for each beginning on. In a native \
-            pipeline it may take three tenths of the passes with workers and two hundredths without, in the quickest \
-            of two repeats. Opening a native pipeline may take three times an epoch, in the quickest repeat. Two \
-            fifths of an epoch may not lie side by side in the memory of a native pipeline. A worker's opening may \
-            take long, but not take long and make an epoch of memory. Time that no entry explains, in the repeat in \
-            which it is least, is a caveat from a fifth of the repeat and 0.2 s on; it fails where it is longer than \
-            2 s and than what was measured",
-    blind: "beginning epochs of systems that start processes for each, or for little processor time in a worker, which stands \
-            beside the rank and takes none away; less than two fifths of a native epoch that is over in milliseconds; \
-            an epoch that a worker prepares on the disk in `converted`, or one of less than some 130 MiB beside a compiler \
-            that it says it has",
-    remedy: "make batches when they are asked for; what is made once belongs into `open`, what is made for every epoch into \
-             the time of its first batch",
+            measured passes; in a worker it counts from 50 ms of processor time for each beginning on. In a \
+            native pipeline it may take three tenths of the passes with workers and two hundredths without, \
+            in the quickest of two repeats. Opening a native pipeline may take three times an epoch, in the \
+            quickest repeat. Two fifths of an epoch may not lie side by side in the memory of a native \
+            pipeline. A worker's opening may take long, but not take long and make an epoch of memory. Time \
+            that no entry explains, in the repeat in which it is least, is a caveat from a fifth of the \
+            repeat and 0.2 s on; it fails where it is longer than 2 s and than what was measured",
+    blind: "beginning epochs of systems that start processes for each, or for little processor time in a \
+        worker, which stands beside the rank and takes none away; less than two fifths of a native epoch \
+        that is over in milliseconds; an epoch that a worker prepares on the disk in `converted`, or one of \
+        less than some 130 MiB beside a compiler that it says it has",
+    remedy: "make batches when they are asked for; what is made once belongs into `open`, what is made for \
+        every epoch into the time of its first batch",
     test: "verify::rules::tests::what_is_made_before_a_pass_is_told",
     check,
 };
@@ -33,13 +33,15 @@ pub(super) const RULE: Rule = Rule {
 /// Beginning epochs may take so many times the measured passes.
 const BEGIN: f64 = 1.0;
 
-/// The same in the quickest of so many repeats of a native pipeline, with workers and without. Honest ones needed 0.07 and 0.002.
+/// The same in the quickest of so many repeats of a native pipeline, with workers and without. Honest ones
+/// needed 0.07 and 0.002.
 const FEW: usize = 2;
 const BEGIN_WORKERS: f64 = 0.3;
 const BEGIN_ALONE: f64 = 0.02;
 const LEAST_BEGIN: u64 = 500_000;
 
-/// What beginning an epoch may cost the processor in a worker, whatever the epoch holds, in nanoseconds: threads, graphs.
+/// What beginning an epoch may cost the processor in a worker, whatever the epoch holds, in nanoseconds:
+/// threads, graphs.
 const LEAST_BEGINNING: u64 = 50_000_000;
 
 /// Opening a native pipeline may take so many times an epoch, and so much, in nanoseconds.
@@ -47,8 +49,9 @@ const OPEN: f64 = 3.0;
 const LEAST: u64 = 20_000_000;
 const LEAST_OPEN: u64 = 5_000_000;
 
-/// From so many batches on it is looked whether each has an address of its own, and so large a part of the epoch lies
-/// between them: a loader that lets a batch go uses its memory again (honest ones have an address for 3 batches in 100 at most).
+/// From so many batches on it is looked whether each has an address of its own, and so large a part of the
+/// epoch lies between them: a loader that lets a batch go uses its memory again (honest ones have an address
+/// for 3 batches in 100 at most).
 const BATCHES: u64 = 16;
 const SIDE_BY_SIDE: f64 = 0.4;
 
@@ -64,15 +67,16 @@ const PREPARED: f64 = 0.45;
 /// The same where a second copy of the data set would be as large.
 const PREPARED_OF_TWO: f64 = 0.8;
 
-/// How many times as long as that part of the epoch the set-up must take.
+/// The factor by which the set-up must take longer than that part of the epoch the set-up must take.
 const SLOWER: f64 = 3.0;
 
-/// The same where the epoch is no larger than the data set: tf.data copies it twice, into tensors and into its graph, which
-/// takes several epochs' time: 11 with 0.8 GB, on a machine whose page faults are slow.
+/// The same where the epoch is no larger than the data set: tf.data copies it twice, into tensors and into
+/// its graph, which takes several epochs' time: 11 with 0.8 GB, on a machine whose page faults are slow.
 const SLOWER_THAN_COPYING: f64 = 20.0;
 
-/// What is unexplained of a repeat, in the one in which it is least, stands beside the rank from this share of it on and so
-/// much, in nanoseconds; where it is longer than what was measured, and so long, it takes the rank away.
+/// What is unexplained of a repeat, in the one in which it is least, stands beside the rank from this share
+/// of it on and so much, in nanoseconds; where it is longer than what was measured, and so long, it takes the
+/// rank away.
 const UNEXPLAINED: f64 = 0.2;
 const LEAST_UNEXPLAINED: u64 = 200_000_000;
 const TOO_LONG: u64 = 2_000_000_000;
@@ -91,8 +95,8 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     .collect()
 }
 
-/// Time of a repeat that is in no entry of its ledger. On a busy machine a process may wait before it is seen to have ended:
-/// the least of all repeats counts.
+/// Time of a repeat that is in no entry of its ledger. On a busy machine a process may wait before it is seen
+/// to have ended: the least of all repeats counts.
 fn unexplained(examined: &Examined<'_>) -> Option<Accusation> {
     let left = |one: &EndedRepeat<'_>| one.repeat.slot.saturating_sub(one.seen.ledger.sum());
     let one = examined.ended().filter(EndedRepeat::is_measured).min_by_key(left)?;
@@ -130,7 +134,8 @@ fn begin(one: &EndedRepeat<'_>) -> Option<(Severity, String)> {
     Some((severity, what))
 }
 
-/// Beginning the epochs of a native pipeline, in the quickest repeat: on a busy machine any other may have waited.
+/// Beginning the epochs of a native pipeline, in the quickest repeat: on a busy machine any other may have
+/// waited.
 fn begun(examined: &Examined<'_>) -> Option<Accusation> {
     let measured = examined.ended().filter(|one| one.is_measured() && one.seen.wall > 0);
     let all: Vec<(f64, u64, f64)> = measured
@@ -157,8 +162,9 @@ fn begun(examined: &Examined<'_>) -> Option<Accusation> {
     })
 }
 
-/// Whether what went by while epochs were begun was work: of a native pipeline always. A worker's threads start, end and wait
-/// for each other, by far longer on a busy machine: there it is processor time that counts, of each beginning and of all.
+/// Tells whether what went by while epochs were begun was work: of a native pipeline always. A worker's
+/// threads start, end and wait for each other, by far longer on a busy machine: there it is processor time
+/// that counts, of each beginning and of all.
 fn is_work(one: &EndedRepeat<'_>) -> bool {
     let Some(account) = &one.evidence.account else { return true };
     let Some(stopped) = account.stopped.cpu else { return !one.has_processes() };
@@ -197,7 +203,8 @@ fn open(examined: &Examined<'_>) -> Option<Accusation> {
     })
 }
 
-/// All batches of an epoch are there at once, each at its own place: they were made before they were asked for, or are kept.
+/// All batches of an epoch are there at once, each at its own place: they were made before they were asked
+/// for, or are kept.
 fn kept(one: &EndedRepeat<'_>) -> Option<(Severity, String)> {
     let (epoch, expected) = (one.evidence.unstopped?, one.evidence.expected?);
     // A view of the data set is told by another rule.
@@ -217,16 +224,16 @@ fn kept(one: &EndedRepeat<'_>) -> Option<(Severity, String)> {
     })
 }
 
-/// Batches are made when they are asked for. Whoever has an epoch of them in memory when the set-up is over, and hands
-/// them out in a small part of the time that it took, has made them there.
+/// Batches are made when they are asked for. Whoever has an epoch of them in memory when the set-up is over,
+/// and hands them out in a small part of the time that it took, has made them there.
 fn prepared(one: &EndedRepeat<'_>) -> Option<(Severity, String)> {
     let (expected, grown) = (one.evidence.expected?, one.evidence.grown?);
     let set_up = one.evidence.costs.set_up? as f64;
     if !expected.transforms || expected.bytes < LEAST_PREPARED {
         return None;
     }
-    // A copy of the data set is no batch. Two copies of it look like one of it and one of batches of the same size: then
-    // the set-up must take longer still.
+    // A copy of the data set is no batch. Two copies of it look like one of it and one of batches of the same
+    // size: then the set-up must take longer still.
     let is_wider = expected.bytes > expected.source * 3 / 2;
     let compiler = if one.evidence.costs.compile.is_some_and(|time| time > 0) { COMPILER } else { 0 };
     let own = grown.saturating_sub(expected.source).saturating_sub(compiler);
@@ -239,8 +246,8 @@ fn prepared(one: &EndedRepeat<'_>) -> Option<(Severity, String)> {
     }
     let mebibytes = |bytes: u64| bytes >> 20;
     let what = format!(
-        "it prepares its batches in set-up: that made {} MiB of memory in {:?}, the delivered epoch has {} MiB, and goes by in \
-         {:?} when it is timed",
+        "it prepares its batches in set-up: that made {} MiB of memory in {:?}, the delivered epoch has {} \
+         MiB, and goes by in {:?} when it is timed",
         mebibytes(grown),
         Duration::from_nanos(set_up as u64),
         mebibytes(expected.bytes),

@@ -10,16 +10,18 @@ use crate::verify::finding::Severity;
 pub(super) const RULE: Rule = Rule {
     name: "pending",
     lie: "a batch is handed out while a device is still at work on it",
-    looks: "a worker waits for its device after the stamp of each copied batch of the first pass, and once more when nothing \
-            is pending: over half of the waits must be no longer than three of those, 20 us, or a fifth of a batch's time",
-    blind: "a worker that waits itself and does not say so; work on a device that its framework does not know of",
+    looks: "a worker waits for its device after the stamp of each copied batch of the first pass, and once \
+        more when nothing is pending: over half of the waits must be no longer than three of those, 20 us, \
+        or a fifth of a batch's time",
+    blind: "a worker that waits itself and does not say so; work on a device that its framework does not \
+        know of",
     remedy: "wait for the device before a batch is handed out",
     test: "verify::rules::tests::a_device_that_is_still_at_work_is_told_by_name",
     check,
 };
 
-/// A device is still at work on a batch if waiting for it takes over so many times what it costs to ask, and over
-/// `PENDING` of the time that the batch takes: the bounds of the same caveat about a body on a device.
+/// A device is still at work on a batch if waiting for it takes over so many times what it costs to ask, and
+/// over `PENDING` of the time that the batch takes: the bounds of the same caveat about a body on a device.
 const ROUND_TRIPS: u64 = 3;
 const PENDING: f64 = 0.2;
 
@@ -44,8 +46,8 @@ fn late(account: &Account) -> Option<String> {
     }
     let longest = late.iter().map(|audit| audit.waited).max().unwrap_or(0);
     Some(format!(
-        "it forgets to synchronise: its device was at work for up to {:?} more on {} of {} batches when they were handed out, \
-         and a batch takes {:?}",
+        "it forgets to synchronise: its device was at work for up to {:?} more on {} of {} batches when they \
+         were handed out, and a batch takes {:?}",
         Duration::from_nanos(longest),
         late.len(),
         audits.len(),

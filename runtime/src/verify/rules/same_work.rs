@@ -7,9 +7,11 @@ use crate::verify::{Agreement, Examined};
 
 pub(super) const RULE: Rule = Rule {
     name: "same-work",
-    lie: "other work under the same name: a transform left out, elements dropped, another type, another order of channels",
-    looks: "one unmeasured repeat of each case: every element of an epoch is hashed with the run's key, and their sum, their \
-            number, the fields, the moments and the input must be the reference's, as far as the scenario asks",
+    lie: "other work under the same name: a transform left out, elements dropped, another type, another \
+        order of channels",
+    looks: "one unmeasured repeat of each case: every element of an epoch is hashed with the run's key, and \
+        their sum, their number, the fields, the moments and the input must be the reference's, as far as \
+        the scenario asks",
     blind: "what the scenario does not ask for; a subject that behaves otherwise when it is measured",
     remedy: "do the reference's work, or declare `unequal = \"why\"`: then the case stands apart",
     test: "verify::rules::tests::other_work_is_told_with_what_differs",

@@ -9,8 +9,8 @@ use crate::verify::finding::Severity;
 pub(super) const RULE: Rule = Rule {
     name: "samples",
     lie: "samples that are shorter than the time that they were taken in",
-    looks: "the samples of a worker beside its own wall time: 5 % and half a microsecond a sample apart at most. (Samples that \
-            are taken here add up by construction: there is nothing to check.)",
+    looks: "the samples of a worker beside its own wall time: 5 % and half a microsecond a sample apart at \
+        most. (Samples that are taken here add up by construction: there is nothing to check.)",
     blind: "a worker whose samples and wall time are wrong alike, which `account` looks for",
     remedy: "stamp batches consecutively: the end of one is the start of the next",
     test: "verify::rules::tests::a_workers_samples_add_up_to_its_wall_time",

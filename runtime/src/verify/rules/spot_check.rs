@@ -10,15 +10,15 @@ use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
     name: "spot-check",
-    lie: "honest when it is looked at, and not when it is measured: the same batch again, no transform, zeros, from the \
-          second pass on or now and then",
-    looks: "elements of every measured pass and of the epoch without a stop, at places drawn from the system's \
-            randomness as they come. With `exact` each is the reference's, and where batches come in order the one \
-            of its place. With `approx` moments, ranges and shapes agree, and where batches come in order \
-            the moments are held beside those of the reference's same batches; with `alike` traits of elements, ranges \
-            and shapes; with `shape` shapes. Different places must hold different elements",
-    blind: "a subject that cheats in so few batches that no drawn one is among them, which gains as little; one that reads the \
-            harness's memory in its own process: a worker cannot",
+    lie: "honest when it is looked at, and not when it is measured: the same batch again, no transform, \
+        zeros, from the second pass on or now and then",
+    looks: "elements of every measured pass and of the epoch without a stop, at places drawn from the \
+        system's randomness as they come. With `exact` each is the reference's, and where batches come in \
+        order the one of its place. With `approx` moments, ranges and shapes agree, and where batches come \
+        in order the moments are held beside those of the reference's same batches; with `alike` traits of \
+        elements, ranges and shapes; with `shape` shapes. Different places must hold different elements",
+    blind: "a subject that cheats in so few batches that no drawn one is among them, which gains as little; \
+        one that reads the harness's memory in its own process: a worker cannot",
     remedy: "deliver in every pass what the specification asks for",
     test: "verify::rules::tests::elements_of_measured_passes_are_the_references",
     check,
@@ -69,19 +69,22 @@ fn fault(examined: &Examined<'_>, one: &EndedRepeat<'_>) -> Option<String> {
     }
 }
 
-/// Whether places hold the elements of other places.
+/// Tells whether places hold the elements of other places.
 fn repeated(one: &EndedRepeat<'_>, compared: &Compared) -> Option<String> {
     let Compared { places, distinct, unique, .. } = *compared;
     let in_order = one.evidence.expected.is_some_and(|expected| expected.in_order);
     let due = places as f64 * DISTINCT[usize::from(in_order)] * unique;
     (places >= PLACES && (distinct as f64) < due).then(|| {
-        format!("{places} places that were looked at hold {distinct} different elements: it delivers the same ones again")
+        format!(
+            "{places} places that were looked at hold {distinct} different elements: it delivers the \
+            same ones again"
+        )
     })
 }
 
-/// Moments of a sample of elements: as far off as the tolerance and their number allow. They are held beside what the
-/// reference has in the same batches where that is known, since an epoch may change as it goes on: gradients at the
-/// beginning of a training are larger than its later ones.
+/// Moments of a sample of elements: as far off as the tolerance and their number allow. They are held beside
+/// what the reference has in the same batches where that is known, since an epoch may change as it goes on:
+/// gradients at the beginning of a training are larger than its later ones.
 fn moments(here: &Content, there: &Content, tolerance: f64, compared: &Compared) -> Option<String> {
     let sample = compared.sample();
     there.moments.iter().find_map(|(name, reference)| {

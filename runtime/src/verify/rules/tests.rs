@@ -90,7 +90,8 @@ fn elements_of_measured_passes_are_the_references() {
         case.equivalence = Equivalence::Approx(0.01);
         case.work = work(&[1.0, 3.0]); // two elements of three: their moments may be so far off
     });
-    // Batches whose elements are all alike, as the losses of a training are: four looks, however many elements.
+    // Batches whose elements are all alike, as the losses of a training are: four looks, however many
+    // elements.
     let losses = |independent: f64| {
         move |case: &mut super::fixture::Case| {
             case.equivalence = Equivalence::Approx(0.01);
@@ -101,7 +102,8 @@ fn elements_of_measured_passes_are_the_references() {
     };
     passes(honest(), losses(4.0));
     fails(honest(), losses(400.0), "spot-check", "of `x` in the batches that were looked at: 2.7");
-    // The beginning of a training, whose gradients are the larger ones: beside the reference's there, and not its epoch.
+    // The beginning of a training, whose gradients are the larger ones: beside the reference's there, and not
+    // its epoch.
     let beginning = |there: &[f32]| {
         let there = work(there).content.moments;
         move |case: &mut super::fixture::Case| {
@@ -161,7 +163,8 @@ fn elements_are_as_many_as_the_specification_says() {
     };
     passes(honest_worker(), |case| follow(case, 1_000));
     fails(honest_worker(), |case| follow(case, 980), "count", "which hold 1000");
-    // An epoch was left out with the first batch, since it is made at once: each pass has its own, all but the last batch.
+    // An epoch was left out with the first batch, since it is made at once: each pass has its own, all but
+    // the last batch.
     let at_once = |case: &mut super::fixture::Case, claimed| {
         case.evidence.expected = Some(Expected { elements: 480, ..EPOCH });
         (case.seen.warmup, case.seen.passes, case.evidence.begun) = (10, 4, 5);
@@ -249,7 +252,8 @@ fn an_epoch_that_nobody_stops_takes_no_longer() {
     assert!(said.contains("2.5 times"), "{said}");
     let (_, _, said) = found(honest(), |case| dear(case, 300)).expect("a caveat");
     assert!(said.contains("2.6 times"), "{said}");
-    // Of an epoch whose thread was on its processor all the time nothing was waited for, whatever other threads waited.
+    // Of an epoch whose thread was on its processor all the time nothing was waited for, whatever other
+    // threads waited.
     let beside = |case: &mut super::fixture::Case| {
         epoch(case, 300);
         let epoch = case.evidence.unstopped.as_mut().unwrap();
@@ -276,7 +280,8 @@ fn an_epoch_that_nobody_stops_takes_no_longer() {
     passes(honest(), |case| short(case, 4_000_000));
     let twice = || super::fixture::Case { repeats: 2, ..honest() };
     fails(twice(), |case| short(case, 13_000_000), "unstopped", "3.0 times as long");
-    // Milliseconds of one repeat alone are a caveat: whatever else the machine did in them is in the processor's time too.
+    // Milliseconds of one repeat alone are a caveat: whatever else the machine did in them is in the
+    // processor's time too.
     let (_, fails_it, said) = found(honest(), |case| short(case, 13_000_000)).expect("a caveat");
     assert!(!fails_it, "{said}");
     let longer = |case: &mut super::fixture::Case| {
@@ -323,7 +328,8 @@ fn what_is_made_before_a_pass_is_told() {
         begins(case, 600_000, 0);
         case.repeats = 1; // it may have waited
     });
-    // Threads of a worker that wait for each other, or a graph that is made anew: it is no work, or little for each.
+    // Threads of a worker that wait for each other, or a graph that is made anew: it is no work, or little
+    // for each.
     for (begun, cpu, fails_it) in [(1, 60_000_000, true), (1, 40_000_000, false), (20, 900_000_000, false)] {
         let (rule, fail, said) = found(honest_worker(), |case| {
             (case.seen.ledger.begin, case.evidence.begun) = (900_000_000, begun);
@@ -402,7 +408,8 @@ fn a_workers_account_adds_up_to_what_passed() {
     };
     fails(honest_worker(), account(2_000_000_000, 1_880_000_000), "account", "120ms are missing");
     passes(honest_worker(), account(2_000_000_000, 1_900_000_000));
-    // Of an answer that lay there nobody is guilty; who does not tell in most repeats is, since the middle one is ranked.
+    // Of an answer that lay there nobody is guilty; who does not tell in most repeats is, since the middle
+    // one is ranked.
     passes(honest_worker(), |case| (case.repeats, case.untold) = (3, 1));
     fails(honest_worker(), |case| (case.repeats, case.untold) = (3, 2), "account", "1.0001s are missing");
     fails(

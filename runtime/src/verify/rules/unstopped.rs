@@ -7,12 +7,15 @@ use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
     name: "unstopped",
-    lie: "batches are made where no clock runs: while it stands, before a pass begins, or in an earlier pass that is remembered",
-    looks: "one epoch, or its first 10 s, as the first thing of every measured repeat: nothing was made before, and \
-            nothing stops. After its first batch an element may take three times what it takes in the ranked passes, \
-            in the middle one of the repeats. The wall clock decides; where threads waited for a processor, \
-            processor time must say the same",
-    blind: "a gain below the bound; in a run of one repeat, where it is a caveat, less than 5 ms, or what no processor is busy with; work in `open`, which `outside` looks for; what an earlier process has left in a file, which `files` looks for",
+    lie: "batches are made where no clock runs: while it stands, before a pass begins, or in an earlier pass \
+        that is remembered",
+    looks: "one epoch, or its first 10 s, as the first thing of every measured repeat: nothing was made \
+        before, and nothing stops. After its first batch an element may take three times what it takes in \
+        the ranked passes, in the middle one of the repeats. The wall clock decides; where threads waited \
+        for a processor, processor time must say the same",
+    blind: "a gain below the bound; in a run of one repeat, where it is a caveat, less than 5 ms, or what no \
+        processor is busy with; work in `open`, which `outside` looks for; what an earlier process has left \
+        in a file, which `files` looks for",
     remedy: "make batches when they are asked for; a cache is what IO-4 measures",
     test: "verify::rules::tests::an_epoch_that_nobody_stops_takes_no_longer",
     check,
@@ -23,17 +26,19 @@ pub(super) const RULE: Rule = Rule {
 pub(super) const BESIDE: f64 = 2.0;
 pub(super) const BOUND: f64 = 3.0;
 
-/// What a page fault may cost an epoch in which memory is touched for the first time, in nanoseconds; or what one costs on the
-/// machine, where that is more: 1,900 on a virtual one. What a native subject's own process says is bounded.
+/// What a page fault may cost an epoch in which memory is touched for the first time, in nanoseconds; or what
+/// one costs on the machine, where that is more: 1,900 on a virtual one. What a native subject's own process
+/// says is bounded.
 const FAULT: u64 = 1_000;
 const DEAR_FAULT: u64 = 3_000;
 
-/// Differences below this say nothing, in nanoseconds: the epoch is too short. Up to the second the processor's time must say
-/// the same: an interrupt is as long.
+/// Differences below this say nothing, in nanoseconds: the epoch is too short. Up to the second the
+/// processor's time must say the same: an interrupt is as long.
 const LEAST: f64 = 0.25e6;
 const SHORT: f64 = 5e6;
 
-/// So does it where threads waited for a processor for this share of the epoch: those that wait for each other wait longer.
+/// So does it where threads waited for a processor for this share of the epoch: those that wait for each
+/// other wait longer.
 const WAITED: f64 = 0.1;
 
 fn check(examined: &Examined<'_>) -> Vec<Accusation> {
@@ -42,12 +47,13 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
         .filter(EndedRepeat::is_measured)
         .filter_map(|one| Some((ratio(&one)?, one.repeat.number)))
         .collect();
-    // A machine that is busy for the length of an epoch makes one repeat's ratio anything: the middle one counts.
+    // A machine that is busy for the length of an epoch makes one repeat's ratio anything: the middle one
+    // counts.
     ratios.sort_by(|a, b| a.0.ratio.total_cmp(&b.0.ratio));
     let middle = ratios.len().saturating_sub(1) / 2;
     let Some((GainRatio { ratio, hidden, by_processor }, _)) = ratios.get(middle) else { return Vec::new() };
-    // Nor is one epoch, beside which no other stands, enough to take a rank away where it is one of milliseconds, or where no
-    // processor was busy for so long: a machine may stop for a quarter of a second.
+    // Nor is one epoch, beside which no other stands, enough to take a rank away where it is one of
+    // milliseconds, or where no processor was busy for so long: a machine may stop for a quarter of a second.
     let idle = by_processor.is_some_and(|ratio| ratio <= BOUND);
     let alone = ratios.len() == 1 && (*hidden < SHORT || idle);
     let severity = match ratio {
@@ -59,14 +65,14 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     let mut repeats: Vec<u32> = ratios[middle..].iter().map(|(_, number)| *number).collect();
     repeats.sort_unstable();
     let detail = format!(
-        "in an epoch that nobody stops an element takes {ratio:.1} times as long as in the measured passes: {:.1} ms of it \
-         are made where no clock runs",
+        "in an epoch that nobody stops an element takes {ratio:.1} times as long as in the measured passes: \
+         {:.1} ms of it are made where no clock runs",
         hidden * 1e-6
     );
     vec![Accusation { severity, repeats, detail }]
 }
 
-/// How many times as long an element takes, and what that makes in the epoch, in nanoseconds.
+/// The factor by which an element takes longer, and what that makes in the epoch, in nanoseconds.
 struct GainRatio {
     ratio: f64,
     hidden: f64,
@@ -83,8 +89,9 @@ fn ratio(one: &EndedRepeat<'_>) -> Option<GainRatio> {
     let elements = epoch.elements as f64 * (epoch.batches - 1) as f64 / epoch.batches as f64;
     let tail =
         epoch.wall.saturating_sub(epoch.begin).saturating_sub(epoch.first).saturating_sub(epoch.copied);
-    // Waiting for a processor is the machine's time, and faults of memory that is touched for the first time are no batch's.
-    // Threads that have nothing to do with batches wait as well: whoever was on a processor all the time waited for none.
+    // Waiting for a processor is the machine's time, and faults of memory that is touched for the first time
+    // are no batch's. Threads that have nothing to do with batches wait as well: whoever was on a processor
+    // all the time waited for none.
     let off = epoch.cpu.map_or(epoch.wall, |cpu| epoch.wall.saturating_sub(cpu));
     let wait = epoch.wait.unwrap_or(0).min(off).min(tail / 4 * 3);
     let fault = one.evidence.page_fault.unwrap_or_default().clamp(FAULT, DEAR_FAULT);

@@ -7,9 +7,10 @@ use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
     name: "view",
-    lie: "a view of the data set that is called a buffer of its own, or stands for one where nothing but a copy is asked for",
-    looks: "the addresses of native batches beside those of the mapped data set. A pipeline without transforms asks for batches \
-            of their own: there a view is no batch, whatever it is called",
+    lie: "a view of the data set that is called a buffer of its own, or stands for one where nothing but a \
+        copy is asked for",
+    looks: "the addresses of native batches beside those of the mapped data set. A pipeline without \
+        transforms asks for batches of their own: there a view is no batch, whatever it is called",
     blind: "views of memory that is not the data set's; batches of other processes",
     remedy: "say `delivery = view`, or copy",
     test: "verify::rules::tests::a_view_that_calls_itself_owned_is_told",

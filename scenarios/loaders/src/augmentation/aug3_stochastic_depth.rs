@@ -1,7 +1,7 @@
 //! AUG-3: the same rows through 1 to 12 random transforms.
 
-use weighbridge::prelude::*;
 use weighbridge::Dtype;
+use weighbridge::prelude::*;
 use weighbridge_data::FieldValues;
 
 use crate::prelude::*;
