@@ -9,6 +9,7 @@ use syn::visit::Visit;
 
 mod circles;
 mod exported;
+mod prose;
 mod sizes;
 mod source;
 
