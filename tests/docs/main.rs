@@ -8,4 +8,5 @@ mod external;
 mod fields;
 mod names;
 mod page;
+mod reference;
 mod workflows;
