@@ -97,7 +97,11 @@ pub(crate) fn program(family: &str) -> &'static Path {
 
 /// Runs a command as it stands on a page.
 fn run(line: &Line, suite: bool, bench: &Bench) -> Ran {
-    let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
+    let mut words: Vec<&str> = line.words.iter().map(String::as_str).collect();
+    // The installed name of the tool.
+    if words.starts_with(&["cargo", "weighbridge"]) {
+        words[1] = "xtask";
+    }
     match words[..] {
         ["cargo", "bench"] => measure(line, &[], suite.then_some("suite"), bench),
         ["cargo", "bench", "--", ref args @ ..] => measure(line, args, suite.then_some("suite"), bench),
