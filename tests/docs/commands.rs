@@ -1,8 +1,8 @@
 //! Every command on a page is run, in order, on a data directory of the page's own.
 //!
-//! A block of `sh` is run in the crate `tests/external`, for real, under the profile `quick`. A block of `sh suite` is
-//! about the catalogue, whose runs take minutes: it is planned and not run. A comment `# exit 3` behind a command says
-//! how it ends; without one it ends with 0.
+//! A block of `sh` is run in the crate `tests/external`, for real, under the profile `quick`. A block of `sh
+//! suite` is about the catalogue, whose runs take minutes: it is planned and not run. A comment `# exit 3`
+//! behind a command says how it ends; without one it ends with 0.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,8 @@ pub(crate) const FAMILIES: [&str; 3] = ["suite", "checkpoints", "training"];
 /// The same, built as tests are: enough to list and to plan.
 static BUILT: LazyLock<BTreeMap<String, PathBuf>> = LazyLock::new(|| {
     let mut command = Command::new(env!("CARGO"));
-    // Of the whole workspace, as these tests were built: else the features of all below are others, and it is built again.
+    // Of the whole workspace, as these tests were built: else the features of all below are others, and it is
+    // built again.
     command.args(["test", "--workspace", "--no-run", "--message-format=json"]);
     command.args(["--features", "weighbridge-suite/checkpoints,weighbridge-suite/training"]);
     command.args(FAMILIES.iter().flat_map(|family| ["--bench", family]));
@@ -145,7 +146,8 @@ fn measure(line: &Line, args: &[&str], family: Option<&str>, bench: &Bench) -> R
         command.env("WEIGHBRIDGE_DRY_RUN", "1");
         command
     } else {
-        // A profile that the page names is run as it is, and a run that is taken up again has the plan that it had.
+        // A profile that the page names is run as it is, and a run that is taken up again has the plan that
+        // it had.
         let more: &[&str] = match () {
             () if args.contains(&"--resume") => &[],
             () if args.contains(&"--profile") => &["--measurement-time", "0.005"],
@@ -156,8 +158,8 @@ fn measure(line: &Line, args: &[&str], family: Option<&str>, bench: &Bench) -> R
     loosely(command.envs(line.variables.clone()))
 }
 
-/// The arguments of a page as a test can use them: the last run where a page says RUN, a budget that a quick run spends,
-/// a threshold that no quick run passes.
+/// The arguments of a page as a test can use them: the last run where a page says RUN, a budget that a quick
+/// run spends, a threshold that no quick run passes.
 fn with_values<'a>(args: &[&'a str], last: &'a str) -> Vec<&'a str> {
     let before = std::iter::once("").chain(args.iter().copied());
     let value = |(before, arg)| match (before, arg) {
@@ -174,13 +176,14 @@ fn with_values<'a>(args: &[&'a str], last: &'a str) -> Vec<&'a str> {
 /// A threshold that noise does not pass.
 const LOOSE: &str = "900%";
 
-/// Runs a command that may judge. A quick run says little about time: what is checked is that the command does its part.
+/// Runs a command that may judge. A quick run says little about time: what is checked is that the command
+/// does its part.
 fn loosely(command: &mut Command) -> Ran {
     Ran::of(command.env("WEIGHBRIDGE_THRESHOLD", LOOSE).env("WEIGHBRIDGE_INCONCLUSIVE", "pass"))
 }
 
-/// Whether something else holds a line: the laboratory reads its own, in a test of its command line; and this test is part of what
-/// `cargo test --workspace` runs.
+/// Whether something else holds a line: the laboratory reads its own, in a test of its command line; and this
+/// test is part of what `cargo test --workspace` runs.
 fn is_elsewhere(line: &Line) -> bool {
     line.words.starts_with(&["cargo", "lab"].map(str::to_owned))
         || line.words == ["cargo", "test", "--workspace"]

@@ -1,8 +1,8 @@
 //! The pages on records against records that were really written: every field, and no other.
 //!
-//! A table on the page stands below a heading with a path in backticks (`case.metrics[].estimate`): the kind of file,
-//! then the fields that lead to the table's. Its first column names the fields there. A row that says `missing where` is
-//! of fields that not every file has.
+//! A table on the page stands below a heading with a path in backticks (`case.metrics[].estimate`): the kind
+//! of file, then the fields that lead to the table's. Its first column names the fields there. A row that
+//! says `missing where` is of fields that not every file has.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,5 +1,5 @@
-//! The pages for people, held true: every command is run, every block is read by what it is written for, every name
-//! that a page gives leads to what it names. A new page is found by itself.
+//! The pages for people, held true: every command is run, every block is read by what it is written for,
+//! every name that a page gives leads to what it names. A new page is found by itself.
 
 mod catalogue;
 mod commands;

@@ -24,7 +24,8 @@ pub(crate) struct Block<'a> {
 /// Where pages lie: those of the harness, and those of the catalogue.
 const FOLDERS: [&str; 2] = ["docs", "scenarios/docs"];
 
-/// The pages at the top and everything below both folders of `docs`: pages, and files of YAML that are ready to be copied.
+/// The pages at the top and everything below both folders of `docs`: pages, and files of YAML that are ready
+/// to be copied.
 pub(crate) fn pages() -> Vec<Page> {
     let mut paths = vec![PathBuf::from("README.md"), PathBuf::from("CONTRIBUTING.md")];
     for folder in FOLDERS {
@@ -111,7 +112,8 @@ fn no_page_that_is_written_is_too_long_to_read_and_one_that_is_generated_says_so
 
 #[test]
 fn every_block_says_of_which_kind_it_is_and_is_of_a_kind_that_is_checked() {
-    // The blocks of `json` are messages of the worker protocol, which its types are read from in their own tests.
+    // The blocks of `json` are messages of the worker protocol, which its types are read from in their own
+    // tests.
     let kinds = ["sh", "sh suite", "toml", "rust", "yaml", "text", "json"];
     for page in pages() {
         for Block { info, line, .. } in page.blocks() {
