@@ -51,8 +51,6 @@ pub(crate) enum XtaskCommand {
     Report(Report),
     /// Write a run in the format of another tool.
     Export(crate::export::Export),
-    /// Store what another tool has measured as a run that can be shown and compared, marked as imported.
-    Import(crate::import::Import),
     /// Follow a metric of a case from commit to commit, and find where it changed.
     History(crate::history::Trend),
     /// Measure every commit of a range in turns with the one before it.

@@ -21,7 +21,7 @@ const HOSTILE: &str = "</script></details><img src=x onerror=alert(1)>::error::=
                        \u{202e}\u{2066}\u{0}../../x";
 
 /// Commands that show nothing of what a run holds.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 14] = [
     "accept",
     "backfill",
     "bisect",
@@ -32,7 +32,6 @@ const OTHERS: [&str; 15] = [
     "data",
     "digest",
     "flops",
-    "import",
     "lock",
     "peers",
     "suite",

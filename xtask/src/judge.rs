@@ -43,8 +43,9 @@ pub(crate) fn run(typed: &str, write: bool, place: &Place) -> Result<Said> {
         }
         if judged == 0 {
             let id = &manifest.id;
-            let by = manifest.imported.as_ref().map_or("an earlier version", |imported| &imported.tool);
-            return Err(stop::nothing(format!("run {id} has no evidence to judge: it was measured by {by}")));
+            return Err(stop::nothing(format!(
+                "run {id} has no evidence to judge: it was measured by an earlier version"
+            )));
         }
         text.push_str(&format!("{}: {judged} cases judged by their evidence\n", manifest.id));
         text.push_str(&table.text());

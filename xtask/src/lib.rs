@@ -32,7 +32,6 @@ mod export;
 mod fight;
 mod flops;
 mod history;
-mod import;
 mod inert;
 mod judge;
 mod lock;
@@ -134,7 +133,6 @@ fn answer(command: XtaskCommand, place: &Place) -> anyhow::Result<Said> {
         XtaskCommand::RealData(args) => data::run(&args),
         XtaskCommand::Report(args) => report::run(&args, place),
         XtaskCommand::Export(args) => export::run(&args, place),
-        XtaskCommand::Import(args) => import::run(&args, place),
         XtaskCommand::History(args) => history::run(&args, place),
         XtaskCommand::Backfill(args) => history::backfill::run(&args, place),
         XtaskCommand::Bisect(args) => history::bisect::run(&args, place),

@@ -16,7 +16,7 @@ pub(crate) struct Picked {
 }
 
 /// The run that `typed` names, or, when nothing (or `latest`) is typed, the latest complete run of every
-/// suite. Imported runs are among them where their suite is named.
+/// suite.
 ///
 /// # Errors
 /// A run that is damaged, where it is named, or where it is newer than one that was picked: it may be of that suite, and the
@@ -41,8 +41,7 @@ fn latest(place: &Place, suite: Option<&str>) -> Result<Picked> {
             return Err(stop::unknown("run of a suite", suite, runs.iter().map(|run| &*run.suite)));
         }
         Some(suite) => runs.retain(|run| run.suite == suite),
-        // What another tool has measured is meant where it is named.
-        None => runs.retain(|run| run.imported.is_none()),
+        None => {}
     }
     for run in runs {
         if picked.runs.iter().any(|newer| run.suite == newer.suite) {

@@ -35,10 +35,6 @@ pub enum Need {
     Wandb,
     /// A Python that has `mlflow`, likewise.
     Mlflow,
-    /// The command `hyperfine`: what it exports is imported.
-    Hyperfine,
-    /// A Python that has `pytest_benchmark`, likewise.
-    PytestBenchmark,
     /// The command `cargo-bench-history`: it reads what is exported for it.
     CargoBenchHistory,
     /// A Python that has `calibrax`, likewise.
@@ -61,7 +57,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 18] = [
         Self::Python3,
         Self::Nextest,
         Self::Mount,
@@ -71,8 +67,6 @@ impl Need {
         Self::Tensorboard,
         Self::Wandb,
         Self::Mlflow,
-        Self::Hyperfine,
-        Self::PytestBenchmark,
         Self::CargoBenchHistory,
         Self::Calibrax,
         Self::MlperfLogging,
@@ -96,8 +90,6 @@ impl Need {
             Self::Tensorboard => "tensorboard",
             Self::Wandb => "wandb",
             Self::Mlflow => "mlflow",
-            Self::Hyperfine => "hyperfine",
-            Self::PytestBenchmark => "pytest_benchmark",
             Self::CargoBenchHistory => "cargo-bench-history",
             Self::Calibrax => "calibrax",
             Self::MlperfLogging => "mlperf_logging",
@@ -121,8 +113,6 @@ impl Need {
             Self::Tensorboard => "no Python here has `tensorboard`",
             Self::Wandb => "no Python here has `wandb`",
             Self::Mlflow => "no Python here has `mlflow`",
-            Self::Hyperfine => "there is no `hyperfine`",
-            Self::PytestBenchmark => "no Python here has `pytest_benchmark`",
             Self::CargoBenchHistory => "there is no `cargo-bench-history`",
             Self::Calibrax => "no Python here has `calibrax`",
             Self::MlperfLogging => "no Python here has `mlperf_logging`",

@@ -136,9 +136,9 @@ fn past(runs: &Runs, run: &RunRecord, remarks: &mut Vec<String>) -> Result<Vec<R
     Ok(found)
 }
 
-/// Whether a run came to its end, and is of the same suite and earlier. Imported runs have no order of their own.
+/// Whether a run came to its end, and is of the same suite and earlier.
 fn is_before(run: &RunManifest, than: &RunManifest) -> bool {
-    run.is_measured() && than.imported.is_none() && run.suite == than.suite && run.id < than.id
+    run.is_measured() && run.suite == than.suite && run.id < than.id
 }
 
 /// The newest duel of the run's suite that shares a case with it.
