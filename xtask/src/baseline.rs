@@ -3,16 +3,60 @@
 use std::fmt::Write;
 
 use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
 use weighbridge::data::{
     BaselineName, Baselines, RunManifest, StoreError, Stored, quantity, visible_in_line,
 };
 
 use crate::baseline_path::KeptBaselines;
-use crate::cli::{BaselineAction, BaselineArgs};
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
 use crate::{pick, show, stop};
+
+/// Arguments of `baseline`.
+#[derive(Debug, Args)]
+pub(crate) struct BaselineArgs {
+    #[command(subcommand)]
+    pub(crate) action: BaselineAction,
+}
+
+/// What can be done with baselines.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BaselineAction {
+    /// Promote the latest run of every suite, or a named one.
+    Set {
+        /// The baseline's name.
+        name: String,
+        /// The run to promote: an id, its start, or `latest`.
+        #[arg(long)]
+        run: Option<String>,
+        /// This suite alone: `<package>/<bench target>`.
+        #[arg(long)]
+        suite: Option<String>,
+        /// Write it to `benches/baselines`, where it can be committed.
+        #[arg(long)]
+        commit: bool,
+    },
+    /// List all baselines.
+    List,
+    /// Show what a baseline holds.
+    Show {
+        /// The baseline's name.
+        name: String,
+        /// Print it as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a baseline from the data directory, or from where they are kept.
+    Remove {
+        /// The baseline's name.
+        name: String,
+        /// That of this suite alone: `<package>/<bench target>`.
+        #[arg(long)]
+        suite: Option<String>,
+    },
+}
 
 const FITS: &str = "a String takes all that is written";
 

@@ -6,12 +6,24 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use clap::Args;
 use serde_json::Value;
 use weighbridge::data::Exit;
 
-use crate::cli::Catalogue;
 use crate::place::{BenchSuite, Place};
 use crate::said::Said;
+
+/// Arguments of `catalogue`.
+#[derive(Debug, Args)]
+pub(crate) struct Catalogue {
+    /// Write nothing; fail when the page is stale.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Take the listing of a bench target from this file, as `cargo bench -- --list --format json` prints it, instead of asking for
+    /// it (repeat for more).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Vec<PathBuf>,
+}
 
 const FITS: &str = "a String takes all that is written";
 

@@ -10,13 +10,33 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use clap::Args;
 use weighbridge::data::Exit;
 
-use crate::cli;
 use crate::dry::{self, Coverage, Covered, DryRun, Verification};
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
+
+/// Arguments of `coverage`.
+#[derive(Debug, Args)]
+pub(crate) struct CoverageArgs {
+    /// Write nothing; fail when an outcome is another than on the page.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Try these adapters alone, by their exact names.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) adapter: Vec<String>,
+    /// Try these scenarios alone: of the others what is known is kept.
+    #[arg(long, value_name = "ID")]
+    pub(crate) scenario: Vec<String>,
+    /// Try nothing: write the page from what is known.
+    #[arg(long, conflicts_with_all = ["adapter", "scenario"])]
+    pub(crate) render: bool,
+    /// Try nothing: take what the last `peers check` has found.
+    #[arg(long, conflicts_with_all = ["adapter", "scenario", "render"])]
+    pub(crate) last: bool,
+}
 
 const FITS: &str = "a String takes all that is written";
 
@@ -39,7 +59,7 @@ is always the first value of its axis.
 | (empty) | the scenario asks for another kind of system: PC-3, PC-5 and NNX-1 for a learner, which takes a gradient through its pipeline, CKPT-* for a checkpointer, TRAIN-* for a trainer, all others for a loader |
 ";
 
-pub(crate) fn run(args: &cli::CoverageArgs, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &CoverageArgs, place: &Place) -> Result<Said> {
     let known = read(place)?;
     let adapters: Vec<&str> = args.adapter.iter().map(String::as_str).collect();
     let found = if args.render {

@@ -1,15 +1,42 @@
 //! `data`: the real data sets of the catalogue: which there are, whether they are sound, where they belong.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use clap::{Args, Subcommand};
 use weighbridge::data::Exit;
 use weighbridge_data::{REAL_SETS, RealSet, SetStatus};
 
-use crate::cli::{DataAction, DataArgs};
 use crate::said::Said;
 use crate::stop;
+
+/// Arguments of `data`.
+#[derive(Debug, Args)]
+pub(crate) struct DataArgs {
+    /// The directory of real data.
+    #[arg(long, global = true, value_name = "DIR", env = "WEIGHBRIDGE_DATA_ROOT", hide_env_values = true)]
+    pub(crate) data_root: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) action: DataAction,
+}
+
+/// What can be done with real data sets.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DataAction {
+    /// List all sets: what they are, whether they are there, where they come from.
+    List,
+    /// Hold the files of a set, or of all that are there, against what is published or was recorded.
+    Verify {
+        /// The set.
+        name: Option<String>,
+    },
+    /// Print where the files of a set lie, or what to fetch.
+    Path {
+        /// The set.
+        name: String,
+    },
+}
 
 const FITS: &str = "a String takes all that is written";
 

@@ -1,10 +1,20 @@
 //! `digest`: for whoever edits a stored file on purpose.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
+use clap::Args;
 use weighbridge::data::redigest;
 
-use crate::cli::Digest;
 use crate::said::Said;
+
+/// Arguments of `digest`.
+#[derive(Debug, Args)]
+pub(crate) struct Digest {
+    /// Files of runs or baselines, as they were edited.
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+}
 
 /// Works the digest of each file out anew, for an edit on purpose.
 pub(crate) fn run(args: &Digest) -> Result<Said> {

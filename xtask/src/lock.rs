@@ -10,12 +10,20 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use clap::Args;
 use weighbridge::data::{CaseId, Layout, RunManifest};
 
-use crate::cli::Lock;
 use crate::place::Place;
 use crate::said::Said;
 use weighbridge::data::Exit;
+
+/// Arguments of `lock`.
+#[derive(Debug, Args)]
+pub(crate) struct Lock {
+    /// Write nothing; fail when an id is missing or new.
+    #[arg(long)]
+    pub(crate) check: bool,
+}
 
 const HEAD: &str =
     "# The cases that every suite must find. Written by `cargo xtask lock`, checked by `--check`.\n";

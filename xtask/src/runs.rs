@@ -5,17 +5,63 @@ use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
 use serde_json::json;
 use weighbridge::data::{
     CaseRecord, Outcome, PrunePolicy, Purpose, RunManifest, RunRecord, SCHEMA, Tagged, case_traces,
     fake_device, quantity, traces, visible_in_line,
 };
 
-use crate::cli::{RunsAction, RunsArgs};
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
 use crate::{judge, pick, prune, show, stop, summary};
+
+/// Arguments of `runs`.
+#[derive(Debug, Args)]
+pub(crate) struct RunsArgs {
+    #[command(subcommand)]
+    pub(crate) action: RunsAction,
+}
+
+/// What can be done with runs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunsAction {
+    /// List the newest 100 runs, newest first.
+    List {
+        /// List all runs.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show a run.
+    Show {
+        /// The run: an id, its start, or `latest`.
+        run: String,
+        /// Print the run with all repeats and samples as one JSON document.
+        #[arg(long)]
+        json: bool,
+        /// Show the repeats of this case, the median repeat marked.
+        #[arg(long, value_name = "ID", conflicts_with = "json")]
+        case: Option<String>,
+    },
+    /// Judge a run again by today's rules, from the evidence that it has stored: nothing is measured.
+    Judge {
+        /// The run: an id, its start, or `latest`.
+        run: String,
+        /// Put what is found into the records of the run.
+        #[arg(long)]
+        write: bool,
+    },
+    /// Remove old runs and duels, revisions that were rebuilt to compare with, and what killed ones left.
+    Prune {
+        /// Keep the newest so many runs and duels of each suite.
+        #[arg(long, value_name = "N", required_unless_present = "days")]
+        keep: Option<usize>,
+        /// Keep those of the last so many days.
+        #[arg(long, value_name = "DAYS")]
+        days: Option<u64>,
+    },
+}
 
 /// So many runs are listed where all are not asked for.
 const NEWEST: usize = 100;
@@ -279,7 +325,7 @@ mod tests {
         let trend = crate::history::Trend { case: case.into(), metric: None, suite: None, ascii: true };
         let said = crate::history::run(&trend, &home.place).expect("followed");
         assert_eq!(said.text.matches("FAKE DEVICE").count(), 1, "{}", said.text);
-        let explained = crate::cli::Explain { case: case.into(), run: None, suite: None, ascii: true };
+        let explained = crate::explain::Explain { case: case.into(), run: None, suite: None, ascii: true };
         let said = crate::explain::run(&explained, &home.place).expect("explained");
         assert!(said.text.contains("\nFAKE DEVICE: Some GPU (fake) is a fake"), "{}", said.text);
     }

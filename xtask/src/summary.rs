@@ -1,14 +1,24 @@
 //! `summary`: scenario, framework and metrics of the latest run, or of a named one.
 
 use anyhow::Result;
+use clap::Args;
 use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, RunRecord, fake_device, visible_in_line};
 
-use crate::cli::Summary;
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
 use crate::{pick, show, stop};
+
+/// Arguments of `summary`.
+#[derive(Debug, Args)]
+pub(crate) struct Summary {
+    /// The run: an id, its start, or `latest` [default: the latest of every suite].
+    pub(crate) run: Option<String>,
+    /// This suite alone: `<package>/<bench target>`.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
+}
 
 /// The metrics that are shown where a case of the run has them, in this order.
 const COLUMNS: [(&str, &str); 8] = [

@@ -4,12 +4,20 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use clap::Args;
 use weighbridge::data::{CAVEATS, CaveatKind, Exit, RULES, Rule};
 use weighbridge::gpu::DeviceCaveat;
 
-use crate::cli::TruthArgs;
 use crate::place::Place;
 use crate::said::Said;
+
+/// Arguments of `truth`.
+#[derive(Debug, Args)]
+pub(crate) struct TruthArgs {
+    /// Write nothing; fail when the page is stale.
+    #[arg(long)]
+    pub(crate) check: bool,
+}
 
 const HEAD: &str = "\
 # What is found out, and what is not

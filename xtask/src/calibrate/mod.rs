@@ -6,10 +6,10 @@ mod trial;
 pub(crate) mod stored;
 
 use anyhow::{Context, Result};
+use clap::Args;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::cli::Calibrate;
 use crate::place::Place;
 use crate::programs::{self, BuiltProgram};
 use crate::said::Said;
@@ -18,6 +18,20 @@ use crate::table::Table;
 use stored::{CaseCalibration, StoredCalibration};
 use trial::Trial;
 use weighbridge::data::{Exit, quantity};
+
+/// Arguments of `calibrate`.
+#[derive(Debug, Args)]
+pub(crate) struct Calibrate {
+    /// Calibrate this suite alone: `<package>/<bench target>`.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
+    /// How often each comparison is tried.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) tries: u32,
+    /// Arguments for the bench targets: filters, `--quick`.
+    #[arg(last = true, value_name = "BENCH ARGS")]
+    pub(crate) bench_args: Vec<String>,
+}
 
 /// The slowdowns that are planted.
 const SHARES: [f64; 4] = [0.01, 0.02, 0.05, 0.10];

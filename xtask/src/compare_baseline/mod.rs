@@ -10,13 +10,14 @@ mod text;
 
 use std::fs;
 use std::io::ErrorKind;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
 use weighbridge::data::{
     BaselineName, Comparison, Layout, Policy, RunManifest, RunRecord, Stored, fake_device, judge, nearest,
 };
 
-use crate::cli::{CompareBaseline, ComparisonFormat, Inconclusive};
 use crate::history::accept;
 use crate::lock;
 use crate::pick;
@@ -25,6 +26,68 @@ use crate::said::Said;
 use crate::stop;
 use github::Actions;
 use weighbridge::data::Exit;
+
+/// Arguments of `compare-baseline`.
+#[derive(Debug, Args)]
+pub(crate) struct CompareBaseline {
+    /// The baseline's name.
+    #[arg(required_unless_present_any = ["rebuild", "program"])]
+    pub(crate) name: Option<String>,
+    /// Build this git revision and measure it in turns with the work tree, instead of using a stored baseline: finds
+    /// changes of 1 % and states its error rate.
+    #[arg(long, value_name = "REV", conflicts_with_all = ["name", "run", "allow_different_machine", "baseline_path"])]
+    pub(crate) rebuild: Option<String>,
+    /// Measure this bench program, built earlier, in turns with the work tree's: for one suite.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["name", "run", "rebuild", "allow_different_machine", "baseline_path"])]
+    pub(crate) program: Option<PathBuf>,
+    /// Arguments for the bench targets of `--rebuild` and `--program`: filters, `--quick`.
+    #[arg(last = true, value_name = "BENCH ARGS")]
+    pub(crate) bench_args: Vec<String>,
+    /// The run to judge: an id, its start, or `latest`.
+    #[arg(long)]
+    pub(crate) run: Option<String>,
+    /// The change that matters: `5%` or `0.05`.
+    #[arg(long, value_parser = share, env = "WEIGHBRIDGE_THRESHOLD", hide_env_values = true)]
+    pub(crate) threshold: Option<f64>,
+    /// What an inconclusive comparison is [default: as the settings say, else `fail`].
+    #[arg(long, value_enum, env = "WEIGHBRIDGE_INCONCLUSIVE", hide_env_values = true)]
+    pub(crate) inconclusive: Option<Inconclusive>,
+    /// Also write the comparison to this file, as Markdown.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// How to print the comparison.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ComparisonFormat,
+    /// Judge this suite alone: `<package>/<bench target>`.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
+    /// Compare although the machine is another one.
+    #[arg(long, env = "WEIGHBRIDGE_ALLOW_DIFFERENT_MACHINE", hide_env_values = true)]
+    pub(crate) allow_different_machine: bool,
+}
+
+/// What an inconclusive comparison is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Inconclusive {
+    /// Exit 0.
+    Pass,
+    /// Exit 5.
+    Fail,
+}
+
+/// How to print a comparison.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ComparisonFormat {
+    /// Aligned text.
+    #[default]
+    Table,
+    /// One JSON document.
+    Json,
+    /// Markdown.
+    Markdown,
+    /// Annotations of GitHub Actions.
+    Github,
+}
 
 /// How many earlier runs tell what is noise.
 const HISTORY: usize = 20;
@@ -242,6 +305,18 @@ fn no_baseline(place: &Place, name: &str) -> Result<anyhow::Error> {
         "there is no baseline `{name}`{near}: make one with {}",
         place.how_to_set(name)
     )))
+}
+
+/// A share: `5%`, `5 %` or `0.05`.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), 0.01),
+        None => (text, 1.0),
+    };
+    match number.parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number * scale),
+        _ => Err("a share is a number like `5%` or `0.05`".to_owned()),
+    }
 }
 
 #[cfg(test)]

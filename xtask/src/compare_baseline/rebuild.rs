@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use weighbridge::data::{Accepted, Comparison, Exit, Layout, Policy, Verdict, fake_device, quantity};
 
+use super::CompareBaseline;
 use super::JudgedSuite;
 use crate::calibrate::stored;
-use crate::cli::CompareBaseline;
 use crate::fight::fight;
 use crate::lock;
 use crate::place::Place;

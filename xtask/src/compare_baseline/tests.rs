@@ -362,3 +362,14 @@ fn in_github_actions_a_regression_is_annotated_and_summed_up() {
     assert_eq!(said.exit, Exit::Regressed);
     assert!(said.remarks[0].contains("failed to add to the job's summary"), "{:?}", said.remarks);
 }
+
+#[test]
+fn a_share_is_a_percentage_or_a_number() {
+    let near = |text: &str, expected: f64| (share(text).expect(text) - expected).abs() < 1e-12;
+    assert!(
+        near("5%", 0.05) && near("5 %", 0.05) && near("0.05", 0.05) && near("100%", 1.0) && near("0", 0.0)
+    );
+    for bad in ["", "%", "five", "-5%", "NaN", "inf"] {
+        assert!(share(bad).is_err(), "{bad}");
+    }
+}

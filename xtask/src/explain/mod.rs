@@ -6,13 +6,29 @@ mod ledger;
 mod samples;
 
 use anyhow::Result;
+use clap::Args;
 use weighbridge::data::{CaseId, CaseRecord, Comparison, RunManifest, Stored, fake_device, visible_in_line};
 
-use crate::cli::Explain;
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
 use crate::{compare_baseline, duels, pick, show, stop};
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The case, as a table or a listing names it.
+    pub(crate) case: String,
+    /// The run: an id, its start, or `latest` [default: the latest of every suite].
+    #[arg(long)]
+    pub(crate) run: Option<String>,
+    /// Look in this suite alone: `<package>/<bench target>`.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
+    /// Draw with plain letters.
+    #[arg(long)]
+    pub(crate) ascii: bool,
+}
 
 const FITS: &str = "a String takes all that is written";
 

@@ -12,13 +12,88 @@ mod uv;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use clap::{Args, Subcommand};
 use weighbridge_python::{self as python, LOADER, PEERS, Peer};
 
 use self::uv::Uv;
-use crate::cli::{PeerChoice, PeersAction, PeersArgs};
 use crate::place::Place;
 use crate::said::Said;
 use crate::stop;
+
+/// Arguments of `peers`.
+#[derive(Debug, Args)]
+pub(crate) struct PeersArgs {
+    /// Where they are installed [default: `weighbridge/peers` among the user's data].
+    #[arg(long, global = true, value_name = "DIR", env = "WEIGHBRIDGE_PEERS", hide_env_values = true)]
+    pub(crate) home: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) action: PeersAction,
+}
+
+/// What can be done with Python frameworks.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PeersAction {
+    /// List all: name, tier, pinned version, whether it is installed, its size, what it supports.
+    List,
+    /// Install each into a virtual environment of its own, with `uv`.
+    Install {
+        #[command(flatten)]
+        which: PeerChoice,
+        /// The Python to take: 3.11, 3.12, 3.13, or 3.13t without a global lock [default: the first of them that is found].
+        #[arg(long, value_name = "VERSION")]
+        python: Option<String>,
+        /// Install anew what is installed.
+        #[arg(long)]
+        again: bool,
+    },
+    /// Import each, and verify ten batches of every variant of every scenario: verified, unequal or declined.
+    Check {
+        /// Their exact or short names [default: what is installed].
+        names: Vec<String>,
+        /// All of them.
+        #[arg(long)]
+        all: bool,
+        /// These scenarios alone.
+        #[arg(long, value_name = "ID")]
+        scenario: Vec<String>,
+        /// Scenarios of this set.
+        #[arg(long, value_name = "SET", default_value = "all")]
+        set: String,
+    },
+    /// Hold what the harness says a batch of each costs against a loop by hand. Exit 3: a difference that nothing explains;
+    /// 4: not installed; 5: one on which the rounds do not agree; 6: a case or a script failed.
+    Calibrate {
+        #[command(flatten)]
+        which: PeerChoice,
+        /// How often each side is measured, in turns.
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=99))]
+        rounds: u32,
+    },
+    /// Remove the environments of these.
+    Remove {
+        #[command(flatten)]
+        which: PeerChoice,
+    },
+    /// Write the requirement files anew, every package with its version and hashes.
+    Lock {
+        /// Those of these peers alone.
+        names: Vec<String>,
+        /// Take the newest versions, instead of keeping those that hold.
+        #[arg(long)]
+        upgrade: bool,
+    },
+}
+
+/// Which peers.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct PeerChoice {
+    /// Their exact or short names.
+    pub(crate) names: Vec<String>,
+    /// All of them.
+    #[arg(long)]
+    pub(crate) all: bool,
+}
 
 /// The requirement file of what checks the worker itself.
 const TOOLS: &str = "tools";

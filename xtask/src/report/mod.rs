@@ -25,14 +25,69 @@ pub(crate) mod view;
 mod golden;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
 
-use crate::cli::{Report, ReportComparison, ReportKind, ReportTraining};
+use crate::baseline_path::LooksUp;
 use crate::place::Place;
 use crate::said::Said;
 use crate::{inert, pick, stop};
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    #[command(subcommand)]
+    pub(crate) what: ReportKind,
+}
+
+/// What can be reported on.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ReportKind {
+    /// Compare a framework with all others: strengths, parity, gaps, and what to do about them. Markdown.
+    Comparison(ReportComparison),
+    /// Write the training steps of a run: throughput mode by mode, where a step goes, operations and peaks. Markdown.
+    Training(ReportTraining),
+    /// Write a run as one page that needs nothing else: tables, charts, the run beside earlier ones.
+    Html(LooksUp<crate::report::html::ReportHtml>),
+    /// Write the comment of a pull request: the verdict, what changed, the rest folded.
+    Comment(LooksUp<crate::report::comment::ReportComment>),
+    /// Draw a run: bars, radar, latencies, memory, curves, a heat map, as SVG and PNG.
+    Charts(crate::report::charts::ReportCharts),
+}
+
+/// Arguments of `report comparison`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportComparison {
+    /// The run: an id, its start, or `latest` [default: the latest of every suite].
+    pub(crate) run: Option<String>,
+    /// This suite alone: `<package>/<bench target>`.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
+    /// The adapter whose strengths and gaps these are [default: `Datarax`, or the reference where that was not measured].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) subject: Option<String>,
+    /// Compare it with these alone (repeat for more) [default: for a framework all other frameworks].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) rival: Vec<String>,
+    /// Write it to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Arguments of `report training`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportTraining {
+    /// The run: an id, its start, or `latest` [default: the latest of every suite].
+    pub(crate) run: Option<String>,
+    /// This suite alone: `<package>/<bench target>`.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
+    /// Write it to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
 
 pub(crate) fn run(args: &Report, place: &Place) -> Result<Said> {
     match &args.what {
