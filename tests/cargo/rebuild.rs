@@ -217,7 +217,7 @@ fn the_commit_that_made_a_case_slower_is_found_and_once_it_is_accepted_only_more
     repository.write("notes.txt", "after\n");
     repository.commit("after");
 
-    let bisect = ["bisect", "HEAD~3", "HEAD", "WORK-1", "--"];
+    let bisect = ["history", "bisect", "HEAD~3", "HEAD", "WORK-1", "--"];
     let ran = repository.xtask(&[&bisect[..], SHORT].concat(), &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.all());
     let found = ran.stdout.lines().find(|line| line.starts_with("first slower: ")).unwrap_or_default();
@@ -230,7 +230,8 @@ fn the_commit_that_made_a_case_slower_is_found_and_once_it_is_accepted_only_more
         "{}",
         ran.all()
     );
-    let ran = repository.xtask(&["accept", "WORK-1", "--duel", "--because", "the input is checked"], &[]);
+    let ran = repository
+        .xtask(&["history", "accept", "WORK-1", "--duel", "--because", "the input is checked"], &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.all());
     assert!(ran.stdout.contains(" against HEAD~3 ("), "the stored duel has its name: {}", ran.all());
     let (ran, document) = repository.compare("HEAD~3", &[]);

@@ -130,7 +130,7 @@ fn a_manifest_that_does_not_name_its_platforms_is_not_taken() {
         let listed = xtask(&bench, &["runs", "list"]);
         assert!(listed.stderr.contains("it was changed since it was written"), "{}", listed.all());
         // Not even where that is said to be on purpose.
-        let digested = xtask(&bench, &["digest", file.to_str().unwrap()]);
+        let digested = xtask(&bench, &["runs", "digest", file.to_str().unwrap()]);
         assert!(digested.stderr.contains(&format!("missing field `{field}`")), "{}", digested.all());
         let shown = xtask(&bench, &["runs", "show", &bench.runs()[0]]);
         assert_ne!(shown.code, Some(0), "{}", shown.all());

@@ -116,9 +116,10 @@ fn run(line: &Line, suite: bool, bench: &Bench) -> Ran {
             Ran::of(&mut bench.bare(&["--list", "--format", "terse"]))
         }
         // These build revisions and measure for minutes; `tests/cargo/rebuild.rs` does that for real.
-        // `accept` needs a change, which those tests plant.
+        // `history accept` needs a change, which those tests plant.
         ["cargo", "xtask", "compare-baseline", "--rebuild" | "--program", ..]
-        | ["cargo", "xtask", "calibrate" | "backfill" | "bisect" | "accept", ..] => {
+        | ["cargo", "xtask", "calibrate", ..]
+        | ["cargo", "xtask", "history", "backfill" | "bisect" | "accept", ..] => {
             let words: Vec<&str> = words[2..].iter().copied().take_while(|word| *word != "--").collect();
             xtask(bench, &[&words, &["--help"][..]].concat())
         }

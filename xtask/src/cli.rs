@@ -32,10 +32,8 @@ pub(crate) enum XtaskCommand {
     Explain(LooksUp<crate::explain::Explain>),
     /// Promote runs to baselines, list, show and remove them.
     Baseline(LooksUp<crate::baseline::BaselineArgs>),
-    /// List, show, follow and prune runs.
+    /// List, show, judge and prune runs, and work digests out anew.
     Runs(crate::runs::RunsArgs),
-    /// Work out the digest of stored files anew that were edited on purpose.
-    Digest(crate::digest::Digest),
     /// Write the ids that every suite must find to `benches/scenarios.lock`, or check them.
     Lock(crate::lock::Lock),
     /// Measure how often a duel is wrong on this machine, and what it finds.
@@ -51,14 +49,8 @@ pub(crate) enum XtaskCommand {
     Report(crate::report::Report),
     /// Write a run in the format of another tool.
     Export(crate::export::Export),
-    /// Follow a metric of a case from commit to commit, and find where it changed.
-    History(crate::history::Trend),
-    /// Measure every commit of a range in turns with the one before it.
-    Backfill(crate::history::backfill::Backfill),
-    /// Find the commit that made a case slower, by duels.
-    Bisect(crate::history::bisect::Bisect),
-    /// Take a change of a case for good, with the reason.
-    Accept(LooksUp<crate::history::accept::Accept>),
+    /// Follow a metric of a case from commit to commit, find where it changed and by which commit, and accept a change.
+    History(crate::history::HistoryArgs),
     /// Say how many operations a model takes, and which cells of a table of throughputs cannot all be true.
     Flops(crate::flops::FlopsArgs),
     /// Say what limits each loader and training of a run, by the experiments that were made.

@@ -1,4 +1,4 @@
-//! `digest`: for whoever edits a stored file on purpose.
+//! `runs digest`: for whoever edits a stored file on purpose.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use weighbridge::data::redigest;
 
 use crate::said::Said;
 
-/// Arguments of `digest`.
+/// Arguments of `runs digest`.
 #[derive(Debug, Args)]
 pub(crate) struct Digest {
     /// Files of runs or baselines, as they were edited.
@@ -43,7 +43,10 @@ mod tests {
         let edited = fs::read_to_string(&path).expect("written").replacen("\"seed\":", "\"seed\":1", 1);
         fs::write(&path, &edited).expect("writable");
         let why = baselines.list().expect("readable").1[0].why.clone();
-        assert!(why.contains("it was changed since it was written") && why.contains(" digest FILE"), "{why}");
+        assert!(
+            why.contains("it was changed since it was written") && why.contains(" runs digest FILE"),
+            "{why}"
+        );
 
         let args = Digest { files: vec![path.clone()] };
         assert!(run(&args).expect("sound").text.ends_with(": its digest was worked out anew\n"));

@@ -22,15 +22,12 @@ const HOSTILE: &str = "</script></details><img src=x onerror=alert(1)>::error::=
 
 /// Commands that show nothing of what a run holds.
 const OTHERS: [&str; 14] = [
-    "accept",
-    "backfill",
-    "bisect",
+const OTHERS: [&str; 10] = [
     "calibrate",
     "catalogue",
     "command",
     "coverage",
     "data",
-    "digest",
     "flops",
     "lock",
     "peers",

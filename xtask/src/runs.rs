@@ -1,4 +1,4 @@
-//! `runs`: list, show, follow and prune.
+//! `runs`: list, show, judge, prune, and digests worked out anew.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use weighbridge::data::{
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
-use crate::{judge, pick, prune, show, stop, summary};
+use crate::{digest, judge, pick, prune, show, stop, summary};
 
 /// Arguments of `runs`.
 #[derive(Debug, Args)]
@@ -52,6 +52,8 @@ pub(crate) enum RunsAction {
         #[arg(long)]
         write: bool,
     },
+    /// Work out the digest of stored files anew that were edited on purpose.
+    Digest(digest::Digest),
     /// Remove old runs and duels, revisions that were rebuilt to compare with, and what killed ones left.
     Prune {
         /// Keep the newest so many runs and duels of each suite.
@@ -74,6 +76,7 @@ const FITS: &str = "a String takes all that is written";
 pub(crate) fn run(args: &RunsArgs, place: &Place) -> Result<Said> {
     match &args.action {
         RunsAction::List { all } => list(place, *all),
+        RunsAction::Digest(args) => digest::run(args),
         RunsAction::Show { run, json, case } => {
             let picked = pick::runs(place, Some(run), None)?;
             if picked.runs.is_empty() {
@@ -323,7 +326,7 @@ mod tests {
             assert_eq!(said.text.matches("FAKE DEVICE").count(), 1, "{}", said.text);
         }
         let trend = crate::history::Trend { case: case.into(), metric: None, suite: None, ascii: true };
-        let said = crate::history::run(&trend, &home.place).expect("followed");
+        let said = crate::history::follow(&trend, &home.place).expect("followed");
         assert_eq!(said.text.matches("FAKE DEVICE").count(), 1, "{}", said.text);
         let explained = crate::explain::Explain { case: case.into(), run: None, suite: None, ascii: true };
         let said = crate::explain::run(&explained, &home.place).expect("explained");

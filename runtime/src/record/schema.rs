@@ -93,7 +93,10 @@ pub enum SchemaError {
 
 /// What to do about a digest that does not fit.
 fn mend() -> String {
-    format!("if it was edited on purpose, `{} digest FILE` works its digest out anew", crate::tool::tool())
+    format!(
+        "if it was edited on purpose, `{} runs digest FILE` works its digest out anew",
+        crate::tool::tool()
+    )
 }
 
 /// The digest of the text of a record: its 128-bit XXH3 hash in hexadecimal.

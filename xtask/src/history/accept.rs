@@ -1,4 +1,4 @@
-//! `accept`: takes a change for good, with the reason, in `benches/accepted.toml`.
+//! `history accept`: takes a change for good, with the reason, in `benches/accepted.toml`.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::{compare_baseline, duels, explain, pick, stop};
 const HEAD: &str = "# Changes that were accepted. A comparison judges what comes on top of them.\n\
                     # Written by `accept`; a baseline that is measured later needs no entry.\n\n";
 
-/// Arguments of `accept`.
+/// Arguments of `history accept`.
 #[derive(Debug, Args)]
 pub(crate) struct Accept {
     /// The case, as a comparison names it.

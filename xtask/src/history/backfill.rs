@@ -1,4 +1,4 @@
-//! `backfill`: every commit of a range in turns with the one before it. What was measured is kept, so that a second start goes on
+//! `history backfill`: every commit of a range in turns with the one before it. What was measured is kept, so that a second start goes on
 //! where the first one ended.
 
 use std::collections::hash_map::DefaultHasher;
@@ -18,7 +18,7 @@ use crate::said::Said;
 use crate::table::Table;
 use crate::{stop, whole};
 
-/// Arguments of `backfill`.
+/// Arguments of `history backfill`.
 #[derive(Debug, Args)]
 pub(crate) struct Backfill {
     /// The commits after FROM up to TO: `v1.0..HEAD`.

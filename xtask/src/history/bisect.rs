@@ -1,4 +1,4 @@
-//! `bisect`: the commit that made a case slower, found by duels.
+//! `history bisect`: the commit that made a case slower, found by duels.
 //!
 //! A commit of the range is on the slow side if it is slower than the first one by more than half of the whole change: that line
 //! lies as far from both sides as can be. What the search ends with is then held against the commit before it, in a duel of its
@@ -18,7 +18,7 @@ use crate::table::Table;
 /// How often the search begins anew where its answer is not confirmed.
 const TRIES: usize = 2;
 
-/// Arguments of `bisect`.
+/// Arguments of `history bisect`.
 #[derive(Debug, Args)]
 pub(crate) struct Bisect {
     /// A revision before the change.
@@ -200,7 +200,7 @@ fn told(ended: &BisectEnd, commits: &[Revision]) -> Said {
                 .map_or_else(|| "it cannot be measured".to_owned(), |row| row.verdict.to_string());
             let text = format!(
                 "not found: the search ended twice with a commit that its own duel does not confirm, the last time {} against {}: \
-                 {verdict}\nThe change may be spread over several commits: `backfill` measures each of them.\n",
+                 {verdict}\nThe change may be spread over several commits: `history backfill` measures each of them.\n",
                 name(*at),
                 name(*before)
             );
@@ -306,6 +306,6 @@ mod tests {
             (0..=12).map(|at| Revision { id: format!("{at:040}"), subject: String::new() }).collect();
         let said = told(&ended, &commits);
         assert_eq!(said.exit, Exit::Inconclusive);
-        assert!(said.text.contains("`backfill` measures each of them"), "{}", said.text);
+        assert!(said.text.contains("`history backfill` measures each of them"), "{}", said.text);
     }
 }

@@ -9,12 +9,13 @@ mod revisions;
 use std::fmt::Write;
 
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, Subcommand};
 use weighbridge::data::{
     CaseId, Change, ChangePoint, Direction, RunManifest, Unit, change_points, fake_device, median, quantile,
     quantity,
 };
 
+use crate::baseline_path::LooksUp;
 use crate::inert::line;
 use crate::place::Place;
 use crate::plot::Plot;
@@ -35,7 +36,28 @@ const OF_THE_CODE: [&str; 3] = ["commit", "branch", "working tree"];
 /// As many commits between two runs are listed.
 const MOST_BETWEEN: usize = 20;
 
-/// Arguments of `history`.
+/// Arguments of `history`: a case, or what is to be done about one.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct HistoryArgs {
+    #[command(flatten)]
+    trend: Option<Trend>,
+    #[command(subcommand)]
+    action: Option<HistoryAction>,
+}
+
+/// What can be done about a history.
+#[derive(Debug, Subcommand)]
+enum HistoryAction {
+    /// Measure every commit of a range in turns with the one before it.
+    Backfill(backfill::Backfill),
+    /// Find the commit that made a case slower, by duels.
+    Bisect(bisect::Bisect),
+    /// Take a change of a case for good, with the reason.
+    Accept(LooksUp<accept::Accept>),
+}
+
+/// The metric that is followed.
 #[derive(Debug, Args)]
 pub(crate) struct Trend {
     /// The case, as a table or a listing names it.
@@ -71,7 +93,18 @@ struct MetricName {
     direction: Direction,
 }
 
-pub(crate) fn run(args: &Trend, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &HistoryArgs, place: &Place) -> Result<Said> {
+    match (&args.action, &args.trend) {
+        (Some(HistoryAction::Backfill(args)), _) => backfill::run(args, place),
+        (Some(HistoryAction::Bisect(args)), _) => bisect::run(args, place),
+        (Some(HistoryAction::Accept(args)), _) => accept::run(&args.command, &args.at(place)?),
+        (None, Some(trend)) => follow(trend, place),
+        (None, None) => Err(stop::usage("name the case to follow")),
+    }
+}
+
+/// What a metric of a case was from commit to commit.
+pub(crate) fn follow(args: &Trend, place: &Place) -> Result<Said> {
     let duels = by_duels(place, args);
     match by_runs(args, place) {
         Ok(mut said) => {
@@ -336,7 +369,7 @@ mod tests {
 
     fn trend(home: &Home, case: &str, metric: Option<&str>) -> Result<Said> {
         let metric = metric.map(str::to_owned);
-        run(&Trend { case: case.to_owned(), metric, suite: None, ascii: true }, &home.place)
+        follow(&Trend { case: case.to_owned(), metric, suite: None, ascii: true }, &home.place)
     }
 
     #[test]
