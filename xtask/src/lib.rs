@@ -52,6 +52,7 @@ mod summary;
 mod svg;
 mod table;
 mod truth;
+mod view;
 mod whole;
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use weighbridge::data::Direction;
 
 use super::{Job, Wrote};
-use crate::report::view::short;
 use crate::stop;
+use crate::view::short;
 
 pub(super) fn smaller(job: &Job<'_>) -> Result<Wrote> {
     of(job, Direction::Lower)

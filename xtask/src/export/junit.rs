@@ -9,8 +9,8 @@ use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, Te
 use weighbridge::data::{CaseRecord, CaseStatus, Row, Verdict, quantity};
 
 use super::{Job, Wrote};
-use crate::report::view;
 use crate::show;
+use crate::view;
 
 pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
     let manifest = &job.run.manifest;

@@ -10,7 +10,7 @@ use weighbridge::data::names;
 use weighbridge_training::training::BEST_ACCURACY;
 
 use super::{Job, Wrote};
-use crate::report::learning_curve::ShownCurve;
+use crate::view::learning_curve::ShownCurve;
 
 pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
     let mut files = Vec::new();

@@ -8,13 +8,13 @@ use anyhow::{Context, Result};
 use clap::Args;
 use weighbridge::data::{Comparison, Row, Verdict, fake_device, quantile, quantity};
 
-use super::view::{self, ViewMaterial};
 use crate::compare_baseline::details;
 use crate::inert;
 use crate::place::Place;
 use crate::plot::Plot;
 use crate::said::Said;
 use crate::table::Table;
+use crate::view::{self, ViewMaterial};
 use crate::{pick, stop};
 
 const FITS: &str = "a String takes all that is written";

@@ -11,7 +11,6 @@ pub(crate) mod feeding;
 mod field;
 pub(crate) mod html;
 mod label;
-pub(crate) mod learning_curve;
 mod ledger;
 mod operators;
 pub(crate) mod scaling;
@@ -19,7 +18,6 @@ mod sections;
 mod spent;
 mod target;
 mod training;
-pub(crate) mod view;
 
 #[cfg(test)]
 mod golden;

@@ -7,8 +7,8 @@ use weighbridge::data::{CaseRecord, Estimate, Unit, quantity};
 use weighbridge_training::training::{BEST_ACCURACY, STEPS_TO_TARGET, TIME_TO_TARGET};
 
 use super::configuration::{axis, row_name, value};
-use super::learning_curve::ShownCurve;
 use crate::table::Table;
+use crate::view::learning_curve::ShownCurve;
 
 /// The scenario whose cases these are.
 pub(super) const SCENARIO: &str = "TRAIN-2";

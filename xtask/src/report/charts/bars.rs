@@ -5,9 +5,9 @@ use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, MetricRecord, quantity};
 
 use super::{Chart, Palette, source};
-use crate::report::view::{CaseGroup, View};
 use crate::show;
 use crate::svg::{Anchor, Svg, width};
+use crate::view::{CaseGroup, View};
 
 const WIDTH: f64 = 900.0;
 const BAR: f64 = 17.0;

@@ -4,8 +4,8 @@ use weighbridge::data::names;
 use weighbridge::data::{Unit, quantity};
 
 use super::{Chart, Palette, source, stem};
-use crate::report::view::{CaseGroup, Detail, View};
 use crate::svg::{Anchor, ChartAxis, Svg};
+use crate::view::{CaseGroup, Detail, View};
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 460.0;

@@ -3,8 +3,8 @@
 use weighbridge::data::quantity;
 
 use super::{Chart, Palette, source, stem};
-use crate::report::view::{CurveView, View};
 use crate::svg::{Anchor, ChartAxis, Svg};
+use crate::view::{CurveView, View};
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 470.0;

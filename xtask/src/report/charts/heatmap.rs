@@ -1,8 +1,8 @@
 //! Which system does which scenario. A letter says what a colour says.
 
 use super::{Chart, Palette, source};
-use crate::report::view::{CaseState, View};
 use crate::svg::{Anchor, Svg, width};
+use crate::view::{CaseState, View};
 
 const CELL: f64 = 44.0;
 const ROW: f64 = 26.0;

@@ -3,9 +3,9 @@
 use weighbridge::data::{Unit, quantity};
 
 use super::{Chart, Palette, source, stem};
-use crate::report::learning_curve::{ShownCurve, ShownLook};
-use crate::report::view::{CaseGroup, View};
 use crate::svg::{Anchor, ChartAxis, Svg};
+use crate::view::learning_curve::{ShownCurve, ShownLook};
+use crate::view::{CaseGroup, View};
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 480.0;

@@ -20,11 +20,11 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use weighbridge::data::RunManifest;
 
-use super::view::{self, View};
 use crate::pick::{self, Shown};
 use crate::place::Place;
 use crate::said::Said;
 use crate::stop;
+use crate::view::{self, View};
 use palette::Palette;
 
 /// Arguments of `report charts`.

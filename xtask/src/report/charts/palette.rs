@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::report::view::View;
+use crate::view::View;
 
 /// Okabe and Ito's colours (<https://jfly.uni-koeln.de/color/>), without black, which is for text, and with their yellow darker:
 /// on white it is too pale.

@@ -4,8 +4,8 @@
 use std::f64::consts::TAU;
 
 use super::{Chart, Palette, source};
-use crate::report::view::{CaseGroup, View};
 use crate::svg::{Anchor, Svg};
+use crate::view::{CaseGroup, View};
 
 const SIDE: f64 = 760.0;
 const RADIUS: f64 = 220.0;

@@ -4,8 +4,8 @@ use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, Estimate, MetricRecord, quantity};
 
 use super::{Chart, Palette, source, stem};
-use crate::report::view::{CaseGroup, View};
 use crate::svg::{Anchor, ChartAxis, Svg};
+use crate::view::{CaseGroup, View};
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 480.0;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::of;
 use super::tests::material;
-use crate::report::view::View;
+use crate::view::View;
 
 /// A browser with one tab.
 struct Browser {

@@ -7,8 +7,8 @@ use weighbridge::data::names;
 use weighbridge::data::{MetricRecord, Ratio, quantity, traces};
 
 use super::overview::{bar, interval, state, why};
-use crate::report::view::{CaseState, CaseView, View};
 use crate::show;
+use crate::view::{CaseState, CaseView, View};
 
 /// Metrics beside the leading one, where a case of the run has them.
 const COLUMNS: [(&str, &str); 4] = [

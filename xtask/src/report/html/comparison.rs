@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use weighbridge::data::{Row, Verdict, quantity};
 
 use super::mark;
-use crate::report::view::{Against, View};
+use crate::view::{Against, View};
 
 /// In a comparison of more rows, those that did not change are counted and left out.
 const MOST: usize = 2_000;

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::report::view::{CoverageCell, View};
+use crate::view::{CoverageCell, View};
 
 pub(super) fn page(view: &View<'_>) -> Markup {
     let coverage = &view.coverage;

@@ -7,8 +7,8 @@ use weighbridge::data::{Ledger, Ranking, Ratio, Unit, quantity};
 
 use super::history;
 use super::overview::{interval, why};
-use crate::report::view::{CaseView, Detail, SeriesView, View, clip};
 use crate::show;
+use crate::view::{CaseView, Detail, SeriesView, View, clip};
 
 /// A block of data.
 pub(super) struct Island {

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use weighbridge::data::{ChangePoint, Direction, quantity};
 
 use super::mark;
-use crate::report::view::{SeriesView, View};
+use crate::view::{SeriesView, View};
 
 /// More cases are shown only where they changed.
 const MOST: usize = 1_000;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use crate::report::view::View;
+use crate::view::View;
 
 pub(super) fn page(view: &View<'_>) -> Markup {
     let manifest = &view.run.manifest;

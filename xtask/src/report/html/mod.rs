@@ -28,11 +28,11 @@ use clap::Args;
 use maud::{Markup, html};
 use weighbridge::data::is_unseen;
 
-use super::view::{self, View};
 use crate::pick::{self, Shown};
 use crate::place::Place;
 use crate::said::Said;
 use crate::stop;
+use crate::view::{self, View};
 
 /// Arguments of `report html`.
 #[derive(Debug, Args)]

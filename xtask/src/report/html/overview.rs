@@ -6,8 +6,8 @@ use maud::{Markup, html};
 use weighbridge::data::{Ratio, Row, quantity};
 
 use super::{mark, or_dash};
-use crate::report::view::{Against, CaseGroup, CaseState, CaseView, View};
 use crate::show;
+use crate::view::{Against, CaseGroup, CaseState, CaseView, View};
 
 /// More rows of what was not measured are counted and not shown: they stand among the cases.
 const MOST: usize = 200;
@@ -184,7 +184,7 @@ pub(super) fn state(state: CaseState) -> Markup {
 pub(super) fn why(case: &CaseView<'_>) -> String {
     let rules: Vec<String> = case.record.failed_rules().map(ToString::to_string).collect();
     let said = case.trouble.clone().into_iter().chain(rules).collect::<Vec<_>>().join("; ");
-    crate::report::view::clip(&said, 400)
+    crate::view::clip(&said, 400)
 }
 
 /// The bar of a place beside the best one.

@@ -4,8 +4,8 @@ use maud::{Markup, html};
 use weighbridge::data::quantity;
 
 use super::overview::{bar, interval};
-use crate::report::view::{CaseGroup, CurveView, View};
 use crate::show;
+use crate::view::{CaseGroup, CurveView, View};
 
 /// With more cases than that the standings are left to the table of cases, and the page stays small.
 const MOST: usize = 2_500;

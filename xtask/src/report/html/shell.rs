@@ -8,7 +8,7 @@ use weighbridge::data::RunStatus;
 
 use super::Page;
 use super::data::Island;
-use crate::report::view::View;
+use crate::view::View;
 
 const STYLE: &str = include_str!("page.css");
 const CHARTS_STYLE: &str = include_str!("../../../assets/uplot/uPlot.min.css");

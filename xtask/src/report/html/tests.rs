@@ -4,7 +4,7 @@ use weighbridge::data::{Observation, Outcome, Purpose, Repeat, RunStatus};
 
 use super::of;
 use crate::fixtures::{around, case, home, run};
-use crate::report::view::{Detail, DetailLimits, View, ViewMaterial, load};
+use crate::view::{Detail, DetailLimits, View, ViewMaterial, load};
 
 /// A repeat of 500 samples, no two of them alike.
 fn repeat(number: u32) -> Repeat {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use weighbridge::data::{Finding, Severity};
 
-use crate::report::view::{CaseView, View, clip};
+use crate::view::{CaseView, View, clip};
 
 /// More cases of one rule are counted and not listed.
 const MOST: usize = 60;

@@ -7,31 +7,31 @@ use weighbridge_training::training::{ACCURACY_AT, LOSS_AT, STEPS_TO_TARGET, TIME
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ShownCurve {
     /// In order; none where the case has no target.
-    pub(crate) looks: Vec<ShownLook>,
+    pub looks: Vec<ShownLook>,
     /// Whether the last one reached it.
-    pub(crate) reached: bool,
+    pub reached: bool,
 }
 
 /// What was seen after some steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ShownLook {
-    pub(crate) steps: u64,
+    pub steps: u64,
     /// Seconds of the steps until there.
-    pub(crate) time: f64,
+    pub time: f64,
     /// Mean loss of the steps since the look before.
-    pub(crate) loss: f64,
+    pub loss: f64,
     /// Share of labels that was right.
-    pub(crate) accuracy: f64,
+    pub accuracy: f64,
 }
 
 impl ShownCurve {
     /// Medians over the repeats.
-    pub(crate) fn of(case: &CaseRecord) -> Self {
+    pub fn of(case: &CaseRecord) -> Self {
         Self::read(case, |metric| Some(metric.estimate.as_ref()?.median))
     }
 
     /// One repeat, by its place among those that were measured.
-    pub(crate) fn of_repeat(case: &CaseRecord, place: usize) -> Self {
+    pub fn of_repeat(case: &CaseRecord, place: usize) -> Self {
         Self::read(case, |metric| metric.values.get(place).and_then(Reading::value))
     }
 
