@@ -1,6 +1,6 @@
 """Makes a file of safetensors of a checkpoint of Orbax, so that it can be a state: `path:FILE`.
 
-Run it with the Python of the environment `orbax`; `cargo xtask peers install orbax` makes that:
+Run it with the Python of the environment `orbax`; `cargo catalogue peers install orbax` makes that:
 
     ~/.local/share/weighbridge/peers/orbax/venv/bin/python scenarios/python/to_safetensors.py CHECKPOINT FILE
 

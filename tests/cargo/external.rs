@@ -135,18 +135,22 @@ impl Bench {
 
 /// Our own commands, built once, and where everything else of the workspace is built: a target directory of a test's own is
 /// for what the commands build.
-static XTASK: LazyLock<PathBuf> = LazyLock::new(|| {
+static XTASK: LazyLock<PathBuf> = LazyLock::new(|| built("xtask"));
+
+/// Those of the catalogue, likewise.
+static CATALOGUE: LazyLock<PathBuf> = LazyLock::new(|| built("cargo-catalogue"));
+
+fn built(program: &str) -> PathBuf {
     let mut command = Command::new(env!("CARGO"));
-    // As `cargo test --workspace` has built it, for a test of the tool's: alone, all below it would have other features, and be
+    // As `cargo test --workspace` has built it, for a test of the program's: alone, all below it would have other features, and be
     // built once more.
     command.args(["test", "--workspace", "--no-run", "--test", "program", "--message-format=json"]);
     clean(command.current_dir(root()).stdin(Stdio::null()));
     let messages = json_messages(&mut command);
-    let is_tool =
-        |message: &&Value| message["target"]["name"] == "xtask" && message["executable"].is_string();
-    let tool = messages.iter().find(is_tool).expect("it is built");
-    tool["executable"].as_str().expect("a path").into()
-});
+    let is_it = |message: &&Value| message["target"]["name"] == program && message["executable"].is_string();
+    let found = messages.iter().find(is_it).expect("it is built");
+    found["executable"].as_str().expect("a path").into()
+}
 
 /// The program behind `cargo xtask`.
 pub(crate) fn xtask_program() -> &'static Path {
@@ -168,6 +172,25 @@ pub(crate) fn xtask(bench: &Bench, args: &[&str]) -> Ran {
 /// The same, not yet run.
 pub(crate) fn xtask_command(bench: &Bench, args: &[&str]) -> Command {
     let mut command = bare_xtask(args);
+    command.current_dir(root()).env("WEIGHBRIDGE_DATA", bench.data());
+    command
+}
+
+/// `cargo catalogue`, wherever it is run.
+pub(crate) fn bare_catalogue(args: &[&str]) -> Command {
+    let mut command = Command::new(&*CATALOGUE);
+    clean(command.args(args).stdin(Stdio::null()));
+    command
+}
+
+/// `cargo catalogue ARGS` over the bench's data directory.
+pub(crate) fn catalogue(bench: &Bench, args: &[&str]) -> Ran {
+    Ran::of(&mut catalogue_command(bench, args))
+}
+
+/// The same, not yet run.
+pub(crate) fn catalogue_command(bench: &Bench, args: &[&str]) -> Command {
+    let mut command = bare_catalogue(args);
     command.current_dir(root()).env("WEIGHBRIDGE_DATA", bench.data());
     command
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use weighbridge::data::RULES;
 
-use crate::external::{Bench, Ran, two_at_a_time, xtask};
+use crate::external::{Bench, Ran, catalogue, two_at_a_time, xtask};
 
 /// Where faults are planted: slices of two fields, or one field that is inverted.
 const FEED: &str = "FEED-1";
@@ -236,7 +236,7 @@ fn a_trace_is_attached_and_shown_and_an_empty_one_is_told_by_its_name_and_neithe
     let shown = [
         ran.all(),
         xtask(&bench, &["runs", "show", "latest"]).all(),
-        xtask(&bench, &["report", "comparison", "--subject", "Far"]).all(),
+        catalogue(&bench, &["report", "comparison", "--subject", "Far"]).all(),
     ];
     for shown in shown {
         assert!(

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::commands::{FAMILIES, program};
-use crate::external::{Bench, Ran, clean, root, xtask};
+use crate::external::{Bench, Ran, catalogue, clean, root};
 
 /// The suite of this workspace with these arguments, planning alone.
 fn suite(args: &[&str]) -> Ran {
@@ -55,7 +55,7 @@ fn the_page_of_the_catalogue_is_what_the_suite_lists() {
     });
     let from = listings.iter().flat_map(|listing| ["--from", listing.as_str()]);
     let bench = Bench::new("sorting");
-    let ran = xtask(&bench, &["catalogue", "--check"].into_iter().chain(from).collect::<Vec<_>>());
+    let ran = catalogue(&bench, &["scenarios", "--check"].into_iter().chain(from).collect::<Vec<_>>());
     assert_eq!(ran.code, Some(0), "{}", ran.all());
 }
 

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
-use crate::external::{Bench, Ran, clean, json_messages, root, two_at_a_time, xtask, xtask_command};
+use crate::external::{
+    Bench, Ran, catalogue_command, clean, json_messages, root, two_at_a_time, xtask, xtask_command,
+};
 use crate::page::{Block, Page, page, pages};
 
 /// A command on a page.
@@ -130,6 +132,9 @@ fn run(line: &Line, suite: bool, bench: &Bench) -> Ran {
         // These write into the workspace, so their words alone are checked.
         ["cargo", "xtask", "lock", ..] | ["cargo", "xtask", .., "--commit"] => {
             xtask(bench, &[&words[2..], &["--help"]].concat())
+        }
+        ["cargo", "catalogue", ref args @ ..] => {
+            loosely(&mut catalogue_command(bench, &with_values(args, "")))
         }
         ["cargo", "xtask", ref args @ ..] => loosely(&mut xtask_command(bench, &with_values(args, ""))),
         _ => panic!("no test knows how to run {words:?}"),

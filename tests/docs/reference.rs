@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::external::{Bench, Ran, bare_xtask, root};
+use crate::external::{Bench, Ran, bare_catalogue, bare_xtask, root};
 
 const PAGE: &str = "docs/reference.md";
 
@@ -16,6 +16,8 @@ what the programs print for `--help`. A test fails if it is stale.
 - [Flags of a bench target](#flags-of-a-bench-target): what may stand behind `cargo bench --`.
 - [Commands](#commands): what judges, shows and keeps runs. In this repository they are `cargo xtask COMMAND`;
   with the installed tool they are `cargo weighbridge COMMAND`.
+- [Commands of the catalogue](#commands-of-the-catalogue): what knows its scenarios, adapters and data:
+  `cargo catalogue COMMAND`.
 
 ## Flags of a bench target
 ";
@@ -36,12 +38,12 @@ fn subcommands(help: &str) -> Vec<&str> {
 }
 
 /// Adds the help of each subcommand below `words`, depth first, in the order in which it is listed.
-fn add(words: &[&str], help_of: &str, page: &mut String) {
+fn add(program: fn(&[&str]) -> Command, words: &[&str], help_of: &str, page: &mut String) {
     for name in subcommands(help_of) {
         let words = [words, &[name]].concat();
-        let help = help(bare_xtask(&words));
+        let help = help(program(&words));
         *page += &format!("\n### {}\n\n```text\n{help}\n```\n", words.join(" "));
-        add(&words, &help, page);
+        add(program, &words, &help, page);
     }
 }
 
@@ -49,7 +51,10 @@ fn generated() -> String {
     let flags = help(Bench::new("sorting").bare(&[]));
     let commands = help(bare_xtask(&[]));
     let mut page = format!("{HEAD}\n```text\n{flags}\n```\n\n## Commands\n\n```text\n{commands}\n```\n");
-    add(&[], &commands, &mut page);
+    add(bare_xtask, &[], &commands, &mut page);
+    let commands = help(bare_catalogue(&[]));
+    page += &format!("\n## Commands of the catalogue\n\n```text\n{commands}\n```\n");
+    add(bare_catalogue, &[], &commands, &mut page);
     page
 }
 

@@ -36,7 +36,7 @@ impl Opened {
 fn missing() -> Availability {
     Availability::Missing {
         reason: "not installed".to_owned(),
-        install: "cargo xtask peers install opened".to_owned(),
+        install: "cargo catalogue peers install opened".to_owned(),
     }
 }
 

@@ -188,7 +188,7 @@ fn options_may_be_handed_on_by_a_macro() {
 fn a_probe_tells_availability_and_without_one_it_is_the_authors_version() {
     let loader = TypeId::of::<dyn contract::Loader>();
     let opened = find_adapter(loader, "Opened").expect("it is registered");
-    let install = "cargo xtask peers install opened".to_owned();
+    let install = "cargo catalogue peers install opened".to_owned();
     assert_eq!(opened.availability(), Availability::Missing { reason: "not installed".to_owned(), install });
     let reference = find_adapter(loader, "Reference").expect("it is registered");
     assert_eq!((reference.tier, reference.description), (0, "Counts without loading."));

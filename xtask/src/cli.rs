@@ -5,10 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::baseline_path::LooksUp;
-
-const EXITS: &str = "Exit codes: 0 fine, 1 unexpected, 2 usage, 3 regressed, 4 nothing to judge by, \
-                     5 inconclusive, \
-                     6 a case failed or did not verify.";
+use crate::program::EXITS;
 
 /// Judge, show and promote the runs of `cargo bench`.
 #[derive(Debug, Parser)]
@@ -38,28 +35,13 @@ pub(crate) enum XtaskCommand {
     Lock(crate::lock::Lock),
     /// Measure how often a duel is wrong on this machine, and what it finds.
     Calibrate(crate::calibrate::Calibrate),
-    /// Write the page of all rules that can take a rank away, `docs/truth.md`, or check it.
-    Truth(crate::truth::TruthArgs),
-    /// Write the page of all scenarios, `scenarios/docs/catalogue.md`, or check it.
-    Catalogue(crate::catalogue::Catalogue),
-    /// List, verify and find the real data sets.
-    #[command(name = "data")]
-    RealData(crate::data::DataArgs),
     /// Write a report on a run.
     Report(crate::report::Report),
     /// Write a run in the format of another tool.
     Export(crate::export::Export),
     /// Follow a metric of a case from commit to commit, find where it changed and by which commit, and accept a change.
     History(crate::history::HistoryArgs),
-    /// Say how many operations a model takes, and which cells of a table of throughputs cannot all be true.
-    Flops(crate::flops::FlopsArgs),
-    /// Say what limits each loader and training of a run, by the experiments that were made.
-    Bottleneck(crate::bottleneck::Bottleneck),
-    /// Write the page of what each adapter can do, `scenarios/docs/coverage.md`, or check it.
-    Coverage(crate::coverage::CoverageArgs),
-    /// List, install, check and remove the Python frameworks that are compared.
-    Peers(crate::peers::PeersArgs),
-    /// Read suite files, of our own form and of Orbax's benchmarks, and run what they say.
+    /// Read suite files, and run what they say.
     Suite(crate::suite::SuiteArgs),
     /// Measure commands of the shell, each as a whole process, and judge them against the first.
     #[command(name = "command")]

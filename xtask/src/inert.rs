@@ -6,7 +6,7 @@ use weighbridge::data::{RunRecord, is_unseen, visible_in_line};
 
 /// For Markdown as GitHub and GitLab have it: no tag, no link, no mention, no table, no emphasis comes of it; it is one line, and
 /// what nobody would see is written out.
-pub(crate) fn markdown(text: &str) -> String {
+pub fn markdown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut before = ' ';
     for (at, letter) in text.char_indices() {
@@ -43,7 +43,7 @@ fn is_escape(text: &str) -> bool {
 ///
 /// # Errors
 /// When a record is no JSON, which none is that has been stored.
-pub(crate) fn run(run: &RunRecord) -> Result<RunRecord> {
+pub fn run(run: &RunRecord) -> Result<RunRecord> {
     fn escape(value: &mut Value) {
         match value {
             Value::String(text) => *text = markdown(text),
@@ -64,12 +64,12 @@ pub(crate) fn run(run: &RunRecord) -> Result<RunRecord> {
 }
 
 /// For Markdown as a piece of code, which knows no escapes.
-pub(crate) fn code(text: &str) -> String {
+pub fn code(text: &str) -> String {
     format!("`{}`", visible_in_line(text).replace('`', "'"))
 }
 
 /// For a terminal: the lines of a message, each as [`visible_in_line`] has it. None begins with `::`, which is an order to a build server.
-pub(crate) fn lines(text: &str) -> String {
+pub fn lines(text: &str) -> String {
     let line = |line: &str| {
         let order = if line.trim_start().starts_with("::") { "> " } else { "" };
         format!("{order}{}\n", visible_in_line(line))
@@ -78,7 +78,7 @@ pub(crate) fn lines(text: &str) -> String {
 }
 
 /// Adds a line to a text for a terminal, as [`visible_in_line`] has it.
-pub(crate) fn line(text: &mut String, line: &str) {
+pub fn line(text: &mut String, line: &str) {
     text.extend([&*visible_in_line(line), "\n"]);
 }
 

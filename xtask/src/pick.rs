@@ -8,11 +8,11 @@ use crate::stop;
 
 /// The runs that were picked, and what there is to say about the picking.
 #[derive(Debug, Default)]
-pub(crate) struct Picked {
+pub struct Picked {
     /// One of each suite at most, by suite.
-    pub(crate) runs: Vec<RunManifest>,
+    pub runs: Vec<RunManifest>,
     /// What was passed over, and why.
-    pub(crate) remarks: Vec<String>,
+    pub remarks: Vec<String>,
 }
 
 /// The run that `typed` names, or, when nothing (or `latest`) is typed, the latest complete run of every
@@ -21,7 +21,7 @@ pub(crate) struct Picked {
 /// # Errors
 /// A run that is damaged, where it is named, or where it is newer than one that was picked: it may be of that suite, and the
 /// latest is meant.
-pub(crate) fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> Result<Picked> {
+pub fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> Result<Picked> {
     match typed {
         None | Some("latest") => latest(place, suite),
         Some(start) => named(place, start, suite),

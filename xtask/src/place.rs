@@ -11,30 +11,38 @@ use crate::baseline_path::KeptBaselines;
 
 /// Where a command works.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub struct Place {
     /// The root of the workspace.
-    pub(crate) root: PathBuf,
+    pub root: PathBuf,
     /// The data directory.
-    pub(crate) layout: Layout,
+    pub layout: Layout,
     /// Where baselines lie, if not in the data directory and in the workspace.
     pub(crate) kept: Option<KeptBaselines>,
     /// The bench targets of the workspace that a plain `cargo bench` builds.
-    pub(crate) suites: Vec<BenchSuite>,
+    pub suites: Vec<BenchSuite>,
 }
 
 /// A bench target.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct BenchSuite {
+pub struct BenchSuite {
     /// Its package.
-    pub(crate) package: String,
+    pub package: String,
     /// Its target.
-    pub(crate) target: String,
+    pub target: String,
 }
 
 impl Place {
+    /// A place that is known, with no bench target in it.
+    pub fn new(root: PathBuf, layout: Layout) -> Self {
+        Self { layout: layout.with_workspace(&root), root, kept: None, suites: Vec::new() }
+    }
+
     /// The place of the current directory, as cargo sees it. `data` takes the place of the usual data
     /// directory.
-    pub(crate) fn find(data: Option<&Path>) -> Result<Self> {
+    ///
+    /// # Errors
+    /// When cargo is not there, or the current directory is in no workspace.
+    pub fn find(data: Option<&Path>) -> Result<Self> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let asked = Command::new(&cargo).args(["metadata", "--no-deps", "--format-version", "1"]).output();
         let asked =
@@ -61,16 +69,16 @@ impl Place {
             None => Layout::in_target(Path::new(target)),
         };
         let root = PathBuf::from(root);
-        Ok(Self { layout: layout.with_workspace(&root), root, kept: None, suites: suites(&metadata) })
+        Ok(Self { suites: suites(&metadata), ..Self::new(root, layout) })
     }
 
     /// The runs.
-    pub(crate) fn runs(&self) -> Runs {
+    pub fn runs(&self) -> Runs {
         Runs::new(self.layout.clone())
     }
 
     /// The baselines.
-    pub(crate) fn baselines(&self) -> Baselines {
+    pub fn baselines(&self) -> Baselines {
         match &self.kept {
             Some(kept) => kept.baselines(&self.layout),
             None => Baselines::new(self.layout.clone()),
@@ -78,7 +86,7 @@ impl Place {
     }
 
     /// The commands that make a baseline of this name.
-    pub(crate) fn how_to_set(&self, name: &str) -> String {
+    pub fn how_to_set(&self, name: &str) -> String {
         match &self.kept {
             Some(kept) => kept.how_to_set(name),
             None => format!(
@@ -110,7 +118,10 @@ fn suites(metadata: &Value) -> Vec<BenchSuite> {
 
 impl BenchSuite {
     /// What the bench target lists with these arguments. It is built first, if need be.
-    pub(crate) fn list(&self, place: &Place, arguments: &[&str]) -> Result<String> {
+    ///
+    /// # Errors
+    /// When it does not build, or does not list.
+    pub fn list(&self, place: &Place, arguments: &[&str]) -> Result<String> {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.current_dir(&place.root).args(["bench", "--quiet", "--package", &self.package]);
         command.args(["--bench", &self.target, "--", "--list"]).args(arguments);

@@ -8,20 +8,20 @@ use serde_json::Value;
 
 /// A bench target that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct BuiltProgram {
+pub struct BuiltProgram {
     /// `<package>/<bench target>`.
-    pub(crate) suite: String,
+    pub suite: String,
     /// The executable.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Its package's directory, where cargo runs it.
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
 }
 
 /// Builds the bench targets of a workspace as `cargo bench` does, and gives those that are built on weighbridge.
 ///
 /// # Errors
 /// When cargo cannot build them; what it says went to stderr.
-pub(crate) fn build(root: &Path, target: Option<&Path>) -> Result<Vec<BuiltProgram>> {
+pub fn build(root: &Path, target: Option<&Path>) -> Result<Vec<BuiltProgram>> {
     let mut command = cargo(root, target);
     command.args(["bench", "--no-run", "--message-format", "json-render-diagnostics"]);
     command.stdin(Stdio::null()).stderr(Stdio::inherit());
@@ -34,7 +34,7 @@ pub(crate) fn build(root: &Path, target: Option<&Path>) -> Result<Vec<BuiltProgr
 }
 
 /// Cargo in the directory of a workspace or of a package, with a target directory of its own if one is named.
-pub(crate) fn cargo(directory: &Path, target: Option<&Path>) -> Command {
+pub fn cargo(directory: &Path, target: Option<&Path>) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(directory);
     if let Some(target) = target {

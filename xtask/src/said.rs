@@ -8,28 +8,28 @@ use crate::inert;
 
 /// What a command has to say, and how it ends.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub struct Said {
     /// The answer, for stdout.
-    pub(crate) text: String,
+    pub text: String,
     /// Things to know beside it, for stderr.
-    pub(crate) remarks: Vec<String>,
+    pub remarks: Vec<String>,
     /// How the command ends.
-    pub(crate) exit: Exit,
+    pub exit: Exit,
 }
 
 impl Said {
     /// An answer without remarks.
-    pub(crate) fn fine(text: impl Into<String>) -> Self {
+    pub fn fine(text: impl Into<String>) -> Self {
         Self { text: text.into(), remarks: Vec::new(), exit: Exit::Fine }
     }
 
     /// The remarks as they are printed.
-    pub(crate) fn printed_remarks(&self) -> String {
+    pub fn printed_remarks(&self) -> String {
         self.remarks.iter().map(|remark| inert::lines(remark)).collect()
     }
 
     /// Prints it. A reader that went away (`| head`) is no error of ours.
-    pub(crate) fn print(&self) {
+    pub fn print(&self) {
         drop(io::stderr().write_all(self.printed_remarks().as_bytes()));
         drop(io::stdout().write_all(self.text.as_bytes()));
     }

@@ -4,7 +4,7 @@ use weighbridge::data::names;
 use weighbridge::data::{Agreement, CaseId, CaseRecord, CaseStatus, MetricRecord, RunStatus, quantity};
 
 /// The median of a metric, or a dash.
-pub(crate) fn median(metric: Option<&MetricRecord>) -> String {
+pub fn median(metric: Option<&MetricRecord>) -> String {
     metric
         .and_then(|metric| match metric.estimate {
             Some(estimate) => Some(quantity::show(estimate.median, &metric.unit)),
@@ -39,7 +39,7 @@ pub(crate) fn status(status: RunStatus) -> &'static str {
 }
 
 /// What is the matter with a case that was not measured, or whose work is not the reference's.
-pub(crate) fn trouble(case: &CaseRecord) -> Option<String> {
+pub fn trouble(case: &CaseRecord) -> Option<String> {
     match (&case.status, &case.agreement) {
         (CaseStatus::Failed(why), _) => Some(format!("failed: {why}")),
         (CaseStatus::Skipped(why), _) => Some(format!("skipped: {why}")),

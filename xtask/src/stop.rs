@@ -12,26 +12,22 @@ pub(crate) struct Stop {
 }
 
 /// A mistake of the user: exit 2.
-pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
+pub fn usage(message: impl Into<String>) -> anyhow::Error {
     Stop { exit: Exit::Usage, message: message.into() }.into()
 }
 
 /// Nothing to judge by: exit 4.
-pub(crate) fn nothing(message: impl Into<String>) -> anyhow::Error {
+pub fn nothing(message: impl Into<String>) -> anyhow::Error {
     Stop { exit: Exit::NothingToJudge, message: message.into() }.into()
 }
 
 /// The user asked for an end: exit 130.
-pub(crate) fn interrupted() -> anyhow::Error {
+pub fn interrupted() -> anyhow::Error {
     Stop { exit: Exit::Interrupted, message: "interrupted".to_owned() }.into()
 }
 
 /// A misspelt name among known ones: exit 2, with the nearest or all of them.
-pub(crate) fn unknown<'a>(
-    what: &str,
-    typed: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> anyhow::Error {
+pub fn unknown<'a>(what: &str, typed: &str, known: impl IntoIterator<Item = &'a str>) -> anyhow::Error {
     let mut known: Vec<&str> = known.into_iter().collect();
     known.sort_unstable();
     known.dedup();
@@ -45,7 +41,7 @@ pub(crate) fn unknown<'a>(
 }
 
 /// An error with its causes, each told once: some errors have the text of their cause in their own.
-pub(crate) fn told(error: &anyhow::Error) -> String {
+pub fn told(error: &anyhow::Error) -> String {
     let mut told = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if !told.contains(&cause) {
@@ -56,7 +52,7 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
 }
 
 /// The exit code of an error.
-pub(crate) fn exit(error: &anyhow::Error) -> Exit {
+pub fn exit(error: &anyhow::Error) -> Exit {
     if let Some(stop) = error.downcast_ref::<Stop>() {
         return stop.exit;
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 const FITS: &str = "a String takes all that is written";
 
 /// A drawing in pixels.
-pub(crate) struct Svg {
+pub struct Svg {
     width: f64,
     height: f64,
     body: String,
@@ -15,15 +15,18 @@ pub(crate) struct Svg {
 
 /// On which side of its place a text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Anchor {
+pub enum Anchor {
+    /// It begins there.
     Start,
+    /// It is centred there.
     Middle,
+    /// It ends there.
     End,
 }
 
 /// From values to pixels along one axis.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ChartAxis {
+pub struct ChartAxis {
     low: f64,
     high: f64,
     from: f64,
@@ -33,7 +36,7 @@ pub(crate) struct ChartAxis {
 
 impl Svg {
     /// A white sheet with its title and, below it, what is to be known of it.
-    pub(crate) fn new(width: f64, height: f64, title: &str, description: &str) -> Self {
+    pub fn new(width: f64, height: f64, title: &str, description: &str) -> Self {
         let mut svg = Self {
             width,
             height,
@@ -47,9 +50,10 @@ impl Svg {
     }
 
     /// Where a drawing may begin below its head.
-    pub(crate) const TOP: f64 = 64.0;
+    pub const TOP: f64 = 64.0;
 
-    pub(crate) fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, fill: &str) {
+    /// A filled rectangle.
+    pub fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, fill: &str) {
         let width = width.max(0.0);
         writeln!(
             self.body,
@@ -58,7 +62,8 @@ impl Svg {
         .expect(FITS);
     }
 
-    pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: &str, width: f64) {
+    /// A straight line.
+    pub fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: &str, width: f64) {
         writeln!(
             self.body,
             r#"<line x1="{:.1}" y1="{:.1}" x2="{:.1}" y2="{:.1}" stroke="{stroke}" stroke-width="{width}"/>"#,
@@ -68,14 +73,15 @@ impl Svg {
     }
 
     /// An interval along x: a line with an end on each side.
-    pub(crate) fn whisker(&mut self, y: f64, low: f64, high: f64) {
+    pub fn whisker(&mut self, y: f64, low: f64, high: f64) {
         self.line((low, y), (high, y), "#1b1f24", 1.3);
         for x in [low, high] {
             self.line((x, y - 3.0), (x, y + 3.0), "#1b1f24", 1.3);
         }
     }
 
-    pub(crate) fn polyline(&mut self, points: &[(f64, f64)], stroke: &str, dash: &str) {
+    /// A line through points; `dash` as SVG has it, or nothing.
+    pub fn polyline(&mut self, points: &[(f64, f64)], stroke: &str, dash: &str) {
         let points = listed(points);
         writeln!(
             self.body,
@@ -84,27 +90,21 @@ impl Svg {
         .expect(FITS);
     }
 
-    pub(crate) fn polygon(&mut self, points: &[(f64, f64)], fill: &str, opacity: f64, stroke: &str) {
+    /// A filled outline.
+    pub fn polygon(&mut self, points: &[(f64, f64)], fill: &str, opacity: f64, stroke: &str) {
         let points = listed(points);
         writeln!(self.body, r#"<polygon points="{points}" fill="{fill}" fill-opacity="{opacity}" stroke="{stroke}" stroke-width="2"/>"#)
             .expect(FITS);
     }
 
-    pub(crate) fn circle(&mut self, x: f64, y: f64, radius: f64, fill: &str) {
+    /// A dot.
+    pub fn circle(&mut self, x: f64, y: f64, radius: f64, fill: &str) {
         writeln!(self.body, r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius}" fill="{fill}"/>"#).expect(FITS);
     }
 
+    /// A text of a size and a colour.
     #[expect(clippy::too_many_arguments, reason = "a place, a text and its looks")]
-    pub(crate) fn text(
-        &mut self,
-        x: f64,
-        y: f64,
-        text: &str,
-        size: f64,
-        anchor: Anchor,
-        fill: &str,
-        bold: bool,
-    ) {
+    pub fn text(&mut self, x: f64, y: f64, text: &str, size: f64, anchor: Anchor, fill: &str, bold: bool) {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
@@ -120,17 +120,17 @@ impl Svg {
     }
 
     /// A small text that is no title.
-    pub(crate) fn label(&mut self, x: f64, y: f64, text: &str, anchor: Anchor) {
+    pub fn label(&mut self, x: f64, y: f64, text: &str, anchor: Anchor) {
         self.text(x, y, text, 11.5, anchor, "#1b1f24", false);
     }
 
     /// A paler one.
-    pub(crate) fn note(&mut self, x: f64, y: f64, text: &str, anchor: Anchor) {
+    pub fn note(&mut self, x: f64, y: f64, text: &str, anchor: Anchor) {
         self.text(x, y, text, 11.0, anchor, "#59626d", false);
     }
 
     /// A text that runs upwards.
-    pub(crate) fn upwards(&mut self, x: f64, y: f64, text: &str) {
+    pub fn upwards(&mut self, x: f64, y: f64, text: &str) {
         writeln!(
             self.body,
             r##"<text transform="translate({x:.1} {y:.1}) rotate(-90)" font-size="11.5" fill="#1b1f24">{}</text>"##,
@@ -140,7 +140,7 @@ impl Svg {
     }
 
     /// Names with their colours, in columns; how high it is.
-    pub(crate) fn legend(&mut self, x: f64, y: f64, names: &[(&str, String)]) -> f64 {
+    pub fn legend(&mut self, x: f64, y: f64, names: &[(&str, String)]) -> f64 {
         let wide = names.iter().map(|(name, _)| width(name, 11.5)).fold(60.0, f64::max) + 34.0;
         let columns = (((self.width - 2.0 * x) / wide) as usize).max(1);
         for (at, (name, colour)) in names.iter().enumerate() {
@@ -152,7 +152,7 @@ impl Svg {
     }
 
     /// Grid lines with their values along y, and a frame.
-    pub(crate) fn grid_y(&mut self, axis: &ChartAxis, left: f64, right: f64, show: impl Fn(f64) -> String) {
+    pub fn grid_y(&mut self, axis: &ChartAxis, left: f64, right: f64, show: impl Fn(f64) -> String) {
         for tick in axis.ticks() {
             let y = axis.at(tick);
             self.line((left, y), (right, y), "#e3e6ea", 1.0);
@@ -161,7 +161,7 @@ impl Svg {
     }
 
     /// The same along x.
-    pub(crate) fn grid_x(&mut self, axis: &ChartAxis, top: f64, bottom: f64, show: impl Fn(f64) -> String) {
+    pub fn grid_x(&mut self, axis: &ChartAxis, top: f64, bottom: f64, show: impl Fn(f64) -> String) {
         for tick in axis.ticks() {
             let x = axis.at(tick);
             self.line((x, top), (x, bottom), "#e3e6ea", 1.0);
@@ -170,7 +170,7 @@ impl Svg {
     }
 
     /// The file.
-    pub(crate) fn finish(self) -> String {
+    pub fn finish(self) -> String {
         let Self { width, height, body, title, description } = self;
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
@@ -184,18 +184,19 @@ impl Svg {
 
 impl ChartAxis {
     /// An axis that begins at zero.
-    pub(crate) fn from_zero(high: f64, from: f64, to: f64) -> Self {
+    pub fn from_zero(high: f64, from: f64, to: f64) -> Self {
         Self { low: 0.0, high: if high > 0.0 { high } else { 1.0 }, from, to, log: false }
     }
 
     /// An axis between two values; by powers where they are far apart and above zero.
-    pub(crate) fn between(low: f64, high: f64, from: f64, to: f64) -> Self {
+    pub fn between(low: f64, high: f64, from: f64, to: f64) -> Self {
         let log = low > 0.0 && high / low >= 16.0;
         let high = if high > low { high } else { low + low.abs().max(1.0) };
         Self { low, high, from, to, log }
     }
 
-    pub(crate) fn at(&self, value: f64) -> f64 {
+    /// Where a value lies.
+    pub fn at(&self, value: f64) -> f64 {
         let share = match self.log {
             true => (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln(),
             false => (value - self.low) / (self.high - self.low),
@@ -204,7 +205,7 @@ impl ChartAxis {
     }
 
     /// Round values within its bounds: 1, 2 and 5 times powers of ten.
-    pub(crate) fn ticks(&self) -> Vec<f64> {
+    pub fn ticks(&self) -> Vec<f64> {
         if self.log {
             let steps: &[f64] = if self.high / self.low > 1e4 { &[1.0] } else { &[1.0, 2.0, 5.0] };
             let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
@@ -225,7 +226,7 @@ impl ChartAxis {
 }
 
 /// About how wide a text is.
-pub(crate) fn width(text: &str, size: f64) -> f64 {
+pub fn width(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * 0.6
 }
 
@@ -235,7 +236,7 @@ fn listed(points: &[(f64, f64)]) -> String {
 
 /// What an author wrote, as text and nothing else: XML has no place for control characters, and marks that turn the direction of
 /// writing would turn the rest of the chart.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -6,31 +6,31 @@ use crate::inert::markdown;
 
 /// A table: its heads and its rows, each of as many cells.
 #[derive(Clone, Debug)]
-pub(crate) struct Table(Columns);
+pub struct Table(Columns);
 
 impl Table {
     /// A table with these columns. A title that ends in `>` makes a column that stands on the right: numbers.
-    pub(crate) fn new<'a>(titles: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn new<'a>(titles: impl IntoIterator<Item = &'a str>) -> Self {
         Self(Columns::new(titles))
     }
 
     /// Adds a row. What an author wrote in a cell is one line and stays in it.
-    pub(crate) fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) {
+    pub fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) {
         self.0.row(cells);
     }
 
     /// Whether it has no rows.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// As aligned text, two spaces between columns.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         self.0.text()
     }
 
     /// As a Markdown table.
-    pub(crate) fn markdown(&self) -> String {
+    pub fn markdown(&self) -> String {
         let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
         let heads: Vec<String> = self.0.heads().map(|(head, _)| markdown(head)).collect();
         let rule = self.0.heads().map(|(_, is_right)| if is_right { "---:" } else { "---" }.to_owned());

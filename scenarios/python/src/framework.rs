@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(usual, home.join("numpy/venv/bin/python"));
         let why = below(Interpreter::FreeThreaded).expect_err("it is not there");
         assert!(why.is_skip(), "{why}");
-        let words = "python free_threaded: not installed: cargo xtask peers install numpy --python 3.13t";
+        let words = "python free_threaded: not installed: cargo catalogue peers install numpy --python 3.13t";
         assert!(why.to_string().contains(words), "{why}");
         let other = home.join("free-threaded/numpy/venv/bin/python");
         std::fs::create_dir_all(other.parent().expect("it has one")).expect("made");

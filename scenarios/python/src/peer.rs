@@ -413,7 +413,7 @@ mod tests {
         assert_eq!(peer.state(home), PeerState::Absent);
         assert_eq!(
             peer.missing(home).as_deref(),
-            Some("not installed: cargo xtask peers install datarax_scan")
+            Some("not installed: cargo catalogue peers install datarax_scan")
         );
         let python = peer.python(home);
         fs::create_dir_all(python.parent().expect("it has one")).expect("made");

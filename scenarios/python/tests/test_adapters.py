@@ -42,7 +42,7 @@ def python(name: str) -> str:
         return str(there)
     if name == "numpy":
         return sys.executable
-    pytest.skip(f"{name} is not installed: cargo xtask peers install {name}")
+    pytest.skip(f"{name} is not installed: cargo catalogue peers install {name}")
 
 
 PINNED = {

@@ -50,14 +50,14 @@ pub(crate) fn of_target(programs: &[BuiltProgram], target: &str) -> Result<Built
     found.cloned().with_context(|| format!("cargo built no `{target}`"))
 }
 
-/// Builds the tool as the product's tests have it, for a test of its own: alone, all below it would have other features, and be
-/// built once more.
+/// Builds a program of the product as the product's tests have it, for a test of its own: alone, all below it would have other
+/// features, and be built once more.
 ///
 /// # Errors
 /// When cargo cannot build it.
-pub(crate) fn xtask(place: &Place) -> Result<PathBuf> {
+pub(crate) fn of_product(place: &Place, program: &str) -> Result<PathBuf> {
     let line = ["test", "--workspace", "--no-run", "--test", "program"];
-    Ok(of_target(&build(&place.root, &place.target, &line)?, "xtask")?.path)
+    Ok(of_target(&build(&place.root, &place.target, &line)?, program)?.path)
 }
 
 impl BuiltProgram {

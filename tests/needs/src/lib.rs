@@ -45,7 +45,7 @@ pub enum Need {
     Otava,
     /// The schema of `JUnit` files that Jenkins takes, which a variable names, and the command `xmllint`.
     JunitXsd,
-    /// The package Orbax, as `cargo xtask peers install orbax` installs it: its suite files are read.
+    /// The package Orbax, as `cargo catalogue peers install orbax` installs it: its suite files are read.
     Orbax,
     /// The command `actionlint`: it reads the workflows that users copy.
     Actionlint,
@@ -118,7 +118,7 @@ impl Need {
             Self::MlperfLogging => "no Python here has `mlperf_logging`",
             Self::Otava => "no Python here has `otava`",
             Self::JunitXsd => "`WEIGHBRIDGE_JUNIT_XSD` names no schema, or there is no `xmllint`",
-            Self::Orbax => "Orbax is not installed: `cargo xtask peers install orbax`",
+            Self::Orbax => "Orbax is not installed: `cargo catalogue peers install orbax`",
             Self::Actionlint => "there is no `actionlint`",
             Self::CheckJsonschema => "there is no `check-jsonschema`",
             Self::Moto => "there is no `moto_server`, and `WEIGHBRIDGE_MOTO` names none",

@@ -22,7 +22,7 @@ pub(super) fn checkout(kept: KeptBaselines) -> Home {
 /// What a command line says in a checkout.
 pub(super) fn says(home: &Home, line: &[&str]) -> Result<Said> {
     let cli = Cli::try_parse_from([&["xtask"], line].concat()).unwrap_or_else(|error| panic!("{error}"));
-    answer(cli.command, &home.place)
+    answer(&cli.command, &home.place)
 }
 
 pub(super) fn text(home: &Home, line: &[&str]) -> String {

@@ -7,10 +7,9 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use weighbridge::data::CaseRecord;
 use weighbridge::data::names;
-use weighbridge_training::training::BEST_ACCURACY;
 
 use super::{Job, Wrote};
-use crate::view::learning_curve::ShownCurve;
+use crate::view::learning_curve::{BEST_ACCURACY, ShownCurve};
 
 pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
     let mut files = Vec::new();

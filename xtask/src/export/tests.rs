@@ -20,7 +20,7 @@ pub(super) fn sample() -> RunRecord {
     let mut skipped = case("CV-1", "Google Grain", &around(1.0));
     skipped.metrics.clear();
     skipped.repeats.clear();
-    skipped.status = CaseStatus::Skipped("not installed: cargo xtask peers install grain".into());
+    skipped.status = CaseStatus::Skipped("not installed: cargo catalogue peers install grain".into());
     run_of(1_000, vec![timed("CV-1", "Reference", 8.0e-6), fused, skipped, timed("SORT-1", "stable", 2.0e-3)])
 }
 

@@ -1,11 +1,24 @@
 //! The learning curve of a training to its target, as a case's metrics have it.
 
 use weighbridge::data::{CaseRecord, MetricRecord, Reading};
-use weighbridge_training::training::{ACCURACY_AT, LOSS_AT, STEPS_TO_TARGET, TIME_AT};
+
+// The names that a training gives its metrics. A system of one's own has a curve on every page if it names them so.
+/// Steps until the target was reached; missing where it was not.
+pub const STEPS_TO_TARGET: &str = "to target: steps";
+/// The seconds of those steps.
+pub const TIME_TO_TARGET: &str = "to target: time";
+/// The best accuracy that was seen.
+pub const BEST_ACCURACY: &str = "to target: best accuracy";
+/// Before the number of steps: the mean loss since the look before.
+pub const LOSS_AT: &str = "loss at ";
+/// Before the number of steps: the share of labels that was right.
+pub const ACCURACY_AT: &str = "accuracy at ";
+/// Before the number of steps: the seconds until there.
+pub const TIME_AT: &str = "time at ";
 
 /// Looks at a training, until its target or the end of its data.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct ShownCurve {
+pub struct ShownCurve {
     /// In order; none where the case has no target.
     pub looks: Vec<ShownLook>,
     /// Whether the last one reached it.
@@ -14,7 +27,8 @@ pub(crate) struct ShownCurve {
 
 /// What was seen after some steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct ShownLook {
+pub struct ShownLook {
+    /// The steps.
     pub steps: u64,
     /// Seconds of the steps until there.
     pub time: f64,

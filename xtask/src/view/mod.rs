@@ -7,7 +7,7 @@ mod curve;
 mod detail;
 mod group;
 mod history;
-pub(crate) mod learning_curve;
+pub mod learning_curve;
 mod load;
 
 use std::collections::HashMap;

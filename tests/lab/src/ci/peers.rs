@@ -25,7 +25,7 @@ const TOOLS: &str = "tools";
 /// The step as one would type it.
 pub(super) fn shown() -> String {
     format!(
-        "cargo xtask peers install {}, ruff, pytest, cargo xtask peers check, cargo test of what must not see them  \
+        "cargo catalogue peers install {}, ruff, pytest, cargo catalogue peers check, cargo test of what must not see them  \
          # in five minutes, else left out",
         LIGHT.join(" ")
     )
@@ -42,11 +42,11 @@ pub(super) fn light(place: &Place) -> Result<CiOutcome> {
     let user = place.data.join("peers");
     let home = user.join("weighbridge").join("peers");
     let of_peers = |action: &str| {
-        let mut command = tool(place, &["peers", "--home"])?;
+        let mut command = tool(place, "cargo-catalogue", &["peers", "--home"])?;
         command.arg(&home).arg(action).args(LIGHT);
         Ok::<_, anyhow::Error>(command)
     };
-    let install = of_peers("install")?; // the tool is not built in the time of the installation
+    let install = of_peers("install")?; // the program is not built in the time of the installation
     let end = Instant::now() + LIMIT;
     let package = place.root.join("scenarios").join("python");
     let tools = home.join(TOOLS).join("venv");

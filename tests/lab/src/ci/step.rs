@@ -9,7 +9,7 @@ use weighbridge::data::Exit;
 
 use super::{peers, tree};
 use crate::place::Place;
-use crate::programs::{cargo, xtask};
+use crate::programs::{cargo, of_product};
 
 /// The folder, below the data directory, where somebody who came a minute ago keeps their things: nothing was made or installed
 /// there before.
@@ -94,7 +94,7 @@ impl StepCommand {
 
     fn run(&self, place: &Place, skipped: &Path) -> Result<CiOutcome> {
         let mut command = match &self.words[..] {
-            [first, rest @ ..] if first == "xtask" => tool(place, rest)?,
+            [first, rest @ ..] if first == "xtask" => tool(place, "xtask", rest)?,
             words => {
                 let mut command = cargo(&place.root, &place.target);
                 command.args(words);
@@ -116,9 +116,9 @@ impl StepCommand {
     }
 }
 
-/// A command of the tool, in the product's workspace.
-pub(super) fn tool<T: AsRef<OsStr>>(place: &Place, words: &[T]) -> Result<Command> {
-    let mut command = Command::new(xtask(place)?);
+/// A command of this program of the product, in the product's workspace.
+pub(super) fn tool<T: AsRef<OsStr>>(place: &Place, program: &str, words: &[T]) -> Result<Command> {
+    let mut command = Command::new(of_product(place, program)?);
     command.args(words).current_dir(&place.root).env("CARGO_TARGET_DIR", &place.target);
     Ok(command)
 }

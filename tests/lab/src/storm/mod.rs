@@ -33,7 +33,7 @@ const RECORDS: usize = 126;
 const SMALL: usize = 13;
 
 pub(crate) fn run(args: &Storm, place: &Place) -> Result<Output> {
-    let lab = Lab::new(&victim(place)?, programs::xtask(place)?)?;
+    let lab = Lab::new(&victim(place)?, programs::of_product(place, "xtask")?)?;
     let tolls = faults(args, &lab);
     lab.close();
     Ok(toll::said(&tolls?))

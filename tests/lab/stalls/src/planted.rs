@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use weighbridge::data::median;
 
-use weighbridge_xtask::{Diagnosis, Experiments, Resource, diagnose};
+use weighbridge_catalogue::{Diagnosis, Experiments, Resource, diagnose};
 
 use crate::pipeline::{Pipeline, StepBuffers, work};
 

@@ -1,0 +1,5 @@
+//! `cargo catalogue`.
+
+fn main() -> std::process::ExitCode {
+    weighbridge_catalogue::main()
+}
