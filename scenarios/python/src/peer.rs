@@ -275,7 +275,7 @@ impl Peer {
 
     /// The command that installs it.
     pub fn remedy(&self) -> String {
-        format!("{} peers install {}", weighbridge::tool(), self.short)
+        format!("cargo catalogue peers install {}", self.short)
     }
 
     /// How it stands below this home. Nothing is started to find out.
