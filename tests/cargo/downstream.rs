@@ -141,7 +141,7 @@ fn what_is_wrong_in_a_suite_file_is_told_with_its_line_and_exit_2() {
     );
     std::fs::rename(&file, bench.data().join("mine.yaml")).unwrap();
     let yaml = bench.run(&["--suite", bench.data().join("mine.yaml").to_str().unwrap()]);
-    assert!(yaml.code == Some(2) && yaml.stderr.contains("feature `yaml`"), "{}", yaml.all());
+    assert!(yaml.code == Some(2) && yaml.stderr.contains("reads YAML and hands it on"), "{}", yaml.all());
     assert!(bench.runs().is_empty());
 }
 

@@ -1,5 +1,8 @@
 //! `suite`: reads suite files of our own form, and runs what they say. What reads another form takes its parts from here.
 
+mod yaml;
+
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -7,7 +10,7 @@ use std::process::Stdio;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use weighbridge::data::Exit;
-use weighbridge::suite::{Node, SuiteFile, Value, nodes};
+use weighbridge::suite::{Mistake, Node, SuiteFile, Value};
 
 use crate::place::Place;
 use crate::said::Said;
@@ -70,6 +73,17 @@ pub fn read(file: &Path) -> Result<Node> {
     let text =
         fs::read_to_string(file).map_err(|error| stop::usage(format!("failed to read {name}: {error}")))?;
     nodes(&name, &text).map_err(|mistake| stop::usage(format!("{name}: {mistake}")))
+}
+
+/// A file as nodes: YAML where its name ends with `.yaml` or `.yml`, and TOML otherwise.
+///
+/// # Errors
+/// What is wrong in the text, with its place.
+pub fn nodes(file: &str, text: &str) -> Result<Node, Mistake> {
+    match Path::new(file).extension().and_then(OsStr::to_str) {
+        Some("yaml" | "yml") => yaml::read(text),
+        _ => weighbridge::suite::nodes(file, text),
+    }
 }
 
 /// Whether the keys are those of a suite of Orbax's benchmarks.

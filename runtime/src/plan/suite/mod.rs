@@ -9,8 +9,6 @@ mod node;
 mod requests;
 mod toml;
 mod toml_places;
-#[cfg(feature = "yaml")]
-mod yaml;
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -19,32 +17,22 @@ pub use form::{SuiteBenchmark, SuiteFile, WrittenText, arrays};
 pub use keys::Keys;
 pub use node::{Mistake, Node, Position, TableKey, Value};
 
-/// A file as nodes: YAML where its name ends with `.yaml` or `.yml`, and TOML otherwise.
+/// A file of TOML as nodes.
 ///
 /// # Errors
-/// What is wrong in the text, with its place. Where this program was built without the feature `yaml`, YAML
-/// is refused.
+/// What is wrong in the text, with its place. YAML is refused by the file's name: the tool reads it, so that
+/// no bench target builds a reader of YAML.
 pub fn nodes(file: &str, text: &str) -> Result<Node, Mistake> {
-    match is_yaml(file) {
-        true => of_yaml(text),
-        false => toml::read(text),
+    if is_yaml(file) {
+        let tool = crate::tool();
+        return Err(Mistake::of_file(format!(
+            "a bench target reads TOML; `{tool} suite run {file}` reads YAML and hands it on"
+        )));
     }
+    toml::read(text)
 }
 
 /// Tells whether a file of this name is YAML.
 fn is_yaml(file: &str) -> bool {
     matches!(Path::new(file).extension().and_then(OsStr::to_str), Some("yaml" | "yml"))
-}
-
-#[cfg(feature = "yaml")]
-fn of_yaml(text: &str) -> Result<Node, Mistake> {
-    yaml::read(text)
-}
-
-#[cfg(not(feature = "yaml"))]
-fn of_yaml(_: &str) -> Result<Node, Mistake> {
-    Err(Mistake::of_file(
-        "this program does not read YAML: build it with the feature `yaml` of weighbridge, or write the file \
-         as TOML",
-    ))
 }

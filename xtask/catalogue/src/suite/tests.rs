@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use weighbridge::suite::nodes;
 use weighbridge_python as python;
 
 use weighbridge::data::Exit;
@@ -13,7 +12,7 @@ use super::orbax::plan;
 use super::*;
 
 fn planned(text: &str, lenient: bool, over: &Overrides) -> Result<OrbaxPlan, String> {
-    let root = nodes("a.yaml", text).map_err(|mistake| mistake.to_string())?;
+    let root = suite::nodes("a.yaml", text).map_err(|mistake| mistake.to_string())?;
     plan(&root, lenient, over).map_err(|mistake| mistake.to_string())
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Location, Spanned};
 
-use super::node::{Mistake, Node, Position, TableKey, Value};
+use weighbridge::suite::{Mistake, Node, Position, TableKey, Value};
 
 /// The nodes of a text.
 ///
