@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::usage::ListFormat;
+use crate::json;
 use crate::metric::{Direction, Metric};
 use crate::plan::{Absent, Plan, PlannedCase};
 use crate::registry::{AdapterEntry, Axis, AxisValue, Equivalence, Point, Registry, ScenarioEntry};
@@ -18,7 +19,7 @@ pub(super) fn list(registry: &Registry, plan: &Plan, format: ListFormat) -> Stri
         }
         ListFormat::Pretty => pretty(registry, plan),
         ListFormat::Json => {
-            let text = serde_json::to_string(&listing(registry, plan));
+            let text = json::write(&listing(registry, plan));
             text.expect("texts and numbers are always JSON") + "\n"
         }
     }

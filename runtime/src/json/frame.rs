@@ -5,14 +5,14 @@ use std::io::{self, Read, Write};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::read;
+use super::{read, write};
 
 /// Writes one frame.
 ///
 /// # Errors
 /// What the stream says; a message of 4 GiB.
 pub(crate) fn send<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
-    let body = serde_json::to_vec(message)?;
+    let body = write(message)?.into_bytes();
     let length = u32::try_from(body.len())
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a message of 4 GiB or more"))?;
     let mut frame = length.to_le_bytes().to_vec();

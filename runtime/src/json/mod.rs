@@ -1,4 +1,4 @@
-//! JSON into types, in one way for all of them: what is kept in files, what processes say to each other,
+//! JSON into types and back, in one way for all of them: what is kept in files, what processes say to each other,
 //! settings.
 //!
 //! A type that derives `Deserialize` is compiled once for every deserializer that reads it, and once more for
@@ -6,6 +6,8 @@
 //! through a tree of values and hands on the one form that we write, which is less than half of the code that
 //! `serde_json::from_slice` makes of the same types. A bench binary's build is a promise, so nothing in this
 //! crate reads a type in another way.
+//! Nor does it write one otherwise than through [`write`]: the text is that of `serde_json`, of whose code a
+//! part would be made again for each type.
 //!
 //! The tree costs time and memory for large files; none that we read is large beside what was measured for
 //! it.
@@ -13,7 +15,9 @@
 mod frame;
 mod reader;
 mod tree;
+mod writer;
 
 pub(crate) use frame::{Frames, send};
 pub(crate) use reader::{Reader, from_toml, read};
 pub(crate) use tree::Tree;
+pub(crate) use writer::write;

@@ -54,24 +54,30 @@ fn within(part: &str, error: Error) -> Error {
     Error::custom(format_args!("{part}: {error}"))
 }
 
+// What is here does not depend on the type that is read. It stays out of what is made for each type: inlined there, it would be
+// optimised some hundred times.
 impl<'a> Reader<'a> {
     fn number(&self) -> Option<&Number> {
         if let Tree::Number(number) = &self.0 { Some(number) } else { None }
     }
 
+    #[inline(never)]
     fn unsigned(self) -> Result<u64, Error> {
         let number = self.number().and_then(Number::as_u64);
         number.ok_or_else(|| expected("a whole number of at least 0", &self.0))
     }
 
+    #[inline(never)]
     fn signed(self) -> Result<i64, Error> {
         self.number().and_then(Number::as_i64).ok_or_else(|| expected("a whole number", &self.0))
     }
 
+    #[inline(never)]
     fn float(self) -> Result<f64, Error> {
         self.number().and_then(Number::as_f64).ok_or_else(|| expected("a number", &self.0))
     }
 
+    #[inline(never)]
     fn name(self) -> Result<Cow<'a, str>, Error> {
         match self.0 {
             Tree::Text(text) => Ok(text),
@@ -79,10 +85,12 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline(never)]
     fn text(self) -> Result<String, Error> {
         self.name().map(Cow::into_owned)
     }
 
+    #[inline(never)]
     fn elements(self) -> Result<Elements<'a>, Error> {
         match self.0 {
             Tree::Array(values) => Ok(Elements { at: 0, rest: values.into_iter() }),
@@ -90,6 +98,7 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline(never)]
     fn entries(self) -> Result<Entries<'a>, Error> {
         match self.0 {
             Tree::Object(entries) => {
@@ -100,6 +109,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A variant alone is a text, one with content an object of one entry.
+    #[inline(never)]
     fn variant(self) -> Result<Variant<'a>, Error> {
         match self.0 {
             Tree::Text(name) => Ok(Variant { name, content: Tree::Null }),
@@ -210,7 +220,21 @@ struct Elements<'a> {
     rest: std::vec::IntoIter<Tree<'a>>,
 }
 
-impl Elements<'_> {
+impl<'a> Elements<'a> {
+    #[inline(never)]
+    fn take(&mut self) -> Option<Reader<'a>> {
+        let value = self.rest.next()?;
+        self.at += 1;
+        Some(Reader(value))
+    }
+
+    /// The error, with the place of the element that was taken last.
+    #[cold]
+    fn wrong(&self, error: Error) -> Error {
+        within(&self.at.to_string(), error)
+    }
+
+    #[inline(never)]
     fn end(&self) -> Result<(), Error> {
         match self.rest.as_slice() {
             [] => Ok(()),
@@ -223,11 +247,10 @@ impl<'de> SeqAccess<'de> for &mut Elements<'_> {
     type Error = Error;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
-        let Some(value) = self.rest.next() else { return Ok(None) };
-        self.at += 1;
-        match seed.deserialize(Reader(value)) {
+        let Some(value) = self.take() else { return Ok(None) };
+        match seed.deserialize(value) {
             Ok(element) => Ok(Some(element)),
-            Err(error) => Err(within(&self.at.to_string(), error)),
+            Err(error) => Err(self.wrong(error)),
         }
     }
 
@@ -243,18 +266,45 @@ struct Entries<'a> {
     value: Tree<'a>,
 }
 
+impl<'a> Entries<'a> {
+    /// Goes on to the next entry, if there is one.
+    #[inline(never)]
+    fn go_on(&mut self) -> bool {
+        let next = self.rest.next();
+        let is_there = next.is_some();
+        if let Some(entry) = next {
+            (self.key, self.value) = entry;
+        }
+        is_there
+    }
+
+    #[inline(never)]
+    fn take(&mut self) -> Reader<'a> {
+        Reader(mem::replace(&mut self.value, Tree::Null))
+    }
+
+    /// The error, with the key of the entry.
+    #[cold]
+    fn wrong(&self, error: Error) -> Error {
+        within(&self.key, error)
+    }
+}
+
 impl<'de> MapAccess<'de> for Entries<'_> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
-        let Some(entry) = self.rest.next() else { return Ok(None) };
-        (self.key, self.value) = entry;
+        if !self.go_on() {
+            return Ok(None);
+        }
         seed.deserialize(KeyReader(&self.key)).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
-        let value = Reader(mem::replace(&mut self.value, Tree::Null));
-        seed.deserialize(value).map_err(|error| within(&self.key, error))
+        match seed.deserialize(self.take()) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.wrong(error)),
+        }
     }
 }
 

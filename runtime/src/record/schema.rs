@@ -16,7 +16,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::json::{Reader, Tree};
+use crate::json::{self, Reader, Tree};
 
 /// The schema that this version writes and reads.
 pub const SCHEMA: u64 = 1;
@@ -136,7 +136,7 @@ pub(super) fn missing(what: &str) -> serde_json::Error {
 /// read.
 pub(crate) fn write<R: Document>(record: &R) -> Result<Vec<u8>, SchemaError> {
     record.check().map_err(SchemaError::Impossible)?;
-    Ok(seal(R::KIND, &serde_json::to_string(record)?))
+    Ok(seal(R::KIND, &json::write(record)?))
 }
 
 /// The file that holds a record of this text.

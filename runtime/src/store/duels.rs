@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::files::replace;
 use super::{Disk, Files, Layout, Runs, StoreError};
 use crate::compare::Comparison;
+use crate::json;
 use crate::record::RunId;
 
 /// The duels of a data directory.
@@ -43,8 +44,7 @@ impl Duels {
     /// # Errors
     /// Those of the file system.
     pub fn write_to(&self, path: &Path, comparison: &Comparison) -> Result<(), StoreError> {
-        let content =
-            serde_json::to_vec(comparison).map_err(|error| StoreError::io("write", path)(error.into()))?;
-        replace(self.files.as_ref(), path, &content)
+        let content = json::write(comparison).map_err(|error| StoreError::io("write", path)(error.into()))?;
+        replace(self.files.as_ref(), path, content.as_bytes())
     }
 }
