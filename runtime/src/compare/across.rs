@@ -16,8 +16,9 @@ pub const WEAKER: f64 = 0.8;
 /// By what factor one system leads another: above 1 it is better, whichever way the metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
-    /// The estimate: of all pairs of a value of the one and a value of the other, the median ratio (Hodges
-    /// and Lehmann); with too few values for an interval the ratio of the medians.
+    /// The estimate (Hodges and Lehmann). Where both were measured in the same rounds, six or more, it is of the
+    /// ratios within a round; else of all pairs of a value of the one and a value of the other; with too few
+    /// values for an interval it is the ratio of the medians.
     pub estimate: f64,
     /// Lower and upper bound at 95 %; `None` where there are fewer than four values on a side.
     pub interval: Option<(f64, f64)>,
@@ -44,7 +45,7 @@ impl Ratio {
             return None;
         }
         let (ours, theirs) = (costs(ours)?, costs(theirs)?);
-        let ratio = match Effect::of(&theirs, &ours) {
+        let ratio = match Effect::of_rounds(&theirs, &ours).or_else(|| Effect::of(&theirs, &ours)) {
             // An effect says by how much we are worse.
             Some(effect) => Self {
                 estimate: 1.0 / (1.0 + effect.estimate),
@@ -83,8 +84,8 @@ impl Ratio {
     }
 }
 
-/// Values as costs: logarithms, turned so that more is worse. `None` without values, without a better side,
-/// and for a value that has no logarithm.
+/// Values as costs, in the order of the repeats: logarithms, turned so that more is worse. `None` without
+/// values, without a better side, and for a value that has no logarithm.
 fn costs(metric: &MetricRecord) -> Option<Vec<f64>> {
     let sign = match metric.direction {
         Direction::Higher => -1.0,

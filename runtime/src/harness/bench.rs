@@ -1,6 +1,7 @@
 //! The flow in one screen: plan, run, record, compare, store, report.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::session::{Session, check};
 use super::smoke::program;
@@ -57,8 +58,17 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         interrupted: &context.interrupted,
     };
     let mut progress = Progress::new(*terminal);
+    let mut shows_first = true;
     let kept = layout.kept(&id);
     let ending = run(&task, program(context)?.keeping(&kept), &mut |event| {
+        if let Event::RepeatStarted { number: 2, remaining, .. } = &event
+            && std::mem::take(&mut shows_first)
+            && *remaining >= LONG
+        {
+            let so_far = assemble_run(plan, &runs.finished(&id)?);
+            terminal.redraw("");
+            terminal.remark(&report::first_figures(&so_far));
+        }
         progress.show(&event);
         if let Event::RepeatEnded { case, repeat, stdout, stderr } = &event {
             if args.show_output {
@@ -128,6 +138,9 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     }
     Ok(exit)
 }
+
+/// A run of which so much is left after the first round shows what it has seen by then.
+const LONG: Duration = Duration::from_secs(20);
 
 /// Journals a repeat. One that says what no file can hold failed: the others of the run are sound.
 fn journal(runs: &Runs, id: &RunId, case: &CaseId, repeat: &Repeat) -> Result<(), store::StoreError> {

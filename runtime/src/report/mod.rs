@@ -24,7 +24,7 @@ pub use machine::{fake_device, machine};
 pub use plan::{details, header, skips};
 pub use progress::Progress;
 pub use summary::{duel_summary, summary};
-pub use table::{metrics, table};
+pub use table::{first_figures, metrics, table};
 pub use terminal::{Style, Terminal};
 pub use traces::{case_traces, traces};
 

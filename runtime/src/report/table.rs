@@ -12,6 +12,7 @@ use super::plan::counted;
 use super::tree::tree;
 use super::{Style, Terminal, quantity};
 use crate::bencher::{quoted, visible, visible_in_line};
+use crate::compare::Ratio;
 use crate::metric::Direction;
 use crate::plan::CaseId;
 use crate::record::{CAVEATS, CaseRecord, CaseStatus, MetricRecord, RunRecord};
@@ -64,6 +65,26 @@ pub fn table(run: &RunRecord, changes: &Changes, log: &Logs<'_>, terminal: Termi
         }
     }
     text.push_str(&apart(&run.cases, log, terminal));
+    text
+}
+
+/// The figures of a run that goes on, a line for each group of cases.
+pub fn first_figures(cases: &[CaseRecord]) -> String {
+    let mut text = "after one repeat of each case, before there are intervals:".to_owned();
+    for group in groups(cases) {
+        let figure = |case: &&CaseRecord| {
+            let metric = leading(case, &group)?;
+            let shown = median(case, metric, &metric.estimate?);
+            Some(
+                case.id
+                    .adapter
+                    .as_ref()
+                    .map_or_else(|| shown.clone(), |adapter| format!("{adapter} {shown}")),
+            )
+        };
+        let figures: Vec<String> = group.iter().filter_map(figure).collect();
+        write!(text, "\n  {}  {}", visible_in_line(&group[0].group()), figures.join(", ")).expect(FITS);
+    }
     text
 }
 
@@ -154,8 +175,8 @@ fn row(case: &CaseRecord, group: &[&CaseRecord], changes: &Changes) -> Vec<Strin
     vec![name, median, interval, standing(case, metric, estimate.median, group), change]
 }
 
-/// Tells how the case stands to the best of its group. Cases whose intervals overlap the best one's are its
-/// equals.
+/// Tells how the case stands to the best of its group. Where the interval of their ratio has 1 in it, nobody
+/// can say who leads.
 fn standing(case: &CaseRecord, metric: &MetricRecord, median: f64, group: &[&CaseRecord]) -> String {
     let ranked = ranked(group);
     let [best, _, ..] = ranked[..] else { return String::new() };
@@ -169,10 +190,11 @@ fn standing(case: &CaseRecord, metric: &MetricRecord, median: f64, group: &[&Cas
     if best_metric.name != metric.name {
         return "another metric".to_owned();
     }
-    let ratio = cost(metric, median) / cost(best_metric, best.median);
-    let own = metric.estimate.and_then(|estimate| estimate.interval);
-    let tie = own.zip(best.interval).is_some_and(|(own, best)| own.0 <= best.1 && best.0 <= own.1);
-    if tie { format!("tie ({ratio:.2}x)") } else { times_the_best(ratio) }
+    match Ratio::between(metric, best_metric) {
+        Some(ratio) if ratio.is_tie() => format!("tie ({:.2}x)", 1.0 / ratio.estimate),
+        Some(ratio) => times_the_best(1.0 / ratio.estimate),
+        None => times_the_best(cost(metric, median) / cost(best_metric, best.median)),
+    }
 }
 
 /// A ratio of costs to the best one, in words that hold whichever is less.
@@ -442,16 +464,30 @@ mod tests {
 
     #[test]
     fn adapters_are_ranked_and_a_tie_is_called_a_tie() {
-        let near = FAST.map(|value| value + 0.03);
+        let mut near = FAST.map(|value| value + 0.01);
+        near.reverse();
         let slow = FAST.map(|value| value * 2.0);
         let expected = "
         median  95 % interval     against the best
 PC-1/depth=1  A chain of cheap transforms.
   fast  1.03 s  [1.00 .. 1.06 s]  best
-  near  1.06 s  [1.03 .. 1.09 s]  tie (1.03x)
+  near  1.04 s  [1.01 .. 1.07 s]  tie (1.01x)
   slow  2.06 s  [2.00 .. 2.12 s]  2.00x slower
 ";
         assert_eq!(shown(&run(&[("slow", slow), ("near", near), ("fast", FAST)])), expected);
+    }
+
+    #[test]
+    fn a_lead_that_every_round_shows_is_no_tie_though_the_machine_grew_slower_from_round_to_round() {
+        let shown = shown(&run(&[("near", FAST.map(|value| value * 1.03)), ("fast", FAST)]));
+        assert!(shown.contains("  near  1.06 s  [1.03 .. 1.09 s]  1.03x slower\n"), "{shown}");
+    }
+
+    #[test]
+    fn first_figures_have_a_line_for_each_group() {
+        let run = run(&[("slow", FAST.map(|value| value * 2.0)), ("fast", FAST)]);
+        let told = first_figures(&run.cases);
+        assert!(told.ends_with("\n  PC-1/depth=1  slow 2.06 s, fast 1.03 s"), "{told}");
     }
 
     #[test]
@@ -462,6 +498,7 @@ PC-1/depth=1  A chain of cheap transforms.
             let values = FAST.map(|value| value * cpu);
             let mut time = case.metrics[0].clone();
             (time.name, time.estimate) = ("cpu_time".into(), crate::record::Estimate::of(&values));
+            time.values = values.map(crate::metric::Reading::Value).to_vec();
             let mut share = time.clone();
             share.name = "run_queue_share".into();
             share.estimate = crate::record::Estimate::of(&[if cpu < 0.9 { 0.8 } else { 0.0 }; 7]);

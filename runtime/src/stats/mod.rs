@@ -29,7 +29,7 @@ pub use quantile::{median, quantile, sorted};
 pub use random::SplitMix64;
 pub use rank::shift;
 pub use sequential::LOOKS;
-pub use signed_rank::{hodges_lehmann, signed_rank_p, walsh_interval};
+pub use signed_rank::{centre_interval, hodges_lehmann, signed_rank_p, walsh_interval};
 pub use steady::{Stationarity, steady_state};
 pub use trend::mann_kendall;
 pub use two_level::{kalibera_jones, variances};

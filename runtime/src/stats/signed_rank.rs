@@ -31,6 +31,29 @@ pub fn walsh_interval(values: &[f64], rank: usize) -> Option<(f64, f64)> {
     Some((averages[rank - 1], averages[averages.len() - rank]))
 }
 
+/// The narrowest [`walsh_interval`] that misses the centre with at most what the level leaves, by counting the signs. `None` where
+/// there are too few values for the level (five for 95 %), or more than 64.
+pub fn centre_interval(values: &[f64], level: f64) -> Option<(f64, f64)> {
+    if values.len() > COUNTED_VALUES {
+        return None;
+    }
+    let most = values.len() * (values.len() + 1) / 2;
+    let mut ways = vec![0.0; most + 1];
+    ways[0] = 1.0;
+    for rank in 1..=values.len() {
+        for sum in (rank..=most).rev() {
+            ways[sum] += ways[sum - rank];
+        }
+    }
+    let all = 2_f64.powi(values.len() as i32);
+    let below = ways.iter().scan(0.0, |sum, ways| {
+        *sum += ways;
+        Some(2.0 * *sum / all)
+    });
+    let rank = below.take_while(|missed| *missed <= 1.0 - level + f64::EPSILON).count();
+    walsh_interval(values, rank)
+}
+
 /// The one-sided p of "these values lie about something above `shift`" against "about `shift` or below"
 /// (Wilcoxon, *Individual Comparisons by Ranking Methods*, 1945): the probability of a sum of positive ranks
 /// at least as large, if every sign were a fair coin.
@@ -124,8 +147,19 @@ pub(super) mod tests {
         (2.0 * upper_tail(&ranks, 2 * (all - rank + 1))).min(1.0)
     }
 
-    /// The largest rank whose [`walsh_interval`] of `count` values misses with at most the probability
-    /// `level`; 0 where even the extremes miss more often.
+    #[test]
+    fn the_interval_of_the_centre_is_the_narrowest_that_keeps_its_level() {
+        let mut draws = SplitMix64::new(3);
+        for count in 1..=64 {
+            let values: Vec<f64> = (0..count).map(|_| draws.below(1_000_000) as f64).collect();
+            let expected = walsh_interval(&values, walsh_rank(count, 0.05));
+            assert_eq!(centre_interval(&values, 0.95), expected, "{count} values");
+        }
+        assert!(centre_interval(&[1.0; 5], 0.95).is_none() && centre_interval(&[1.0; 6], 0.95).is_some());
+    }
+
+    /// The largest rank whose [`walsh_interval`] of `count` values misses with at most the probability `level`; 0
+    /// where even the extremes miss more often.
     pub(in crate::stats) fn walsh_rank(count: usize, level: f64) -> usize {
         let (mut fits, mut fails) = (0, count * (count + 1) / 2 + 1);
         while fails - fits > 1 {
