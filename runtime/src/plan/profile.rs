@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(figures("gpu_h100_h200"), ("gpu".into(), 8, 50, 600, 1024, 7));
         assert_eq!(figures("gpu_rtx4090"), ("gpu".into(), 6, 40, 600, 1024, 7));
         assert_eq!(figures("tpu_v5e"), ("tpu".into(), 8, 50, 600, 1024, 7));
-        assert_eq!(profile("ci_cpu", "").unwrap().budget.min_time, Duration::from_millis(500));
+        assert_eq!(profile("ci_cpu", "").unwrap().budget.min_time, Duration::from_millis(200));
         assert_eq!(profile("quick", "").unwrap().budget.min_time, Duration::from_millis(100));
     }
 
