@@ -33,9 +33,10 @@ impl Effect {
         Some(Self { estimate: shift.estimate.exp_m1(), low: low.exp_m1(), high: high.exp_m1() })
     }
 
-    /// The effect between two samples that were taken in turns, one value of each side in each round: of the differences within a
-    /// round, which a change of the machine from round to round leaves alone. `None` where the sides are not equally many, where
-    /// they are too few for an interval at 95 % (five have none, six do), and where one is NaN.
+    /// The effect between two samples that were taken in turns, one value of each side in each round: of the
+    /// differences within a round, which a change of the machine from round to round leaves alone. `None` where
+    /// the sides are not equally many, where they are too few for an interval at 95 % (five have none, six do),
+    /// and where one is NaN.
     pub fn of_rounds(before: &[f64], after: &[f64]) -> Option<Self> {
         if before.len() != after.len() {
             return None;

@@ -1,5 +1,5 @@
-//! JSON into types and back, in one way for all of them: what is kept in files, what processes say to each other,
-//! settings.
+//! JSON into types and back, in one way for all of them: what is kept in files, what processes say to each
+//! other, settings.
 //!
 //! A type that derives `Deserialize` is compiled once for every deserializer that reads it, and once more for
 //! every form that this one may hand it: a struct as a sequence, a field by its number. [`Reader`] goes

@@ -54,8 +54,8 @@ fn within(part: &str, error: Error) -> Error {
     Error::custom(format_args!("{part}: {error}"))
 }
 
-// What is here does not depend on the type that is read. It stays out of what is made for each type: inlined there, it would be
-// optimised some hundred times.
+// What is here does not depend on the type that is read. It stays out of what is made for each type: inlined
+// there, it would be optimised some hundred times.
 impl<'a> Reader<'a> {
     fn number(&self) -> Option<&Number> {
         if let Tree::Number(number) = &self.0 { Some(number) } else { None }

@@ -31,8 +31,8 @@ pub fn walsh_interval(values: &[f64], rank: usize) -> Option<(f64, f64)> {
     Some((averages[rank - 1], averages[averages.len() - rank]))
 }
 
-/// The narrowest [`walsh_interval`] that misses the centre with at most what the level leaves, by counting the signs. `None` where
-/// there are too few values for the level (five for 95 %), or more than 64.
+/// The narrowest [`walsh_interval`] that misses the centre with at most what the level leaves, by counting the
+/// signs. `None` where there are too few values for the level (five for 95 %), or more than 64.
 pub fn centre_interval(values: &[f64], level: f64) -> Option<(f64, f64)> {
     if values.len() > COUNTED_VALUES {
         return None;
@@ -158,8 +158,8 @@ pub(super) mod tests {
         assert!(centre_interval(&[1.0; 5], 0.95).is_none() && centre_interval(&[1.0; 6], 0.95).is_some());
     }
 
-    /// The largest rank whose [`walsh_interval`] of `count` values misses with at most the probability `level`; 0
-    /// where even the extremes miss more often.
+    /// The largest rank whose [`walsh_interval`] of `count` values misses with at most the probability
+    /// `level`; 0 where even the extremes miss more often.
     pub(in crate::stats) fn walsh_rank(count: usize, level: f64) -> usize {
         let (mut fits, mut fails) = (0, count * (count + 1) / 2 + 1);
         while fails - fits > 1 {
