@@ -22,8 +22,9 @@ use skipped::Skipped;
 use step::{CiOutcome, CiStep, StepAction, StepCommand};
 
 /// The names of steps, in their order.
-pub(crate) const STEPS: [&str; 12] = [
-    "tree", "test", "features", "fmt", "clippy", "doc", "lock", "bench", "slowdown", "lies", "storm", "peers",
+pub(crate) const STEPS: [&str; 13] = [
+    "tree", "test", "features", "lab", "fmt", "clippy", "doc", "lock", "bench", "slowdown", "lies", "storm",
+    "peers",
 ];
 
 /// The baseline that the steps make and judge by.
@@ -156,7 +157,7 @@ fn steps(place: &Place) -> Vec<CiStep> {
             &format!("test {features} {FEATURES} --lib --test smoke --test conformance --test tokio"),
         ),
         cargo("features", &format!("test {features} {FEATURES} --doc")),
-        cargo("test", &format!("test {lab_manifest} --workspace")),
+        cargo("lab", &format!("test {lab_manifest} --workspace")),
         cargo("fmt", "fmt --all --check"),
         cargo("fmt", &format!("fmt {lab_manifest} --all --check")),
         cargo("clippy", "clippy --workspace --all-targets -- -D warnings"),
@@ -214,6 +215,7 @@ mod tests {
         let skip = ["test", "features", "clippy", "doc", "peers"];
         let expected = "\
 tree      $ git ls-files --others --exclude-standard  # lists nothing
+lab       $ cargo test --manifest-path tests/lab/Cargo.toml --workspace
 fmt       $ cargo fmt --all --check
 fmt       $ cargo fmt --manifest-path tests/lab/Cargo.toml --all --check
 lock      $ cargo xtask lock --check
