@@ -21,9 +21,11 @@ pub(crate) struct Cli {
 pub(crate) enum LabCommand {
     /// Run loaders, workers and loops that lie about what they do, and see that each is found out.
     Lies(Lies),
-    /// Kill runs, fill disks, damage records, and see that nothing is lost or left behind and that nothing panics.
+    /// Kill runs, fill disks, damage records, and see that nothing is lost or left behind and that nothing
+    /// panics.
     Storm(Storm),
-    /// Hold the figures of bench files in criterion's and divan's style against those of criterion and divan themselves.
+    /// Hold the figures of bench files in criterion's and divan's style against those of criterion and divan
+    /// themselves.
     Originals(Originals),
     /// Compare bodies of known kinds many times, with and without busy neighbours, and keep every round.
     Evidence(Evidence),

@@ -1,5 +1,5 @@
-//! `cargo lab`: where the harness is tried. It lies to it, breaks it off, holds it against other harnesses, and does what
-//! continuous integration does.
+//! `cargo lab`: where the harness is tried. It lies to it, breaks it off, holds it against other harnesses,
+//! and does what continuous integration does.
 
 mod ci;
 mod cli;

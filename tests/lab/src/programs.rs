@@ -50,8 +50,8 @@ pub(crate) fn of_target(programs: &[BuiltProgram], target: &str) -> Result<Built
     found.cloned().with_context(|| format!("cargo built no `{target}`"))
 }
 
-/// Builds a program of the product as the product's tests have it, for a test of its own: alone, all below it would have other
-/// features, and be built once more.
+/// Builds a program of the product as the product's tests have it, for a test of its own: alone, all below it
+/// would have other features, and be built once more.
 ///
 /// # Errors
 /// When cargo cannot build it.

@@ -1,5 +1,5 @@
-//! How well change points are found: histories with changes planted into noise of several kinds, drawn from fixed seeds, and what
-//! `history` and Apache Otava make of each.
+//! How well change points are found: histories with changes planted into noise of several kinds, drawn from
+//! fixed seeds, and what `history` and Apache Otava make of each.
 
 use std::f64::consts::TAU;
 use std::fmt::Write;

@@ -1,4 +1,5 @@
-//! What the device is and what its calls cost; every key can be set by a test, and by the environment for a child.
+//! What the device is and what its calls cost; every key can be set by a test, and by the environment for a
+//! child.
 
 use std::time::Instant;
 
@@ -9,7 +10,8 @@ pub const VARIABLE: &str = "WEIGHBRIDGE_FAKE_GPU";
 
 macro_rules! keys {
     ($($(#[doc = $doc:literal])+ $key:ident = $default:expr;)+) => {
-        /// Whole numbers that a test may set. Times are nanoseconds, sizes bytes, rates bytes per nanosecond (GB/s).
+        /// Whole numbers that a test may set. Times are nanoseconds, sizes bytes, rates bytes per nanosecond
+        /// (GB/s).
         #[derive(Clone, Debug)]
         pub struct Config {
             /// What it is called; `(fake)` stays in it.
@@ -102,7 +104,8 @@ keys! {
     down_rate = 25;
     /// Between pageable and staging memory.
     pageable_rate = 8;
-    /// Products of matrices of `f32`, operations per nanosecond; of TF32 four times, of half precision eight times as many.
+    /// Products of matrices of `f32`, operations per nanosecond; of TF32 four times, of half precision eight
+    /// times as many.
     product_rate = 50_000;
     /// Whether cuBLAS makes handles.
     blas = 1;

@@ -67,7 +67,8 @@ impl Events {
     ///
     /// # Errors
     ///
-    /// As the driver's: 400 for an event that keeps no time or was never recorded, 600 for one that is not reached.
+    /// As the driver's: 400 for an event that keeps no time or was never recorded, 600 for one that is not
+    /// reached.
     pub fn elapsed(&self, from: usize, to: usize, quantum: u64) -> Result<f32, Code> {
         let event = |handle| self.table.get(&handle).ok_or(Code::INVALID_HANDLE);
         let (from, to) = (event(from)?, event(to)?);

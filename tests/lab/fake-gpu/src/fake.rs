@@ -36,8 +36,8 @@ impl std::fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// The library: beside the running program, or where cargo puts what it builds. The newest of several, so that a program and
-/// the child that it starts from another folder have the same one.
+/// The library: beside the running program, or where cargo puts what it builds. The newest of several, so
+/// that a program and the child that it starts from another folder have the same one.
 ///
 /// # Errors
 ///
@@ -95,8 +95,8 @@ fn c_text(text: &str) -> CString {
 }
 
 impl FakeGpu {
-    /// Opens the library, once in a process. Whoever opens `libcuda.so` from then on is given this one, by the name
-    /// that it has inside; NVML's symbols are in the same file.
+    /// Opens the library, once in a process. Whoever opens `libcuda.so` from then on is given this one, by
+    /// the name that it has inside; NVML's symbols are in the same file.
     ///
     /// # Errors
     ///
@@ -163,8 +163,8 @@ impl FakeGpu {
         assert_eq!(refused, 0, "the fake has no `{key}` that can be {value:?}");
     }
 
-    /// Plants an error: `CALL:COUNT:CODE` or `CALL:COUNT:CODE:sticky`, CALL one of `init`, `devices`, `context`,
-    /// `module`, `alloc`, `copy`, `event`, `launch`, `kernel`, `sync`, `graph`, `nvml`.
+    /// Plants an error: `CALL:COUNT:CODE` or `CALL:COUNT:CODE:sticky`, CALL one of `init`, `devices`,
+    /// `context`, `module`, `alloc`, `copy`, `event`, `launch`, `kernel`, `sync`, `graph`, `nvml`.
     ///
     /// # Panics
     ///

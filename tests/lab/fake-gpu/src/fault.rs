@@ -1,7 +1,8 @@
 //! Errors planted by a test: `CALL:COUNT:CODE`, at the counted call from now on.
 //!
-//! `kernel:1:700` lets the next kernel fail while it runs (told late, by a later call); `launch:3:701` makes the third
-//! launch return the code; `sync:2:214:sticky` kills the context at the second wait; `init:1:34` is a stub library.
+//! `kernel:1:700` lets the next kernel fail while it runs (told late, by a later call); `launch:3:701` makes
+//! the third launch return the code; `sync:2:214:sticky` kills the context at the second wait; `init:1:34` is
+//! a stub library.
 
 use crate::code::{self, Code};
 

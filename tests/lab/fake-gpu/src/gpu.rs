@@ -158,7 +158,8 @@ impl Gpu {
             Effect::Copy { to, from, len } => {
                 if !self.memory.copy_whole(to, from, len) {
                     let (source, target) = (self.place(from, len)?, self.place(to, len)?);
-                    // SAFETY: both ranges were found in the device's blocks, or are the caller's to vouch for.
+                    // SAFETY: both ranges were found in the device's blocks, or are the caller's to vouch
+                    // for.
                     unsafe { std::ptr::copy(source, target, len as usize) };
                 }
             }
@@ -331,7 +332,8 @@ impl Driver {
             let since = *stalled_since.get_or_insert(now);
             let limit = since + self.config.stall_ns;
             match self.clock {
-                // Only another thread could end it, and a test on the virtual clock does not race with itself.
+                // Only another thread could end it, and a test on the virtual clock does not race with
+                // itself.
                 Clock::Virtual(_) => self.clock.reach(limit),
                 Clock::Real(_) => self.pause(Duration::from_micros(20)),
             }
@@ -382,7 +384,8 @@ impl Driver {
         self.enqueue(key, task).map(drop)
     }
 
-    /// The cost of a copy and whether the call waits: `Copy` with its engine, by what kind the host memory is.
+    /// The cost of a copy and whether the call waits: `Copy` with its engine, by what kind the host memory
+    /// is.
     pub fn copy_cost(&self, to: u64, from: u64, len: u64) -> Cost {
         let config = &self.config;
         let time = |rate: u64| (len as f64 / rate.max(1) as f64).ceil() as u64;

@@ -119,7 +119,8 @@ impl Lanes {
                         let more = read(self, from) as u32;
                         let Some(to) = near.find(memory, address_of, 4) else { return false };
                         let mut bytes = [0; 4];
-                        // SAFETY: as above; threads take their turns here, so that nobody else adds meanwhile.
+                        // SAFETY: as above; threads take their turns here, so that nobody else adds
+                        // meanwhile.
                         unsafe {
                             std::ptr::copy_nonoverlapping(to, bytes.as_mut_ptr(), 4);
                             let sum = u32::from_le_bytes(bytes).wrapping_add(more).to_le_bytes();

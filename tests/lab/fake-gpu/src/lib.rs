@@ -1,9 +1,9 @@
 //! A fake for the CUDA driver and for NVML: every line of the CUDA path runs on machines without a GPU.
 //!
-//! The shared library exports what callers of `libcuda` and `libnvidia-ml` look up, over a model of one device: streams
-//! are queues of operations whose cost is known, and an operation begins when its queue, the events it waits for and the
-//! engine it needs allow. Copies and kernels take effect at the end of their time, and not when they are enqueued: who
-//! reads too early reads what was there before.
+//! The shared library exports what callers of `libcuda` and `libnvidia-ml` look up, over a model of one
+//! device: streams are queues of operations whose cost is known, and an operation begins when its queue, the
+//! events it waits for and the engine it needs allow. Copies and kernels take effect at the end of their
+//! time, and not when they are enqueued: who reads too early reads what was there before.
 //!
 //! ```text
 //! config    what the device is: name, memory, speeds          gpu       the state, and who may touch it when
@@ -17,8 +17,8 @@
 //! fake     the other side: a test's hand on the library
 //! ```
 //!
-//! The state is one per process behind one lock. Tests that share a process hold [`FakeGpu::lock`], which resets it.
-//! There are no threads here. What no real device has been held against is said in `docs/gpu.md`.
+//! The state is one per process behind one lock. Tests that share a process hold [`FakeGpu::lock`], which
+//! resets it. There are no threads here. What no real device has been held against is said in `docs/gpu.md`.
 
 mod clock;
 mod code;

@@ -11,7 +11,8 @@ const FIRST: u64 = 0xfa_0000_0000;
 /// What is in fresh memory: whoever reads before it is written sees nonsense, not zeros.
 const GARBAGE: u8 = 0xa5;
 
-/// Content: one byte repeated until somebody writes less than the whole, so that filling a flush buffer costs nothing.
+/// Content: one byte repeated until somebody writes less than the whole, so that filling a flush buffer costs
+/// nothing.
 #[derive(Debug)]
 enum Body {
     Filled(u8),
@@ -197,7 +198,8 @@ impl Memory {
         (address + len <= start + block.len).then_some((address - start, block))
     }
 
-    /// Where the bytes of a range lie in host memory; host addresses are their own place. `None`: no such memory.
+    /// Where the bytes of a range lie in host memory; host addresses are their own place. `None`: no such
+    /// memory.
     pub fn place(&mut self, address: u64, len: u64) -> Option<*mut u8> {
         if !self.is_device(address) {
             return (address != 0).then_some(address as *mut u8);
@@ -228,7 +230,8 @@ impl Memory {
         self.reach(address, len).map(|_| (address, address + len))
     }
 
-    /// Fills a range with one byte; `false` when it is no whole block, which the caller then writes byte by byte.
+    /// Fills a range with one byte; `false` when it is no whole block, which the caller then writes byte by
+    /// byte.
     pub fn fill_whole(&mut self, address: u64, len: u64, byte: u8) -> bool {
         match self.find(address, len) {
             Some((0, block)) if block.len == len => {

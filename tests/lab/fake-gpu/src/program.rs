@@ -1,8 +1,8 @@
 //! Kernels that are run as they are written: straight-line PTX, read into steps.
 //!
-//! What is understood is what such kernels need: loads, stores, arithmetic without flags of their own rounding (`.rn`
-//! throughout), comparisons, choices, and branches forwards. A kernel that says `run` and has anything else is refused
-//! when its module is loaded.
+//! What is understood is what such kernels need: loads, stores, arithmetic without flags of their own
+//! rounding (`.rn` throughout), comparisons, choices, and branches forwards. A kernel that says `run` and has
+//! anything else is refused when its module is loaded.
 
 use std::collections::BTreeMap;
 
@@ -227,8 +227,9 @@ fn equal(a: f32, b: f32) -> bool {
     a == b
 }
 
-/// The function of an instruction by its words. Floating point is rounded to nearest, each operation by itself; where
-/// PTX would contract two into one, the words say `.rn`, and what does not say it is not understood.
+/// The function of an instruction by its words. Floating point is rounded to nearest, each operation by
+/// itself; where PTX would contract two into one, the words say `.rn`, and what does not say it is not
+/// understood.
 fn function(words: &[&str]) -> Option<Function> {
     let rounded = words.contains(&"rn");
     let name = words.iter().filter(|word| **word != "rn").copied().collect::<Vec<_>>().join(".");

@@ -7,10 +7,11 @@
 //! // fake stamp stamp_arg=0
 //! ```
 //!
-//! A kernel that says `run` is run as it is written (see `program`); others do what a twin does for them, or nothing.
-//! `timer` is work that watches the device's timer and is not slowed by its clock. A held stream goes on when the 32-bit
-//! word behind `hold_arg` is not zero; when the nanoseconds in `timeout_arg` pass before, it goes on after writing 1
-//! to the word behind `expired_arg`. A stamp writes the device's timer and its cycles, 64 bits each.
+//! A kernel that says `run` is run as it is written (see `program`); others do what a twin does for them, or
+//! nothing. `timer` is work that watches the device's timer and is not slowed by its clock. A held stream
+//! goes on when the 32-bit word behind `hold_arg` is not zero; when the nanoseconds in `timeout_arg` pass
+//! before, it goes on after writing 1 to the word behind `expired_arg`. A stamp writes the device's timer and
+//! its cycles, 64 bits each.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -52,8 +52,8 @@ impl Speed {
         config.full_mhz as f64 * Self::ramp(config, busy, time) / self.factor(time)
     }
 
-    /// When work that takes `nominal` nanoseconds at the full clock is done. The ramp is that of its start; windows are
-    /// followed through.
+    /// When work that takes `nominal` nanoseconds at the full clock is done. The ramp is that of its start;
+    /// windows are followed through.
     pub fn finish(&self, config: &Config, busy: &Busy, start: u64, nominal: u64) -> u64 {
         let ramp = Self::ramp(config, busy, start);
         let mut left = nominal as f64 / ramp;
@@ -73,8 +73,8 @@ impl Speed {
         }
     }
 
-    /// Cycles since the reset, asked for in the order of time: the mean of sixteen clocks over the span since the last
-    /// answer, times its length.
+    /// Cycles since the reset, asked for in the order of time: the mean of sixteen clocks over the span since
+    /// the last answer, times its length.
     pub fn cycles(&mut self, config: &Config, busy: &Busy, time: u64) -> u64 {
         let span = time.saturating_sub(self.counted_to);
         let mhz = (0..16u64)

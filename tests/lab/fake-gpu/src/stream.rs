@@ -84,8 +84,8 @@ impl Streams {
         self.table.get_mut(&key).expect("keys come from `key`, and queues stay in the table")
     }
 
-    /// What an operation in this queue waits for, and what a wait for this queue waits for: its own last operation, and
-    /// what the NULL stream's rule adds.
+    /// What an operation in this queue waits for, and what a wait for this queue waits for: its own last
+    /// operation, and what the NULL stream's rule adds.
     pub fn ahead(&self, key: Key, work: &Work) -> Vec<Id> {
         let rule = |other: &Key, stream: &Stream| {
             *other == key

@@ -1,7 +1,8 @@
 //! Operations: when each may begin, when it ends, and which are due.
 //!
-//! An operation waits for earlier ones only, so one pass in the order of enqueueing resolves all that can be resolved.
-//! What a held stream waits for is the host, who writes a word and calls nobody: the word is looked at in every call.
+//! An operation waits for earlier ones only, so one pass in the order of enqueueing resolves all that can be
+//! resolved. What a held stream waits for is the host, who writes a word and calls nobody: the word is looked
+//! at in every call.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -134,8 +135,8 @@ impl Work {
         op.after.iter().try_fold(op.ready, |start, id| Some(start.max(self.end(*id)?)))
     }
 
-    /// Gives a place in time to all operations that can have one. `word` reads what the host wrote at an address.
-    /// Answers where holds expired.
+    /// Gives a place in time to all operations that can have one. `word` reads what the host wrote at an
+    /// address. Answers where holds expired.
     pub fn resolve(
         &mut self,
         now: u64,

@@ -1,4 +1,5 @@
-//! What a kernel of two milliseconds takes, measured four ways: `cargo bench --manifest-path tests/lab/Cargo.toml --bench gpu_table`.
+//! What a kernel of two milliseconds takes, measured four ways: `cargo bench --manifest-path
+//! tests/lab/Cargo.toml --bench gpu_table`.
 //!
 //! Where there is no device, on the fake driver: its figures are of no device, and show what each way sees.
 
@@ -85,7 +86,8 @@ fn seen(mode: Mode, complete: bool, spin: Spin) -> Result<Box<OnDevice>> {
         ..Settings::new(Purpose::Measure, BUDGET)
     });
     let device = bencher.device()?.mode(mode);
-    // The caveat is what is looked for here: known, it ends nothing, so that whatever fails is something else.
+    // The caveat is what is looked for here: known, it ends nothing, so that whatever fails is something
+    // else.
     let device = if complete { device.returns_complete().allow(FORGOT) } else { device };
     device.time(|stream| spin.launch(stream.raw()?, KERNEL))?;
     bencher.finish()?.seen.device.ok_or_else(|| Error::new("nothing was timed"))

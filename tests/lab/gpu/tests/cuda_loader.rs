@@ -1,4 +1,5 @@
-//! The loader on a device gives the bits of the reference, on the fake, which runs its kernels as they are written.
+//! The loader on a device gives the bits of the reference, on the fake, which runs its kernels as they are
+//! written.
 
 #![cfg(target_os = "linux")]
 

@@ -132,8 +132,8 @@ fn every_call_has_the_shape_that_the_bindings_declare() {
     let files =
         std::fs::read_dir(folder).unwrap().map(|entry| std::fs::read_to_string(entry.unwrap().path()));
     let text: String = files.map(Result::unwrap).collect();
-    // The bindings of cuBLAS and cuDNN are not built here; their five calls have the shapes of `blas.rs` and `cudnn.rs` of
-    // the runtime.
+    // The bindings of cuBLAS and cuDNN are not built here; their five calls have the shapes of `blas.rs` and
+    // `cudnn.rs` of the runtime.
     let exported: BTreeSet<&str> = text
         .split("extern \"C\" fn cu")
         .skip(1)

@@ -1,4 +1,5 @@
-//! How near the native loaders are to what the machine can do: `cargo bench --manifest-path tests/lab/Cargo.toml --bench roofline`.
+//! How near the native loaders are to what the machine can do: `cargo bench --manifest-path
+//! tests/lab/Cargo.toml --bench roofline`.
 //!
 //! For each workload, over the same data and into buffers of the same size, in turns within one run:
 //!
@@ -7,13 +8,15 @@
 //! - `by hand`: the obvious loop over the rows of a batch, in the machine's widest vectors, without any framework;
 //! - the loaders, through their contract.
 //!
-//! A figure is the least time per batch over all turns: what the machine did when nothing disturbed it. The last columns hold
-//! the fused loader against its bounds: 1.15 times the pass by hand, and the larger of 1.3 copies and a copy and 0.4 us. The
-//! second is told for both copies: a loader reads a data set that is no more in the nearest cache than the source of the far
-//! one, and what it writes stays there, as in both. Elements per second are of the fused loader.
+//! A figure is the least time per batch over all turns: what the machine did when nothing disturbed it. The
+//! last columns hold the fused loader against its bounds: 1.15 times the pass by hand, and the larger of 1.3
+//! copies and a copy and 0.4 us. The second is told for both copies: a loader reads a data set that is no
+//! more in the nearest cache than the source of the far one, and what it writes stays there, as in both.
+//! Elements per second are of the fused loader.
 //!
-//! A second table has the harness's own loop around the fused loader, with and without its looking at every batch: reading the
-//! lengths, touching each page, counting elements. The figures are median times of a batch, of the least disturbed turn.
+//! A second table has the harness's own loop around the fused loader, with and without its looking at every
+//! batch: reading the lengths, touching each page, counting elements. The figures are median times of a
+//! batch, of the least disturbed turn.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -93,7 +96,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     slope()
 }
 
-/// The least of the median microseconds that a batch takes in the harness's loop: without a look at its bytes, and with it.
+/// The least of the median microseconds that a batch takes in the harness's loop: without a look at its
+/// bytes, and with it.
 fn looked_at(spec: &PipelineSpec, data: &Arc<DataSet>) -> weighbridge::Result<[f64; 2]> {
     let mut found = [f64::INFINITY; 2];
     let budget = Budget { warmup: 3, batches: 20, min_time: TURN, max_time: None };
@@ -249,8 +253,9 @@ fn repeat(mut body: impl FnMut() -> usize) -> f64 {
     start.elapsed().as_secs_f64() * 1e6 / batches as f64
 }
 
-/// What one more transform costs per batch beyond its trip through memory: chains of 1 and of 100 over batches so small
-/// that they stay in the first-level cache, through the loader that runs one transform after the other.
+/// What one more transform costs per batch beyond its trip through memory: chains of 1 and of 100 over
+/// batches so small that they stay in the first-level cache, through the loader that runs one transform after
+/// the other.
 fn slope() -> Result<(), Box<dyn Error>> {
     let rows = DataSpec::normal("data", 64, vec![64]);
     let data = Arc::new(Cache::from_env().open(&rows).map_err(|error| error.to_string())?);

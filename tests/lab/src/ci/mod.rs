@@ -30,10 +30,12 @@ pub(crate) const STEPS: [&str; 13] = [
 /// The baseline that the steps make and judge by.
 const NAME: &str = "ci";
 
-/// Wide, since this tests the plumbing on a shared machine and not the verdict: twice the time is far beyond it.
+/// Wide, since this tests the plumbing on a shared machine and not the verdict: twice the time is far beyond
+/// it.
 const WIDE: &str = "50%";
 
-/// Features of the product that bring code of their own. That of a device is tried on the fake driver by the laboratory's tests.
+/// Features of the product that bring code of their own. That of a device is tried on the fake driver by the
+/// laboratory's tests.
 const FEATURES: &str = "burn,candle,zstd,weighbridge/criterion,weighbridge/nvml,weighbridge/tokio,\
                         weighbridge-loaders/cuda,weighbridge-xtask/remote";
 
@@ -67,15 +69,16 @@ pub(crate) fn run(args: &Ci, place: &Place) -> Result<Output> {
     Ok(end(&left_out, &skipped::read(&skipped)?, &args.must_run))
 }
 
-/// CPU time of all processes that were started here and have ended, and of those that they waited for: on a machine that others
-/// use as well it says more of a step than the time that has passed.
+/// CPU time of all processes that were started here and have ended, and of those that they waited for: on a
+/// machine that others use as well it says more of a step than the time that has passed.
 fn cpu_time() -> Duration {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else { return Duration::ZERO };
     let of = |time: TimeVal| Duration::from_micros(time.num_microseconds().unsigned_abs());
     of(usage.user_time()) + of(usage.system_time())
 }
 
-/// How much the disk of a folder can still take, as the end of a line: what a step has built stays for those after it.
+/// How much the disk of a folder can still take, as the end of a line: what a step has built stays for those
+/// after it.
 fn room(folder: &Path) -> String {
     let Ok(disk) = statvfs(folder) else { return String::new() };
     let left = disk.blocks_available() as f64 * disk.fragment_size() as f64;
@@ -92,8 +95,8 @@ fn remove(folder: &Path) -> Result<()> {
     }
 }
 
-/// What is said when every step was taken: what was left out, and which tests were skipped. One that was skipped for want of
-/// something that this machine is to have is a failure.
+/// What is said when every step was taken: what was left out, and which tests were skipped. One that was
+/// skipped for want of something that this machine is to have is a failure.
 fn end(left_out: &str, skipped: &[Skipped], must_run: &[String]) -> Output {
     let count = format!("skipped: {} test{}\n", skipped.len(), if skipped.len() == 1 { "" } else { "s" });
     let listed: String = skipped.iter().map(|test| format!("  {}: {}\n", test.name, test.why)).collect();
@@ -119,8 +122,8 @@ fn steps(place: &Place) -> Vec<CiStep> {
         name: "doc",
         does: StepAction::Command(StepCommand::cargo(line).with("RUSTDOCFLAGS", "-D warnings")),
     };
-    // Over data sets that are made here once: with other files a loader of files was 41 % slower once, which is nothing of the
-    // code.
+    // Over data sets that are made here once: with other files a loader of files was 41 % slower once, which
+    // is nothing of the code.
     let bench = |name: &'static str, more: &str, slowdown: Option<&'static str>| {
         let command =
             StepCommand::cargo(&format!("bench -- --quick --repeats 6{more}")).and(["--data", &data]);
@@ -150,8 +153,9 @@ fn steps(place: &Place) -> Vec<CiStep> {
             name: "test",
             does: StepAction::Command(StepCommand::cargo("test --workspace").as_new_user()),
         },
-        // All at once, so that nothing is built for each of them: `burn` is one more loader, learner and trainer, and `candle` one
-        // more trainer, for what goes through all of them. Apart from `test`, since it is tested too what is said without them.
+        // All at once, so that nothing is built for each of them: `burn` is one more loader, learner and
+        // trainer, and `candle` one more trainer, for what goes through all of them. Apart from `test`, since
+        // it is tested too what is said without them.
         cargo(
             "features",
             &format!("test {features} {FEATURES} --lib --test smoke --test conformance --test tokio"),

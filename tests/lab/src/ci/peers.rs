@@ -31,8 +31,9 @@ pub(super) fn shown() -> String {
     )
 }
 
-/// Installs the light peers in five minutes, checks the worker's package, and the peers on the gate set. Then the tests that
-/// must not see them are run where they would. What could not be installed in time is said and is no failure.
+/// Installs the light peers in five minutes, checks the worker's package, and the peers on the gate set. Then
+/// the tests that must not see them are run where they would. What could not be installed in time is said and
+/// is no failure.
 pub(super) fn light(place: &Place) -> Result<CiOutcome> {
     if !Command::new("uv").arg("--version").stdout(Stdio::null()).status().is_ok_and(|ended| ended.success())
     {
@@ -106,11 +107,13 @@ fn before(command: &mut Command, end: Instant) -> Result<Option<ExitStatus>> {
     }
 }
 
-/// Runs tests of the workspace that go through all adapters, where they would find the light peers: among the user's data, and
-/// where the variable says. The step `test` runs them where nothing is installed; the result must be the same.
+/// Runs tests of the workspace that go through all adapters, where they would find the light peers: among the
+/// user's data, and where the variable says. The step `test` runs them where nothing is installed; the result
+/// must be the same.
 fn unseen(place: &Place, user: &Path, home: &Path) -> Result<CiOutcome> {
-    // Both at once and of the whole workspace, as the step `test` built them: else their features are others, and all is
-    // compiled again. What is on the pages is run by that step, and starts the same programs in the same way.
+    // Both at once and of the whole workspace, as the step `test` built them: else their features are others,
+    // and all is compiled again. What is on the pages is run by that step, and starts the same programs in
+    // the same way.
     let words = "test --workspace --test conformance --test docs -- --skip every_command_on_a_page";
     let mut cargo = cargo(&place.root, &place.target);
     cargo.args(words.split(' ')).env("XDG_DATA_HOME", user).env("WEIGHBRIDGE_PEERS", home);

@@ -1,4 +1,5 @@
-//! Tests that were skipped for want of something that the machine lacks. A test is green then, and says so in a file.
+//! Tests that were skipped for want of something that the machine lacks. A test is green then, and says so in
+//! a file.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -11,8 +11,8 @@ use super::{peers, tree};
 use crate::place::Place;
 use crate::programs::{cargo, of_product};
 
-/// The folder, below the data directory, where somebody who came a minute ago keeps their things: nothing was made or installed
-/// there before.
+/// The folder, below the data directory, where somebody who came a minute ago keeps their things: nothing was
+/// made or installed there before.
 pub(super) const USER: &str = "user";
 
 /// One step.

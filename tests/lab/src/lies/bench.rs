@@ -35,7 +35,8 @@ pub(super) enum Results {
     Duel(Box<Comparison>),
 }
 
-/// Runs some lies of a class, or its honest twins, with a data directory of their own. `cargo` is at home in their crate.
+/// Runs some lies of a class, or its honest twins, with a data directory of their own. `cargo` is at home in
+/// their crate.
 ///
 /// # Errors
 /// When cargo cannot be started. How the bench ends is no error.
@@ -84,7 +85,8 @@ fn arguments(class: &LieClass, lies: &[&CataloguedLie]) -> Vec<String> {
     words
 }
 
-/// Our own settings, and those of whoever runs this, are not what is tried here. Where data are kept may stay.
+/// Our own settings, and those of whoever runs this, are not what is tried here. Where data are kept may
+/// stay.
 fn clean(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
@@ -119,8 +121,8 @@ impl EndedBench {
         Ok(Results::Run(runs.load(&run.id)?.cases))
     }
 
-    /// The first line of what it said that the words of a liar have made: one that a terminal would obey, or that looks like
-    /// one of the harness.
+    /// The first line of what it said that the words of a liar have made: one that a terminal would obey, or
+    /// that looks like one of the harness.
     pub(super) fn forged(&self) -> Option<String> {
         let said = fs::read(&self.log).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);

@@ -1,4 +1,5 @@
-//! The list of lies: what each is called in the package `lies`, of which class it is, and what must become of it.
+//! The list of lies: what each is called in the package `lies`, of which class it is, and what must become of
+//! it.
 
 /// A kind of lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,8 +8,8 @@ pub(super) struct LieClass {
     pub(super) name: &'static str,
     /// Whose names the lies are.
     pub(super) told_by: By,
-    /// For how long each repeat measures, in seconds: little where a lie does its work beside it, and much where it is a
-    /// share of the time.
+    /// For how long each repeat measures, in seconds: little where a lie does its work beside it, and much
+    /// where it is a share of the time.
     pub(super) seconds: &'static str,
     /// A program without which nothing of it can be tried.
     pub(super) needs: Option<&'static str>,
@@ -45,7 +46,8 @@ pub(super) enum HonestTwin {
     Honest,
     /// A lie: it is not ranked, and is named by one of these, each a rule or words of a failure.
     Lie(&'static [&'static str]),
-    /// A lie in the words of a refusal: it is skipped, and the words do nothing to the terminal that they are shown on.
+    /// A lie in the words of a refusal: it is skipped, and the words do nothing to the terminal that they are
+    /// shown on.
     Words,
 }
 

@@ -1,4 +1,5 @@
-//! `lies`: runs loaders, workers and loops that lie about what they do, beside honest ones, and judges what becomes of each.
+//! `lies`: runs loaders, workers and loops that lie about what they do, beside honest ones, and judges what
+//! becomes of each.
 //!
 //! They are a package of their own, `lies`, and are run by `cargo bench` as anybody's would be.
 
@@ -60,7 +61,8 @@ pub(crate) fn classes() -> Vec<&'static str> {
     CLASSES.iter().map(|class| class.name).collect()
 }
 
-/// The crate of lies, and where cargo builds it: where it builds the workspace, so that what both need is built once.
+/// The crate of lies, and where cargo builds it: where it builds the workspace, so that what both need is
+/// built once.
 #[derive(Debug)]
 struct Crate {
     folder: PathBuf,
@@ -73,7 +75,8 @@ impl Crate {
         programs::of_target(&built, "lies").map(drop)
     }
 
-    /// Removes the epochs that lies have kept where no run's folder is: in cargo's folder for what benches leave behind.
+    /// Removes the epochs that lies have kept where no run's folder is: in cargo's folder for what benches
+    /// leave behind.
     fn forget(&self) -> Result<()> {
         for entry in fs::read_dir(self.target.join("tmp")).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with("kept-on-disk") {

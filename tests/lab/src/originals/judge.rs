@@ -28,8 +28,8 @@ impl OriginalCase {
         Self { name: name.to_owned(), original: none(), compatible: none(), ratios: none(), own: none() }
     }
 
-    /// Takes in a try: medians of three processes, one after the other. The compatible one, which stands in the middle, is held
-    /// against the mean of its neighbours.
+    /// Takes in a try: medians of three processes, one after the other. The compatible one, which stands in
+    /// the middle, is held against the mean of its neighbours.
     pub(super) fn add(&mut self, before: f64, compatible: f64, after: f64) {
         self.original.extend([before, after]);
         self.compatible.push(compatible);

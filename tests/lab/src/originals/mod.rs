@@ -1,8 +1,9 @@
 //! `originals`: bench files in criterion's and divan's style give the figures that criterion and divan give.
 //!
-//! The same bodies are built with each of them and with what stands for it here. A try starts three fresh processes: the original,
-//! the compatible one, the original again. So each try holds the compatible median against the original's, and the original's
-//! against itself, which tells how far apart two processes are on this machine whoever measures.
+//! The same bodies are built with each of them and with what stands for it here. A try starts three fresh
+//! processes: the original, the compatible one, the original again. So each try holds the compatible median
+//! against the original's, and the original's against itself, which tells how far apart two processes are on
+//! this machine whoever measures.
 
 mod judge;
 mod side;

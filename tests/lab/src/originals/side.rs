@@ -56,8 +56,8 @@ impl OriginalSide {
         Self { program, original: None }
     }
 
-    /// What a fresh process reports as the median of a body, in seconds. All measure for about half a second. What it writes lies in
-    /// this folder, which is emptied before.
+    /// What a fresh process reports as the median of a body, in seconds. All measure for about half a second.
+    /// What it writes lies in this folder, which is emptied before.
     ///
     /// # Errors
     /// When it cannot be started, fails, or says something else.

@@ -1,4 +1,5 @@
-//! Disks that are full, and limits on the size of a file: whatever cannot be written is told, and nothing that was is lost.
+//! Disks that are full, and limits on the size of a file: whatever cannot be written is told, and nothing
+//! that was is lost.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Kills at moments that nobody chose: of a run, of its resume, of what measures, and the ends that a user asks for.
+//! Kills at moments that nobody chose: of a run, of its resume, of what measures, and the ends that a user
+//! asks for.
 
 use std::fs;
 use std::thread;

@@ -242,7 +242,8 @@ impl FaultTrial {
     /// Waits until no process is left, for which there is some time, and ends those that are.
     pub(super) fn expect_no_process(&self, harm: &mut Harm) {
         let begun = Instant::now();
-        // One that is between fork and exec has no environment that can be read: so two looks must find nobody.
+        // One that is between fork and exec has no environment that can be read: so two looks must find
+        // nobody.
         let mut empty = 0;
         let mut found = Vec::new();
         while empty < 2 && begun.elapsed() < GONE {
@@ -270,7 +271,8 @@ impl FaultTrial {
         }
     }
 
-    /// Takes up the only run again, if it was not complete, and compares what is there then with what was there before.
+    /// Takes up the only run again, if it was not complete, and compares what is there then with what was
+    /// there before.
     ///
     /// # Errors
     /// When the program cannot be started.
@@ -328,8 +330,8 @@ impl FaultTrial {
         }
     }
 
-    /// No process, no scratch file, no temporary file, no shared memory; and what a writer was just writing when it was
-    /// killed goes when it is pruned.
+    /// No process, no scratch file, no temporary file, no shared memory; and what a writer was just writing
+    /// when it was killed goes when it is pruned.
     pub(super) fn expect_nothing_left(&self, harm: &mut Harm) {
         self.expect_no_process(harm);
         harm.left.extend(names(&self.temporary()).into_iter().map(|name| format!("temporary file {name}")));
@@ -340,7 +342,8 @@ impl FaultTrial {
         let shared = format!("weighbridge-storm-{}-", self.mark);
         for name in names(Path::new("/dev/shm")).into_iter().filter(|name| name.starts_with(&shared)) {
             let _ = fs::remove_file(Path::new("/dev/shm").join(&name)); // it is of no use
-            // Of a process that somebody else has killed nobody knows what it had open: then the run names what is there.
+            // Of a process that somebody else has killed nobody knows what it had open: then the run names
+            // what is there.
             if !self.logs().contains(&name) {
                 harm.left.push(format!("shared memory {name}"));
             }
@@ -366,8 +369,8 @@ impl FaultTrial {
     }
 }
 
-/// What of a run was executed that was there, or more than once: `missing` are the names of repeats that were to be
-/// executed, the log has the case of each that was.
+/// What of a run was executed that was there, or more than once: `missing` are the names of repeats that were
+/// to be executed, the log has the case of each that was.
 fn twice<'a>(missing: impl Iterator<Item = &'a str>, executed: &str) -> Option<String> {
     let mut owed: BTreeMap<&str, i64> = BTreeMap::new();
     for name in missing {

@@ -1,8 +1,8 @@
 //! `storm`: kills, full disks, damaged records and odd surroundings, and what they have cost.
 //!
-//! A bench program of a crate of its own is run as anybody's would be, and broken off. Every fault comes from a seed, and
-//! what is looked at afterwards is the same for all: no finished repeat is gone, changed or measured twice, nothing is left
-//! behind, and no command panics or hangs.
+//! A bench program of a crate of its own is run as anybody's would be, and broken off. Every fault comes from
+//! a seed, and what is looked at afterwards is the same for all: no finished repeat is gone, changed or
+//! measured twice, nothing is left behind, and no command panics or hangs.
 
 mod disks;
 mod draw;

@@ -1,4 +1,5 @@
-//! Records that are damaged: whatever a reader finds, it names the file or goes on without it, and never believes it.
+//! Records that are damaged: whatever a reader finds, it names the file or goes on without it, and never
+//! believes it.
 
 use std::fs;
 use std::os::unix::fs::symlink;

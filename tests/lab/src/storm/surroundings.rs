@@ -160,7 +160,8 @@ fn after(lab: &Lab, trial: &FaultTrial, odd: Odd, harm: &mut Harm) -> Result<()>
                     .is_ok_and(|run| run.cases.iter().any(weighbridge::data::CaseRecord::has_failed))
             })
         });
-        // A case that failed for want of something is not tried again; and a machine without its mounts is another one.
+        // A case that failed for want of something is not tried again; and a machine without its mounts is
+        // another one.
         if !failed && !matches!(odd, Mounts(_)) {
             trial.expect_a_resume(lab, harm)?;
         }

@@ -8,8 +8,8 @@ use weighbridge::data::Columns;
 /// What one fault did, in words; nothing where nothing went wrong.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Harm {
-    /// A finished repeat that is gone, changed or measured twice, a run that cannot be resumed, a damaged record that was
-    /// believed, a command that should have worked.
+    /// A finished repeat that is gone, changed or measured twice, a run that cannot be resumed, a damaged
+    /// record that was believed, a command that should have worked.
     pub(super) lost: Vec<String>,
     /// A process, a scratch or temporary file, shared memory.
     pub(super) left: Vec<String>,

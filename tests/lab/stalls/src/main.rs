@@ -1,7 +1,9 @@
-//! Plants stalls in pipelines of real threads, and holds what `bottleneck` says against them: each is to be named, what its
-//! removal brings is to be foretold, and no pipeline without one is to be accused. Exit 6: too few are.
+//! Plants stalls in pipelines of real threads, and holds what `bottleneck` says against them: each is to be
+//! named, what its removal brings is to be foretold, and no pipeline without one is to be accused. Exit 6:
+//! too few are.
 //!
-//! `cargo run --manifest-path tests/lab/Cargo.toml --package stalls` takes some minutes; `-- --dry-run` lists what is planted.
+//! `cargo run --manifest-path tests/lab/Cargo.toml --package stalls` takes some minutes; `-- --dry-run` lists
+//! what is planted.
 
 mod pipeline;
 mod planted;

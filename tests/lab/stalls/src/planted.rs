@@ -1,4 +1,5 @@
-//! Stalls that are planted in a pipeline, and pipelines without one: is each named, and is what its removal brings foretold?
+//! Stalls that are planted in a pipeline, and pipelines without one: is each named, and is what its removal
+//! brings foretold?
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Products of matrices: of cuBLAS what callers need to time one. It takes its time and leaves the result as it was.
+//! Products of matrices: of cuBLAS what callers need to time one. It takes its time and leaves the result as
+//! it was.
 
 use std::ffi::{c_int, c_void};
 

@@ -28,8 +28,8 @@ unsafe fn text(text: *const c_char) -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
-/// Sets a key of the configuration; 1 when there is no such key or value. The clock's kind and the memory's size take
-/// effect when nothing was done yet.
+/// Sets a key of the configuration; 1 when there is no such key or value. The clock's kind and the memory's
+/// size take effect when nothing was done yet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fakegpu_set(key: *const c_char, value: *const c_char) -> c_int {
     // SAFETY: the caller's texts.

@@ -67,7 +67,8 @@ pub unsafe extern "C" fn cuMemAllocAsync(address: *mut u64, len: usize, stream: 
     unsafe { cuMemAllocFromPoolAsync(address, len, POOL as *mut c_void, stream) }
 }
 
-/// Allocations in a capture are not modelled: they are refused, as any other call that a capture does not allow.
+/// Allocations in a capture are not modelled: they are refused, as any other call that a capture does not
+/// allow.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAllocFromPoolAsync(
     address: *mut u64,

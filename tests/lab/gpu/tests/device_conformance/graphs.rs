@@ -93,7 +93,8 @@ pub fn a_branch_that_is_not_joined_is_error_904(world: &World) {
 pub fn the_null_stream_may_not_be_used_under_a_capture(world: &World) {
     let mut stream = std::ptr::null_mut();
     world.ctx.bind_to_thread().unwrap();
-    // SAFETY: a place for the handle of a stream that waits for the NULL stream; left to the end of the process.
+    // SAFETY: a place for the handle of a stream that waits for the NULL stream; left to the end of the
+    // process.
     let blocking = unsafe {
         assert_eq!(code(sys::cuStreamCreate(&raw mut stream, 0)), 0);
         world.ctx.wrap_borrowed_stream(stream)

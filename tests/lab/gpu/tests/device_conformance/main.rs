@@ -1,13 +1,15 @@
-//! What this project believes of a CUDA driver, as assertions that the fake and a real device are both held to.
+//! What this project believes of a CUDA driver, as assertions that the fake and a real device are both held
+//! to.
 //!
 //! ```text
 //! cargo test --manifest-path tests/lab/Cargo.toml --test device_conformance                # the fake-in
 //! cargo test --manifest-path tests/lab/Cargo.toml --test device_conformance -- --ignored   # the device of this machine
 //! ```
 //!
-//! The second kind fails where there is no device: whoever asks for it wants to know. The binary needs no cargo, and
-//! beside the fake's library (`libfake_gpu.so`) nothing else, so it can be carried to a machine with a device; there
-//! `device_conformance --ignored` needs the driver alone. Every disagreement is mended in the fake.
+//! The second kind fails where there is no device: whoever asks for it wants to know. The binary needs no
+//! cargo, and beside the fake's library (`libfake_gpu.so`) nothing else, so it can be carried to a machine
+//! with a device; there `device_conformance --ignored` needs the driver alone. Every disagreement is mended
+//! in the fake.
 
 #![cfg(target_os = "linux")]
 #![expect(unsafe_code, reason = "launches and raw driver calls are unsafe by their nature")]

@@ -60,7 +60,8 @@ impl World {
         world
     }
 
-    /// Every kernel once, since a first launch may load code and wait for it; not those of a check's own mistakes.
+    /// Every kernel once, since a first launch may load code and wait for it; not those of a check's own
+    /// mistakes.
     fn warm_up(&self) {
         let stream = self.stream();
         let words = self.pinned(4);
@@ -266,7 +267,8 @@ impl Drop for Hold {
     }
 }
 
-/// What a kernel of the suite does, for the fake; the others it runs as they are written, or knows by what they cost.
+/// What a kernel of the suite does, for the fake; the others it runs as they are written, or knows by what
+/// they cost.
 fn twins(fake: &FakeGpu) {
     fake.twin("add_one", |call| {
         let (address, count) = (call.arg::<u64>(0), call.arg::<u32>(1) as usize);

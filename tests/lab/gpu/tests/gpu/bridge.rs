@@ -28,7 +28,8 @@ fn the_bridge_measures_the_kernel_and_a_plain_clock_its_launch() {
     let by_host = wall.end(start);
 
     assert!(plain < 5_000, "{plain}");
-    // Neither is held: the launch of 2 us lies between the stamps, and a synchronisation beside it in the wall time.
+    // Neither is held: the launch of 2 us lies between the stamps, and a synchronisation beside it in the
+    // wall time.
     assert!((100_000.0..103_000.0).contains(&by_device), "{by_device}");
     assert!((by_device..106_000.0).contains(&by_host), "{by_host}");
     assert!((time.add(&by_device, &time.zero()) - by_device).abs() < f64::EPSILON);

@@ -1,4 +1,5 @@
-//! What a device fails with: what is one call's, what ends the process's use of it, and what is no device at all.
+//! What a device fails with: what is one call's, what ends the process's use of it, and what is no device at
+//! all.
 
 use std::time::Duration;
 

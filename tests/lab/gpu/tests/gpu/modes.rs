@@ -107,8 +107,8 @@ pub fn work_on_a_private_stream_has_a_caveat_by_events_and_counts_in_mode_sync()
 #[test]
 fn a_body_that_waits_for_its_own_held_stream_is_timed_again_without_a_hold() {
     let fake = fake();
-    // A launch that finds the queue full waits. The audit, with one kernel ahead of the body, has room; a sample, with a
-    // hold and two stamps, has not.
+    // A launch that finds the queue full waits. The audit, with one kernel ahead of the body, has room; a
+    // sample, with a hold and two stamps, has not.
     fake.set("queue", 42);
     let bencher = bencher(BUDGET);
     let device = bencher.device().unwrap();

@@ -1,4 +1,5 @@
-//! Mutants of the seam: each does one thing wrong, and a named test of the files beside this one fails with it.
+//! Mutants of the seam: each does one thing wrong, and a named test of the files beside this one fails with
+//! it.
 //!
 //! A mutant stands between the bencher and the real CUDA device, so that the tests run unchanged.
 

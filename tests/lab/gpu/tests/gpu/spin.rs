@@ -5,8 +5,9 @@ use std::ffi::{CStr, CString, c_void};
 use cudarc::driver::{result, sys};
 use weighbridge::{Error, Result};
 
-/// Two kernels: `spin` is busy for as many nanoseconds as its argument says, `cycles` for twice as many cycles: about as
-/// many nanoseconds at the full clock, and more at a lower one. The comments tell the fake; the text is what a device runs.
+/// Two kernels: `spin` is busy for as many nanoseconds as its argument says, `cycles` for twice as many
+/// cycles: about as many nanoseconds at the full clock, and more at a lower one. The comments tell the fake;
+/// the text is what a device runs.
 const PTX: &str = "\
 // fake spin ns_arg=0 timer
 // fake cycles ns_arg=0
@@ -66,7 +67,8 @@ impl Spin {
     pub fn launch(self, stream: *mut c_void, ns: u64) -> Result<()> {
         let mut argument = ns;
         let mut places = [(&raw mut argument).cast::<c_void>()];
-        // SAFETY: the kernel takes one 64-bit value, which is copied before the call returns; the stream is open.
+        // SAFETY: the kernel takes one 64-bit value, which is copied before the call returns; the stream is
+        // open.
         let launched = unsafe {
             result::launch_kernel(self.function, (1, 1, 1), (1, 1, 1), 0, stream.cast(), &mut places)
         };

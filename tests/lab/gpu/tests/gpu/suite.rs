@@ -1,4 +1,5 @@
-//! A bench target on a device, for tests that start it: scenarios that behave, and scenarios that do not; and the catalogue.
+//! A bench target on a device, for tests that start it: scenarios that behave, and scenarios that do not; and
+//! the catalogue.
 
 mod spin;
 

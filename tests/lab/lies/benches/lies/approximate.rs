@@ -1,5 +1,5 @@
-//! A scenario whose work need only agree roughly. Its liars are those of [`later_passes`](crate::later_passes): zeros, and the
-//! same batch again.
+//! A scenario whose work need only agree roughly. Its liars are those of
+//! [`later_passes`](crate::later_passes): zeros, and the same batch again.
 
 use std::sync::Arc;
 

@@ -18,7 +18,8 @@ fn custom_loop(
 ) {
     bencher.iter_custom(|iterations| {
         let start = Instant::now();
-        // No time for as many as are asked for would take forever: the harness asks for more until a block takes some.
+        // No time for as many as are asked for would take forever: the harness asks for more until a block
+        // takes some.
         let turns = if tells == "timed-loop" { iterations } else { 1 };
         for _ in 0..turns {
             black_box(body());

@@ -124,7 +124,8 @@ struct Begun {
     count: usize,
     ready: Vec<Copied>,
     next: usize,
-    /// How long a batch that is there seems to take. With no time at all, what is measured would never be enough.
+    /// How long a batch that is there seems to take. With no time at all, what is measured would never be
+    /// enough.
     seems: Duration,
 }
 

@@ -11,7 +11,8 @@ use weighbridge_loaders::workload::PipelineSpec;
 use crate::copied::{Copied, row};
 use crate::lie::{Lie, Sizes, Told};
 
-/// Tells a lie in some passes and is honest in the others. Passes are counted from 1, since the process started.
+/// Tells a lie in some passes and is honest in the others. Passes are counted from 1, since the process
+/// started.
 struct Then<L> {
     lies_in: fn(u64) -> bool,
     passes: u64,

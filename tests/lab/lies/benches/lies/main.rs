@@ -1,5 +1,6 @@
-//! Loaders that lie about what they do, each in one way, and honest ones that do nearly the same. `cargo lab lies` runs
-//! them and judges what becomes of each: which one is a lie, and what must be said of it, is in its catalogue.
+//! Loaders that lie about what they do, each in one way, and honest ones that do nearly the same. `cargo lab
+//! lies` runs them and judges what becomes of each: which one is a lie, and what must be said of it, is in
+//! its catalogue.
 //!
 //! A file is a class. A liar opens the reference, which is honest, and changes as little as its lie needs.
 

@@ -74,7 +74,8 @@ impl Loader for KeptInMemory {
     }
 }
 
-/// The file that an epoch is kept in: in no folder of the run, so that it outlives it. `cargo lab lies` removes it.
+/// The file that an epoch is kept in: in no folder of the run, so that it outlives it. `cargo lab lies`
+/// removes it.
 fn file(spec: &PipelineSpec, data: &DataSet, name: &str) -> PathBuf {
     let work = spec.work().join("-");
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{work}", data.digest()))

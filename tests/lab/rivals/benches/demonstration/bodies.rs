@@ -1,4 +1,5 @@
-//! The bodies, each made by a function that prepares what it works on: whoever times them, the code is the same.
+//! The bodies, each made by a function that prepares what it works on: whoever times them, the code is the
+//! same.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

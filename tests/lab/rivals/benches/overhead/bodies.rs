@@ -8,8 +8,9 @@ use crate::table::median;
 /// The bodies, by the names that they have on every side.
 pub const NAMES: [&str; 2] = ["empty", "few_ns"];
 
-/// A body of five multiplications with a mix between them, each waiting for the one before and the first for the last
-/// of the call before: neither the compiler (which would fold multiply-adds into one) nor the processor can overlap them.
+/// A body of five multiplications with a mix between them, each waiting for the one before and the first for
+/// the last of the call before: neither the compiler (which would fold multiply-adds into one) nor the
+/// processor can overlap them.
 pub fn few_ns() -> impl FnMut() -> u64 {
     let mut value = black_box(42);
     move || {
@@ -24,9 +25,9 @@ fn five(input: u64) -> u64 {
     (0..5).fold(input, |value, _| value.wrapping_mul(6_364_136_223_846_793_005) ^ (value >> 32))
 }
 
-/// Nanoseconds per iteration of a plain loop around the named body: 1e8 iterations in a hundred loops, of which the
-/// median counts, since on a shared machine some are interrupted. With `hidden` each result goes through
-/// [`black_box`], as in every harness, which puts it on the stack; without, only the last.
+/// Nanoseconds per iteration of a plain loop around the named body: 1e8 iterations in a hundred loops, of
+/// which the median counts, since on a shared machine some are interrupted. With `hidden` each result goes
+/// through [`black_box`], as in every harness, which puts it on the stack; without, only the last.
 pub fn by_hand(name: &str, hidden: bool) -> f64 {
     const LOOPS: usize = 100;
     const ITERATIONS: u32 = 1_000_000;

@@ -145,10 +145,12 @@ fn cargo(root: &Path, arguments: &[&str]) -> Result<bool> {
 
 /// CPU seconds, user and system, of all children that have ended, and of theirs.
 fn children_cpu() -> Result<f64> {
-    /// Of the clock that `/proc` counts in; the kernel shows programs 100 on every architecture that Rust runs on.
+    /// Of the clock that `/proc` counts in; the kernel shows programs 100 on every architecture that Rust
+    /// runs on.
     const TICKS_PER_SECOND: f64 = 100.0;
     let stat = fs::read_to_string("/proc/self/stat")?;
-    // The second field, the name in brackets, may hold spaces: fields are counted from its end. See proc_pid_stat(5).
+    // The second field, the name in brackets, may hold spaces: fields are counted from its end. See
+    // proc_pid_stat(5).
     let after_name = stat.rsplit_once(')').ok_or("/proc/self/stat has no name")?.1;
     let fields: Vec<&str> = after_name.split_whitespace().collect();
     let (user, system): (f64, f64) = (fields[13].parse()?, fields[14].parse()?);

@@ -10,8 +10,8 @@ use crate::Result;
 use crate::bodies::{STAMPS, Stamps, few_ns};
 use crate::role::{Role, output};
 
-/// Serves as a bench target: of the body that notes its calls, with criterion's own settings, where those are asked
-/// for; else of the two short bodies, with short ones.
+/// Serves as a bench target: of the body that notes its calls, with criterion's own settings, where those are
+/// asked for; else of the two short bodies, with short ones.
 pub fn main() {
     if std::env::var_os(STAMPS).is_some() {
         let mut stamps = Stamps::default();

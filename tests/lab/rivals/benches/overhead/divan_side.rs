@@ -30,8 +30,8 @@ pub fn main() {
     Divan::from_args().main();
 }
 
-/// Nanoseconds that divan reports for the bodies: its median. It chooses how many iterations make a sample by the first
-/// sample, which a cold start may have made long; `sample_size` chooses for it.
+/// Nanoseconds that divan reports for the bodies: its median. It chooses how many iterations make a sample by
+/// the first sample, which a cold start may have made long; `sample_size` chooses for it.
 pub fn reported(sample_size: Option<&str>) -> Result<[f64; 2]> {
     let mut command = Role::Divan.command()?;
     command.args(["--bench", "empty", "few_ns"]);

@@ -1,5 +1,5 @@
-//! `--list` with 10,000 registered cases: 100 scenarios of 100 points. (Each scenario costs milliseconds of compile
-//! time, a point costs none.)
+//! `--list` with 10,000 registered cases: 100 scenarios of 100 points. (Each scenario costs milliseconds of
+//! compile time, a point costs none.)
 
 use std::time::Instant;
 

@@ -1,9 +1,10 @@
 //! What the harness itself costs, beside criterion, divan and tango in one run.
 //!
-//! `cargo bench --manifest-path tests/lab/Cargo.toml --bench overhead` prints the tables behind `docs/overhead.md` in about three minutes;
-//! `... -- --build-cost` builds three minimal crates instead, in about four, and `... -- --gate` compares forty micro cases
-//! with themselves (`--gate --param ones=0` those of one column). `--only PART` prints one part: `reported`, `start`,
-//! `listing`, `analysis`, `records` or `duels`.
+//! `cargo bench --manifest-path tests/lab/Cargo.toml --bench overhead` prints the tables behind
+//! `docs/overhead.md` in about three minutes; `... -- --build-cost` builds three minimal crates instead, in
+//! about four, and `... -- --gate` compares forty micro cases with themselves (`--gate --param ones=0` those
+//! of one column). `--only PART` prints one part: `reported`, `start`, `listing`, `analysis`, `records` or
+//! `duels`.
 //!
 //! The program runs itself again as a bench target of each harness; [`role`] tells it which one it is to be.
 

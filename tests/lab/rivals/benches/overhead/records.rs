@@ -21,8 +21,8 @@ const METRICS: usize = 16;
 const SAMPLES: u64 = 500;
 const ROUNDS: usize = 5;
 
-/// Prints how long it takes to read two runs and to judge the one by the other; and the same with a baseline file, as
-/// the commands do it.
+/// Prints how long it takes to read two runs and to judge the one by the other; and the same with a baseline
+/// file, as the commands do it.
 pub fn print() -> Result<()> {
     SIZES.into_iter().try_for_each(|(cases, limit)| print_size(cases, limit))
 }

@@ -17,8 +17,8 @@ const WHO: [&str; 8] = [
     "tango, solo, its mean",
 ];
 
-/// Prints the table, and what the runs showed beside it: the time from the start of each process of ours to its first
-/// iteration.
+/// Prints the table, and what the runs showed beside it: the time from the start of each process of ours to
+/// its first iteration.
 pub fn print() -> Result<()> {
     let mut reported = [const { [const { Vec::new() }; WHO.len()] }; bodies::NAMES.len()];
     let mut starts = Vec::new();

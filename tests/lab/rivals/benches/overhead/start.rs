@@ -11,8 +11,8 @@ const ROUNDS: usize = 3;
 /// Tango is not among them: it does not tell how many calls it measured.
 const WHO: [Role; 3] = [Role::Weighbridge, Role::Criterion, Role::Divan];
 
-/// Prints, for each harness with its own settings, the time from the start of a bench target to its first iteration
-/// and to the first iteration that is measured.
+/// Prints, for each harness with its own settings, the time from the start of a bench target to its first
+/// iteration and to the first iteration that is measured.
 pub fn print() -> Result<()> {
     let mut seen = WHO.map(|role| (role, Vec::new(), Vec::new()));
     for _ in 0..ROUNDS {
@@ -42,7 +42,8 @@ fn one(role: Role) -> Result<(f64, f64)> {
         Role::Divan => divan_side::run_start(directory.path())?,
         Role::Tango => return Err("tango does not tell how many calls it measured".into()),
     };
-    // One list of calls for each process; the last calls of the first that made enough are those that were measured.
+    // One list of calls for each process; the last calls of the first that made enough are those that were
+    // measured.
     let mut processes: Vec<Vec<u64>> = Vec::new();
     for entry in directory.path().read_dir()? {
         let lines = std::fs::read_to_string(entry?.path())?;

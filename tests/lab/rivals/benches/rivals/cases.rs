@@ -6,8 +6,8 @@ pub const SEED: u64 = 42;
 /// The cases, by their names.
 pub const NAMES: [&str; 8] = ["DEMO-1", "DEMO-2", "DEMO-3", "DEMO-4", "DEMO-5", "DEMO-6", "DEMO-7", "DEMO-8"];
 
-/// Those whose work is exactly proportional to a number, so that a slowdown can be planted which the median, the mean
-/// and the minimum of a harness show alike.
+/// Those whose work is exactly proportional to a number, so that a slowdown can be planted which the median,
+/// the mean and the minimum of a harness show alike.
 pub const PLANTABLE: [&str; 2] = ["DEMO-3", "DEMO-6"];
 
 /// The variable that says by how many percent the plantable cases are slower.

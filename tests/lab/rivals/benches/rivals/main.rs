@@ -1,9 +1,10 @@
 //! How often harnesses call a program changed that was not, on the bodies of `benches/demonstration.rs`.
 //!
-//! `cargo bench --manifest-path tests/lab/Cargo.toml --bench rivals -- --passes 5` has each of them compare the eight
-//! bodies five times with themselves, in turns, and prints how many cases each called changed: forty comparisons for a
-//! harness, in ten to fifteen minutes. `--only NAME` leaves out all whose name begins otherwise. `--plant 2` makes two of
-//! the bodies 2 % slower on one side and compares only those: what is called slower then was found.
+//! `cargo bench --manifest-path tests/lab/Cargo.toml --bench rivals -- --passes 5` has each of them compare
+//! the eight bodies five times with themselves, in turns, and prints how many cases each called changed:
+//! forty comparisons for a harness, in ten to fifteen minutes. `--only NAME` leaves out all whose name begins
+//! otherwise. `--plant 2` makes two of the bodies 2 % slower on one side and compares only those: what is
+//! called slower then was found.
 //!
 //! The program runs itself as a bench target of each harness; [`role`] tells it which one it is to be.
 

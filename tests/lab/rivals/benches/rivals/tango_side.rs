@@ -41,13 +41,15 @@ pub fn pass(task: &ComparedTask, seconds: Option<&str>) -> Result<Pass> {
     if let Some(seconds) = seconds {
         command.args(["--time", seconds]);
     }
-    // It ends with a failure where it calls a case slower, as where it fails; then it prints fewer cases than there are.
+    // It ends with a failure where it calls a case slower, as where it fails; then it prints fewer cases than
+    // there are.
     let ran = command.output()?;
     let printed = String::from_utf8(ran.stdout)?;
     verdicts(&printed).map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&ran.stderr)).into())
 }
 
-/// The verdicts in what it prints: a line for each case, with the change at its end and a star where that counts.
+/// The verdicts in what it prints: a line for each case, with the change at its end and a star where that
+/// counts.
 fn verdicts(printed: &str) -> Result<Pass> {
     let verdict = |line: &str| {
         let (case, change) = (line.split_whitespace().next()?, line.split_whitespace().last()?);
