@@ -6,7 +6,7 @@ It is tests/workers/tiny.py, of which as little is changed as the lie needs.
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "workers"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "workers"))
 import tiny
 
 MOST = 2**64 - 1
