@@ -3,8 +3,8 @@
 use super::{Axis, Keep, Point};
 use crate::bencher;
 
-/// A struct whose fields are axes, or such structs themselves: a scenario takes it as one parameter. Derive it with
-/// [`#[derive(Sweep)]`](macro@crate::Sweep).
+/// A struct whose fields are axes, or such structs themselves: a scenario takes it as one parameter. Derive
+/// it with [`#[derive(Sweep)]`](macro@crate::Sweep).
 ///
 /// ```
 /// use weighbridge::Sweep;

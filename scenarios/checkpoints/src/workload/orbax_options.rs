@@ -1,11 +1,8 @@
 //! Options of Orbax, as axes.
 
-use std::fmt;
-use std::str::FromStr;
-
 use weighbridge::Sweep;
 
-use super::SystemOptions;
+use super::{Setting, SystemOptions};
 
 /// What Orbax is told of the files that it writes and of how it writes them. The names are Orbax's.
 #[derive(Clone, Debug, PartialEq, Eq, Sweep)]
@@ -77,44 +74,5 @@ impl From<&OrbaxOptions> for SystemOptions {
             .with("chunk_byte_size", options.chunk_byte_size)
             .with("use_replica_parallel", options.use_replica_parallel)
             .with("enable_replica_parallel_separate_folder", options.enable_replica_parallel_separate_folder)
-    }
-}
-
-/// An option of a system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setting<T> {
-    /// As the system has it itself.
-    Own,
-    /// Set to this.
-    Set(T),
-}
-
-impl<T> Setting<T> {
-    /// What it is set to.
-    pub fn set(self) -> Option<T> {
-        match self {
-            Self::Own => None,
-            Self::Set(value) => Some(value),
-        }
-    }
-}
-
-impl<T: fmt::Display> fmt::Display for Setting<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Own => f.write_str("own"),
-            Self::Set(value) => value.fmt(f),
-        }
-    }
-}
-
-impl<T: FromStr> FromStr for Setting<T> {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "own" => Ok(Self::Own),
-            _ => text.parse().map(Self::Set).map_err(|_| format!("`{text}` is no such setting, nor `own`")),
-        }
     }
 }

@@ -3,7 +3,7 @@
 use weighbridge::{Dtype, Error, FieldKind, Result};
 
 use super::transform::TransformEffect;
-use super::{Merge, PipelineSpec, Transform, TransformGate};
+use super::{Merge, Structure, Transform, TransformGate};
 
 /// The way of one delivered field through a pipeline.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,8 +65,11 @@ impl Touch {
 ///
 /// # Errors
 /// A transform that touches nothing, or a field that it cannot do; two fields of one name.
-pub(super) fn routes(spec: &PipelineSpec) -> Result<Vec<Route>> {
-    let kinds: Vec<&FieldKind> = spec.source.kinds().collect();
+pub(super) fn routes(
+    kinds: &[&FieldKind],
+    transforms: &[Transform],
+    structure: &Structure,
+) -> Result<Vec<Route>> {
     let start = |(source, kind): (usize, &&FieldKind)| Route {
         source,
         trunk: Vec::new(),
@@ -74,12 +77,12 @@ pub(super) fn routes(spec: &PipelineSpec) -> Result<Vec<Route>> {
         output: (*kind).clone(),
     };
     let mut routes: Vec<Route> = kinds.iter().enumerate().map(start).collect();
-    for (position, &transform) in spec.transforms.iter().enumerate() {
+    for (position, &transform) in transforms.iter().enumerate() {
         let mut added = Vec::new();
         let mut touched = false;
         for route in &mut routes {
             let before = route.output.clone();
-            let gate = spec.structure.gate(position);
+            let gate = structure.gate(position);
             let touch = |after: FieldKind| Touch { transform, position, gate, before: before.clone(), after };
             match transform.effect(kinds[route.source], &before) {
                 TransformEffect::Untouched => continue,
@@ -101,7 +104,7 @@ pub(super) fn routes(spec: &PipelineSpec) -> Result<Vec<Route>> {
             return Err(untouched(transform, position));
         }
     }
-    let routes = branch(spec, &kinds, routes)?;
+    let routes = branch(transforms.len(), structure, kinds, routes)?;
     for route in &routes {
         check(route, &kinds)?;
     }
@@ -113,17 +116,22 @@ pub(super) fn routes(spec: &PipelineSpec) -> Result<Vec<Route>> {
     Ok(routes)
 }
 
-/// Lets every route that a branch touches go through the branches.
-fn branch(spec: &PipelineSpec, kinds: &[&FieldKind], routes: Vec<Route>) -> Result<Vec<Route>> {
-    if spec.structure.branches.is_empty() {
+/// Lets every route that a branch touches go through the branches, whose positions follow those of the `trunk`.
+fn branch(
+    trunk: usize,
+    structure: &Structure,
+    kinds: &[&FieldKind],
+    routes: Vec<Route>,
+) -> Result<Vec<Route>> {
+    if structure.branches.is_empty() {
         return Ok(routes);
     }
-    let mut touched = vec![false; spec.structure.branches.iter().map(Vec::len).sum()];
+    let mut touched = vec![false; structure.branches.iter().map(Vec::len).sum()];
     let mut out = Vec::new();
     for route in routes {
-        let mut position = spec.transforms.len();
+        let mut position = trunk;
         let mut ways: Vec<(Vec<Touch>, FieldKind)> = Vec::new();
-        for branch in &spec.structure.branches {
+        for branch in &structure.branches {
             let (mut way, mut now) = (Vec::new(), route.output.clone());
             for &transform in branch {
                 match transform.effect(kinds[route.source], &now) {
@@ -135,7 +143,7 @@ fn branch(spec: &PipelineSpec, kinds: &[&FieldKind], routes: Vec<Route>) -> Resu
                         )));
                     }
                     TransformEffect::Becomes(after) => {
-                        touched[position - spec.transforms.len()] = true;
+                        touched[position - trunk] = true;
                         let before = std::mem::replace(&mut now, after.clone());
                         way.push(Touch { transform, position, gate: None, before, after });
                     }
@@ -148,7 +156,7 @@ fn branch(spec: &PipelineSpec, kinds: &[&FieldKind], routes: Vec<Route>) -> Resu
             out.push(route); // no branch knows it: it is delivered once
             continue;
         }
-        match spec.structure.merge {
+        match structure.merge {
             Merge::Mean => {
                 let output = ways[0].1.clone();
                 if ways.iter().any(|(_, kind)| *kind != output) || output.dtype != Dtype::F32 {
@@ -171,9 +179,9 @@ fn branch(spec: &PipelineSpec, kinds: &[&FieldKind], routes: Vec<Route>) -> Resu
         }
     }
     if let Some(place) = touched.iter().position(|touched| !touched) {
-        let mut all = spec.structure.branches.iter().flatten();
+        let mut all = structure.branches.iter().flatten();
         let transform = *all.nth(place).expect("there is a mark for each transform");
-        return Err(untouched(transform, spec.transforms.len() + place));
+        return Err(untouched(transform, trunk + place));
     }
     Ok(out)
 }

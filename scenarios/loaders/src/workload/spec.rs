@@ -219,7 +219,8 @@ impl PipelineSpec {
     /// As [`PipelineSpec::check`].
     pub fn routes(&self) -> Result<Vec<Route>> {
         self.check_numbers()?;
-        let routes = route::routes(self)?;
+        let routes =
+            route::routes(&self.source.kinds().collect::<Vec<_>>(), &self.transforms, &self.structure)?;
         self.check_mixing(&routes)?;
         if self.structure.rebatch.is_some() && routes.iter().any(Route::is_padded) {
             return Err(Error::new(

@@ -5,6 +5,7 @@ mod checkpointers;
 mod open;
 mod state;
 mod stored;
+mod told;
 
 pub use checkpointers::{
     FastSafetensors, Orbax, RunaiStreamer, SafetensorsPython, TensorStore, TorchDcp, TorchSave,

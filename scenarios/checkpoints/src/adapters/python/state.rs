@@ -13,8 +13,9 @@ use weighbridge_data::{DataSet, Executed};
 use weighbridge_python::{RankMessage, TensorFiles, entry_point, executed};
 
 use super::stored::headers;
+use super::told::{COLLECTORS, PlacementForm, text};
 use crate::contract::{Checkpoints, Manager, Retention, SaveOptions, StepTimes, TensorHeader};
-use crate::workload::{Placement, StepKind, SystemOptions};
+use crate::workload::{StepKind, SystemOptions};
 
 /// What `open` says of a state.
 #[derive(Debug, Serialize)]
@@ -39,21 +40,6 @@ struct StateForm {
     /// The fields that stand for values that are no arrays, and what they are.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     leaves: BTreeMap<String, &'static str>,
-}
-
-/// Where a state lies.
-#[derive(Debug, Serialize)]
-pub(super) struct PlacementForm {
-    /// The axes of the mesh with their sizes; none where the state is whole.
-    mesh: Vec<(String, usize)>,
-    /// For each tensor, the axes that each dimension is cut along.
-    shardings: Vec<Vec<Vec<String>>>,
-}
-
-impl From<&Placement> for PlacementForm {
-    fn from(placement: &Placement) -> Self {
-        Self { mesh: placement.mesh.axes().to_vec(), shardings: placement.shardings.clone() }
-    }
 }
 
 impl StateParts {
@@ -208,9 +194,6 @@ impl<W: DerefMut<Target = Worker>> Drop for OpenState<W> {
     }
 }
 
-/// What a worker collects where it can, in the order in which it starts.
-pub(super) const COLLECTORS: &[&str] = &["tensorstore", "jax_monitoring", "jax_arrays"];
-
 /// A manager of checkpoints in a worker.
 struct RemoteManager<'a>(&'a mut Worker);
 
@@ -272,11 +255,4 @@ impl Manager for RemoteManager<'_> {
     fn processes(&self) -> Vec<u32> {
         self.0.processes()
     }
-}
-
-/// A path as JSON can say it.
-pub(super) fn text(path: &Path) -> Result<&str> {
-    path.to_str().ok_or_else(|| {
-        Error::new(format!("the directory {} is no UTF-8: a worker cannot be told of it", path.display()))
-    })
 }

@@ -7,7 +7,7 @@ use weighbridge::{Error, ErrorKind, Kept, Result};
 use weighbridge_data::Executed;
 use weighbridge_python::{entry_point, executed};
 
-use super::state::{COLLECTORS, PlacementForm, text};
+use super::told::{COLLECTORS, PlacementForm, text};
 use crate::contract::{LoadedTensor, StoredCheckpoint, StoredFiles, TensorHeader};
 use crate::workload::{Placement, SystemOptions};
 
