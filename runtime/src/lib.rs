@@ -189,7 +189,7 @@ macro_rules! main {
     };
 }
 
-/// What most scenarios and adapters need: `use weighbridge::prelude::*;`.
+/// The names that most scenarios and adapters need: `use weighbridge::prelude::*;`.
 pub mod prelude {
     pub use crate::{
         Availability, Bencher, Direction, Error, Result, Sweep, Unit, adapter, fail, scenario, skip,
@@ -235,7 +235,7 @@ pub mod suite {
     };
 }
 
-/// What is kept of runs, where it lies, and how to judge it: for programs over records.
+/// Records of runs, the places where they lie, and their judging: for programs over records.
 ///
 /// Runs and baselines are read through [`Runs`](data::Runs) and [`Baselines`](data::Baselines); what they
 /// give are plain structs with public fields.

@@ -10,7 +10,7 @@ use super::{files, root};
 const QUESTIONS: [&str; 7] = ["How", "What", "When", "Where", "Whether", "Which", "Why"];
 
 /// Docstrings that still begin so, by folder. A number may only fall.
-const STILL_ASKING: &[(&str, usize)] = &[("runtime", 700), ("scenarios", 700), ("xtask", 340)];
+const STILL_ASKING: &[(&str, usize)] = &[("runtime", 580), ("scenarios", 700), ("xtask", 340)];
 
 /// The most characters of a line.
 const WIDTH: usize = 110;

@@ -18,7 +18,7 @@ use crate::metric::{
     Unit,
 };
 
-/// What one repeat is asked to do.
+/// The order for one repeat.
 ///
 /// ```
 /// use weighbridge::prelude::*;
@@ -116,7 +116,7 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// What a scenario measures with. Every method takes `&self`, so that calls nest.
+/// The instrument that a scenario measures with. Every method takes `&self`, so that calls nest.
 ///
 /// | method | times |
 /// |---|---|
@@ -226,7 +226,7 @@ pub(super) struct BencherState {
     pub(super) remote: bool,
 }
 
-/// What one repeat gave.
+/// The outcome of one repeat, with its evidence.
 ///
 /// ```
 /// use weighbridge::{Bencher, Budget, Purpose, Settings, WorkReport};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Unstopped;
 use crate::metric::Entry;
 
-/// What a repeat is for.
+/// The purpose of a repeat.
 ///
 /// ```
 /// use weighbridge::{Bencher, Budget, Purpose, Settings};
@@ -28,7 +28,7 @@ pub enum Purpose {
     Smoke,
 }
 
-/// How much a repeat measures.
+/// The amount that a repeat measures.
 ///
 /// ```
 /// use std::time::Duration;

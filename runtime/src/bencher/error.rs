@@ -5,7 +5,7 @@ use std::fmt;
 use super::{SkipReason, visible, visible_in_line};
 use crate::device::DeviceError;
 
-/// What a scenario or an adapter gives back when it cannot go on.
+/// The error of a scenario or an adapter that cannot go on.
 ///
 /// Whatever becomes a `Box<dyn std::error::Error>` becomes one through `?` or `.into()`: an error, a text. It
 /// does not implement `std::error::Error` itself, which is what makes that conversion possible.
@@ -28,7 +28,7 @@ pub struct Error {
     kind: ErrorKind,
 }
 
-/// What kind of end an error is.
+/// The kind of end that an error is.
 ///
 /// ```
 /// use weighbridge::{ErrorKind, fail, skip};

@@ -42,7 +42,7 @@ pub struct Evidence {
     pub view: Option<bool>,
 }
 
-/// What it cost to come to a stream, in nanoseconds; `None` where there is no such step.
+/// The cost of coming to a stream, in nanoseconds; `None` where there is no such step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Costs {
@@ -56,7 +56,7 @@ pub struct Costs {
     pub compile: Option<u64>,
 }
 
-/// What an epoch holds, as it follows from the specification of the work.
+/// The content of an epoch, as it follows from the specification of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expected {
     /// Elements of an epoch.
@@ -146,7 +146,7 @@ pub struct Miscount {
     pub expected: u64,
 }
 
-/// How much was copied out of measured passes.
+/// The amount that was copied out of measured passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spots {
     /// Passes of which at least one batch was.
@@ -157,7 +157,7 @@ pub struct Spots {
     pub elements: u64,
 }
 
-/// What is compared of the elements that were copied out of one batch.
+/// Hashes and moments of the elements that were copied out of one batch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spot {
     /// The batch's place in its epoch, from 0; `None` where it is not known.
@@ -206,7 +206,7 @@ impl TryFrom<String> for Hashes {
     }
 }
 
-/// What became of a repeat's elements beside the reference's: told by the parent, which alone has the
+/// A repeat's elements beside the reference's: told by the parent, which alone has the
 /// reference's hashes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
@@ -274,7 +274,7 @@ pub struct Unstopped {
     pub span: u64,
 }
 
-/// What a worker says of a measured run beside what the harness saw. Times in nanoseconds.
+/// A worker's account of a measured run, beside what the harness saw. Times in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
     /// From the request to the answer, by the harness's clock.
@@ -318,7 +318,7 @@ pub struct Audit {
     pub again: u64,
 }
 
-/// What happened while the clock stood, in nanoseconds.
+/// The time while the clock stood, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoppedClock {
     /// The time that it stood.

@@ -16,7 +16,7 @@ pub trait Pace {
     fn took(&mut self, block: Block);
 }
 
-/// What one iteration does, as its author states it. 0: not stated.
+/// The work of one iteration, as its author states it. 0: not stated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PerIteration {
     /// Elements that it handles.

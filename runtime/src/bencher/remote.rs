@@ -36,7 +36,7 @@ pub trait Remote {
     /// What it cost to come this far.
     fn costs(&self) -> Costs;
 
-    /// What an epoch holds, as it follows from the specification of the work; `None` where it does not.
+    /// The content of an epoch, as it follows from the specification of the work; `None` where it does not.
     fn expected(&self) -> Option<Expected>;
 
     /// Tells whether many batches run in one call, so that a pass is a sample.
@@ -58,7 +58,7 @@ pub trait Remote {
     }
 }
 
-/// How much of an epoch is gone through without a stop.
+/// The part of an epoch that is gone through without a stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Batches of the epoch, among which some are drawn and copied in part; 0 where nothing is copied.
@@ -69,8 +69,8 @@ pub struct Asked {
     pub least: u64,
 }
 
-/// What was measured elsewhere, by that process's monotonic clock. Times are in nanoseconds; `None` is what
-/// it could not tell.
+/// A run that was measured elsewhere, by that process's monotonic clock. Times are in nanoseconds; `None` is
+/// what it could not tell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ran {
     /// Every sample in order.
@@ -121,7 +121,7 @@ pub struct Ran {
     pub checked: Vec<CheckedBatch>,
 }
 
-/// What was copied out of a batch.
+/// A part of a batch, copied out of it to be verified.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CheckedBatch {
     /// The pass, from 0; `None` in an epoch without a stop.

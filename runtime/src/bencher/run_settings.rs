@@ -9,7 +9,7 @@ use super::PartialBudget;
 use crate::device::Platform;
 use crate::metric::Mode;
 
-/// What whoever runs has settled for every repeat.
+/// The settings of every repeat, by whoever runs.
 ///
 /// A flag writes here, and whoever measures reads here: the plan, the request to a child and its
 /// [`Settings`](super::Settings) have this value whole.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::kept::{check_bytes, row_bytes};
 use super::{Expected, FieldKind, Kept, KeptField, Result, Used};
 
-/// What one item held. Real elements only, never padding.
+/// The size of one item. Real elements only, never padding.
 ///
 /// ```
 /// let batch = weighbridge::Count { elements: 64, bytes: 64 * 32 * 32 * 3 };
@@ -90,7 +90,7 @@ pub trait Source {
     /// As [`Source::rewind`].
     fn look(&mut self, see: &mut See<'_>) -> Result<()>;
 
-    /// What an epoch holds, as it follows from the specification of the work; `None` where it does not.
+    /// The content of an epoch, as it follows from the specification of the work; `None` where it does not.
     /// Elements are counted by it, and not by what a subject says.
     fn expected(&self) -> Option<Expected> {
         None
@@ -130,7 +130,7 @@ pub trait Source {
     }
 }
 
-/// What an item is shown to.
+/// The function that an item is shown to.
 pub type See<'a> = dyn FnMut(&Item<'_>) + 'a;
 
 /// The current item, as it is shown.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// What processes used.
+/// Resources that processes used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Used {
     /// Time on a processor, in nanoseconds.

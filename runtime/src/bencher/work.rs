@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Content, visible_in_line};
 
-/// What the subject says of its work.
+/// The subject's report of its work.
 ///
 /// ```
 /// use weighbridge::{Delivery, Operator, WorkReport};
@@ -112,7 +112,7 @@ impl Operator {
     }
 }
 
-/// What the consumer of a batch gets.
+/// The form in which the consumer gets a batch.
 ///
 /// ```
 /// use weighbridge::Delivery;

@@ -45,7 +45,7 @@ pub enum Method {
     Duel,
 }
 
-/// Which baseline.
+/// The baseline that a run is compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Promoted {
     /// Its name; in a duel the revision, program or adapter.
@@ -63,7 +63,7 @@ pub struct CaseFailure {
     pub why: IncomparableReason,
 }
 
-/// What is said of one case.
+/// The verdict on one case, with its figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Which case.
@@ -83,7 +83,7 @@ pub struct Row {
     pub accepted: Option<f64>,
     /// What to know before believing the verdict.
     pub marks: Vec<RowMark>,
-    /// What would make an inconclusive case decidable.
+    /// Advice that would make an inconclusive case decidable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
     /// The processes on both sides, where a stored baseline was judged by.
@@ -96,7 +96,7 @@ pub struct Row {
     pub metrics: Vec<MetricChange>,
 }
 
-/// What each process said of the metric that decided: enough to decide again.
+/// The values of each process for the metric that decided: enough to decide again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessValues {
     /// One value for each process, the baseline's first: logarithms, more is worse.
@@ -110,7 +110,7 @@ pub struct ProcessValues {
     pub switched: f64,
 }
 
-/// What to know before believing a verdict.
+/// A caveat to know before believing a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowMark {

@@ -9,7 +9,7 @@ use crate::record::RunRecord;
 use crate::record::{Baseline, CaseRecord, MetricRecord, Process, RunId, RunManifest};
 use crate::stats;
 
-/// What earlier runs measured, by case.
+/// The figures of earlier runs, by case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History(BTreeMap<String, Past>);
 

@@ -300,7 +300,7 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
     row
 }
 
-/// What would make an inconclusive case decidable.
+/// Advice that would make an inconclusive case decidable.
 fn advice(weighed: &WeighedMetric, revision: Option<&str>) -> Advice {
     let [before, after] = &weighed.values.sides;
     let remedy = if before.len().min(after.len()) < LEAST {

@@ -25,7 +25,7 @@ const DETECTABLE: f64 = 0.25;
 /// none.
 const ALPHA: f64 = 0.05;
 
-/// What a gate lets pass.
+/// The bounds of a gate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
     /// The margin as a flag set it, as a share: 0.05 for 5 %. It stands for both methods and every scenario,
@@ -44,7 +44,8 @@ pub struct Policy {
     pub accepted: Vec<Accepted>,
 }
 
-/// What gates, and from where on. What is not set is taken from the level above, then from the defaults.
+/// The metrics that gate, and from where on. What is not set is taken from the level above, then from the
+/// defaults.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Gate {

@@ -84,7 +84,7 @@ pub enum InconclusiveReason {
     BrokenOffUnconfirmed(BreakOff),
 }
 
-/// What a metric of a device is held against.
+/// The clock that a metric of a device is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClockHalf {
@@ -94,7 +94,7 @@ pub enum ClockHalf {
     Time,
 }
 
-/// What broke a duel off.
+/// The cause that broke a duel off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BreakOff {
@@ -184,7 +184,7 @@ pub struct AxisChange {
     pub is: String,
 }
 
-/// What would make an inconclusive case decidable.
+/// Advice that would make an inconclusive case decidable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advice {
     /// What helps.
@@ -193,7 +193,7 @@ pub struct Advice {
     pub revision: Option<String>,
 }
 
-/// What helps to decide a case.
+/// A remedy that helps to decide a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Remedy {

@@ -12,7 +12,7 @@ const FIRST_RUNS: f64 = 0.10;
 /// The multiple of the spread of stored runs that a change must exceed.
 const SPREADS: f64 = 3.0;
 
-/// How much worse a figure may be before it counts.
+/// The margin by which a figure may be worse before it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tolerance {
     /// The share: 0.05 for 5 %.
@@ -23,7 +23,7 @@ pub struct Tolerance {
     pub runs: usize,
 }
 
-/// What a tolerance rests on.
+/// The basis of a tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {

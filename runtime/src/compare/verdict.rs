@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{IncomparableReason, InconclusiveReason, Tendency};
 
-/// What is said of a case.
+/// The verdict on a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {

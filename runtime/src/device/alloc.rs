@@ -29,7 +29,7 @@ impl Counting {
     }
 }
 
-/// What was allocated.
+/// Allocations, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeapUse {
     /// Calls that gave memory: allocations, and reallocations, each once.
@@ -38,7 +38,7 @@ pub struct HeapUse {
     pub bytes: u64,
 }
 
-/// What this process has allocated so far; `None` where [`Counting`] is not its allocator.
+/// Counts the allocations of this process so far; `None` where [`Counting`] is not its allocator.
 pub fn allocated() -> Option<HeapUse> {
     let calls = CALLS.load(Relaxed);
     // A program allocates before its `main` begins: an allocator that counts has counted something.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What runs the work.
+/// The backend that runs the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
@@ -25,10 +25,10 @@ impl Backend {
     }
 }
 
-/// What a device is.
+/// The facts of a device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceInfo {
-    /// What runs the work.
+    /// The backend that runs the work.
     pub backend: Backend,
     /// Its name: `NVIDIA H200`.
     pub name: String,
@@ -62,7 +62,7 @@ pub struct DeviceInfo {
     pub facts: BTreeMap<String, String>,
 }
 
-/// What a device says of itself at one moment. `None` where it does not say.
+/// The readings of a device at one moment. `None` where it does not say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Telemetry {
     /// Clock of the processors, in megahertz.

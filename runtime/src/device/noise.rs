@@ -21,7 +21,7 @@ pub struct Noise {
     pub lost: Lost,
 }
 
-/// What the scheduler counted for a thread.
+/// The scheduler's counts for a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadSchedule {
     /// The thread's id.

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use super::host::Host;
 use super::{Device, DeviceInfo, NoDevice, Platform};
 
-/// What serves the platform here, asked without taking it: no context is made, so nothing shares the device
-/// with the process that measures.
+/// Finds the device that serves the platform here, without taking it: no context is made, so nothing shares
+/// the device with the process that measures.
 ///
 /// # Errors
 /// Why nothing does.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a run is asked to run on.
+/// The platform that a run is asked to run on.
 ///
 /// ```
 /// use weighbridge::Platform;

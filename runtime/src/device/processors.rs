@@ -6,8 +6,8 @@ use std::thread;
 /// Fewer of them are not worth a thread.
 const LEAST_PART: usize = 64;
 
-/// What `each` makes of every item, in their order, worked out on all processors in turns of one run of items
-/// each. Where no thread can be had, this one does the work.
+/// Applies `each` to every item and keeps their order, worked out on all processors in turns of one run of
+/// items each. Where no thread can be had, this one does the work.
 ///
 /// # Panics
 /// With what `each` panics with.

@@ -179,7 +179,7 @@ impl Queue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueMark(pub(crate) usize);
 
-/// Which of the two stamps of the cycle counter.
+/// One of the two stamps of the cycle counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CycleStamp {
     /// Before the body.
@@ -277,7 +277,7 @@ pub trait Product {
     fn multiply(&self) -> Result<u64, DeviceError>;
 }
 
-/// What matrices are of. Sums are of `f32` in all of them.
+/// The number type of matrices. Sums are of `f32` in all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Numbers {

@@ -26,7 +26,7 @@ pub struct Usage {
     /// Bytes passed to `read` and its kin, and to `write` and its kin, cached or not
     /// (`rchar` and `wchar` of `/proc/self/io`). Absent where the kernel does not say.
     pub moved: Option<IoBytes>,
-    /// What was allocated. Absent where the bench target does not count.
+    /// Allocations, counted. Absent where the bench target does not count.
     #[serde(default)]
     pub allocated: Option<HeapUse>,
     /// Bytes that it took to read these counters: counted right after, they would pass for the subject's.

@@ -4,7 +4,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// What `main!()` bakes into a bench binary.
+/// The facts that `main!()` bakes into a bench binary.
 #[derive(Clone, Copy, Debug)]
 pub struct Suite {
     /// `CARGO_TARGET_TMPDIR` of the build: absolute, below the target directory.

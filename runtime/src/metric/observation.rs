@@ -136,7 +136,7 @@ pub struct Region {
     pub live_arrays_change: Option<i64>,
 }
 
-/// What a `measure` block collects beside its wall time.
+/// A collector of a `measure` block, beside its wall time.
 ///
 /// ```
 /// use weighbridge::prelude::*;

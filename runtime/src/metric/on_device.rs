@@ -61,7 +61,7 @@ impl fmt::Display for Mode {
     }
 }
 
-/// What a body says of itself: what is done when it returns.
+/// A body's own statement of what is done when it returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Returns {
@@ -72,7 +72,7 @@ pub enum Returns {
     Complete,
 }
 
-/// What the measuring itself costs on this device, measured at the start of the repeat: everything later is
+/// The cost of measuring itself on this device, measured at the start of the repeat: everything later is
 /// judged by these and not by constants. All in nanoseconds; `None` where the device has no such thing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
@@ -144,7 +144,7 @@ pub struct Roofline {
     pub nominal: Option<f64>,
 }
 
-/// What bodies cost that were recorded together and replayed.
+/// The cost of bodies that were recorded together and replayed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReplayCosts {
     /// Of one body, in nanoseconds by the device's clock; or why they cannot be recorded.
@@ -162,7 +162,7 @@ pub struct DevicePhase {
     pub each: f64,
 }
 
-/// What was seen of a body that ran on a device.
+/// The observation of a body that ran on a device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OnDevice {
     /// The device.

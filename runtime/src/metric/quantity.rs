@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Which way a metric is better.
+/// The direction in which a metric is better.
 ///
 /// ```
 /// use weighbridge::prelude::*;
@@ -93,7 +93,7 @@ pub struct Quantity {
     pub unit: Unit,
 }
 
-/// What reading a metric gave: a value, a bound, or the reason why there is none. Never a made-up zero.
+/// The reading of a metric: a value, a bound, or the reason why there is none. Never a made-up zero.
 ///
 /// ```
 /// use weighbridge::Reading;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::{Lost, Noise, ThreadSchedule};
 
-/// What disturbed a repeat, from the first measured window to the end of the last, pauses between them
+/// The disturbances of a repeat, from the first measured window to the end of the last, pauses between them
 /// included. `None` where the system does not say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Surroundings {
@@ -57,7 +57,7 @@ impl Surroundings {
     }
 }
 
-/// What the measuring thread did between two readings that is nothing of the subject's: yardsticks.
+/// Work of the measuring thread between two readings that is nothing of the subject's: yardsticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExcludedTime {
     /// The time that it took.
@@ -86,7 +86,7 @@ fn grown(before: Option<u64>, after: Option<u64>) -> Option<u64> {
     Some(after?.saturating_sub(before?))
 }
 
-/// What is known to have disturbed a sample. Tagged samples are counted and kept like all others.
+/// A known cause that disturbed a sample. Tagged samples are counted and kept like all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cause {

@@ -10,7 +10,7 @@ use crate::registry::{Point, slug};
 /// The longest file name that is made from a slug, in bytes, before it is cut.
 const LONGEST: usize = 120;
 
-/// What a case is called: `CV-1/small/workers=2/Google Grain`.
+/// The name of a case: `CV-1/small/workers=2/Google Grain`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaseId {
     /// The scenario's id.

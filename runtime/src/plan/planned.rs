@@ -32,7 +32,7 @@ pub struct PlannedCase {
     pub took: RepeatTimes,
 }
 
-/// What the repeats of a case took, from process start to process end, as far as that is known.
+/// The times of the repeats of a case, from process start to process end, as far as that is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RepeatTimes {
     /// The one that verifies, and goes through everything.
@@ -113,7 +113,7 @@ pub struct Absent {
     pub install: String,
 }
 
-/// What will be run.
+/// The cases that will be run, and the settings for all of them.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The profile's name.

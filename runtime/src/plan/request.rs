@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Param, Profile};
 use crate::bencher::RunSettings;
 
-/// What was asked for, after it was understood.
+/// The request of a run, after it was understood.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The budget.
@@ -38,7 +38,7 @@ pub struct Request {
     pub verify: bool,
 }
 
-/// What whoever runs has settled for all repeats together: one value, handed on from the command line to the
+/// The settings for all repeats together, by whoever runs: one value, handed on from the command line to the
 /// plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PlanSettings {
@@ -62,7 +62,7 @@ pub enum CaseOrder {
     Declared,
 }
 
-/// What shares a process.
+/// The units that share a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Isolation {

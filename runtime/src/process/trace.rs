@@ -14,7 +14,7 @@ const INTO: &str = "WEIGHBRIDGE_TRACE_INTO";
 /// So many files of a trace are looked at.
 const MOST_FILES: usize = 10_000;
 
-/// What a case can be traced by, in a repeat of its own.
+/// A tracer of a case, in a repeat of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TraceKind {

@@ -11,7 +11,7 @@ use crate::registry::Equivalence;
 use crate::run::{Outcome, Repeat};
 use crate::verify::{self, Agreement, Examined, agree};
 
-/// What is known of a case before it runs.
+/// The facts of a case that are known before it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseFacts {
     /// Which case.
@@ -34,7 +34,7 @@ pub struct CaseFacts {
     pub primary_metric: Option<String>,
 }
 
-/// What the work of a case is held against.
+/// The standard that the work of a case is held against.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HeldAgainst<'a> {
     /// The case is the reference.

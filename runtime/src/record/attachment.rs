@@ -21,7 +21,7 @@ pub struct Attachment {
     pub allocations: Vec<Allocations>,
 }
 
-/// What came of a trace.
+/// The outcome of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AttachmentStatus {
@@ -42,7 +42,7 @@ pub struct AttachedFile {
     pub bytes: u64,
 }
 
-/// What Python allocated in an operation.
+/// The allocations of Python in an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allocations {
     /// The operation: `save`.

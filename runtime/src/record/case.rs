@@ -84,7 +84,7 @@ pub enum CaseStatus {
     Incomplete,
 }
 
-/// What ended the repeats of a case that had a target.
+/// The reason that ended the repeats of a case that had a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StopReason {

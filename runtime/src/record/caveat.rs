@@ -338,7 +338,7 @@ impl fmt::Display for Caveat {
     }
 }
 
-/// What every report of a run on a fake says.
+/// The sentence that every report of a run on a fake has.
 pub(crate) fn fake_device(name: &str) -> String {
     format!("FAKE DEVICE: {name} is a fake, and its figures are of no device")
 }

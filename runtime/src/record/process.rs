@@ -8,7 +8,7 @@ use crate::stats;
 /// The quantiles that are kept of blocks.
 const QUANTILES: [f64; 3] = [0.10, 0.50, 0.90];
 
-/// What one measured repeat was, condensed. All numbers have five digits: the noise is far above.
+/// One measured repeat, condensed. All numbers have five digits: the noise is far above.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Process {
     /// Iterations or items of all samples.

@@ -90,7 +90,7 @@ fn civil(days: i64) -> (i64, u32, u32) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
-/// What a run was, and how it ended.
+/// The facts of a run, with how it ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunManifest {
     /// Its name.
@@ -118,7 +118,7 @@ pub struct RunManifest {
     /// The number of the epoch that its streams went through: drawn for it.
     #[serde(default)]
     pub epoch: u64,
-    /// What was planned.
+    /// The plan of a run, as its manifest has it.
     pub planned: Planned,
     /// Its end.
     pub status: RunStatus,
@@ -141,7 +141,7 @@ impl RunManifest {
     }
 }
 
-/// What was planned.
+/// The plan of a run, as its manifest has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Planned {
     /// The cases, in the order of listings.

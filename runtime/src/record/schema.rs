@@ -21,7 +21,7 @@ use crate::json::{self, Reader, Tree};
 /// The schema that this version writes and reads.
 pub const SCHEMA: u64 = 1;
 
-/// What a file holds.
+/// The kind of record that a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DocumentKind {

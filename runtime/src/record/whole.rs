@@ -86,7 +86,7 @@ fn facts(case: &PlannedCase) -> CaseFacts {
     }
 }
 
-/// What the work of a case is held against.
+/// The standard that the work of a case is held against.
 fn reference<'a>(plan: &Plan, journal: &'a [(CaseId, Repeat)], case: &PlannedCase) -> HeldAgainst<'a> {
     if case.is_reference() {
         return HeldAgainst::Itself;

@@ -105,7 +105,8 @@ impl fmt::Debug for Contract {
     }
 }
 
-/// What `new` of an adapter may give back: the adapter, or a `Result` with it and an error that can be shown.
+/// A value that `new` of an adapter may give back: the adapter, or a `Result` with it and an error that can
+/// be shown.
 #[diagnostic::on_unimplemented(
     message = "`new` gives back `{T}` or `Result<{T}, E>` with `E: Display + 'static`, and not `{Self}`"
 )]

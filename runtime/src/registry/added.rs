@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::{AdapterEntry, ScenarioEntry};
 
-/// What was added, and whether it is all that there is.
+/// Scenarios and adapters that were added, and whether they are all that there is.
 #[derive(Debug)]
 pub struct Added {
     /// The scenarios.

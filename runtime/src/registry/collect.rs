@@ -11,7 +11,7 @@ pub struct Registry {
     adapters: Vec<&'static AdapterEntry>,
 }
 
-/// What keeps a registry from being one: something is doubled. Every variant tells both places.
+/// An error that keeps a registry from being one: something is doubled. Every variant tells both places.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RegistryError {
     /// Two scenarios have one id.

@@ -17,7 +17,7 @@ impl<T> Probe<T> {
     pub const NEW: Self = Self(PhantomData);
 }
 
-/// What the type of an axis can do.
+/// The functions that the type of an axis has.
 #[derive(Debug)]
 pub struct AxisTraits<T> {
     /// Reads a value from text.

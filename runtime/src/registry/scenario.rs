@@ -51,7 +51,7 @@ pub type ScenarioFn = fn(&mut Bencher, Option<&mut dyn Any>, &Point) -> Result<(
 
 inventory::collect!(ScenarioEntry);
 
-/// What one point of a scenario needs of the machine: a planned skip where there is not enough.
+/// The requirements of one point of a scenario on the machine: a planned skip where there is not enough.
 ///
 /// ```
 /// use weighbridge::Requirements;
@@ -76,7 +76,7 @@ pub struct Requirements {
     pub batch: u64,
 }
 
-/// What one point of a scenario does, as a value: the plan asks it what the point needs, listings what it
+/// The work of one point of a scenario, as a value: the plan asks it what the point needs, listings what it
 /// does.
 ///
 /// ```
@@ -157,7 +157,7 @@ impl ScenarioEntry {
     }
 }
 
-/// What must agree between two adapters that did the same work.
+/// The part that must agree between two adapters that did the same work.
 ///
 /// ```
 /// use weighbridge::Equivalence;
@@ -248,7 +248,7 @@ impl Keep {
     }
 }
 
-/// What a filter may give back: `bool`, or `Result<(), E>` with a reason that can be shown.
+/// A value that a filter may give back: `bool`, or `Result<(), E>` with a reason that can be shown.
 #[diagnostic::on_unimplemented(
     message = "a filter gives back `bool` or `Result<(), E>`, and not `{Self}`",
     note = "`false` leaves the point out; `Err(reason)` records it as skipped, with the reason"
@@ -271,7 +271,7 @@ impl<E: Display> KeepOutput for Result<(), E> {
     }
 }
 
-/// What a scenario may give back: nothing, or `Result<(), E>` with an error that can be shown.
+/// A value that a scenario may give back: nothing, or `Result<(), E>` with an error that can be shown.
 #[diagnostic::on_unimplemented(
     message = "a scenario gives back `()` or `Result<(), E>` with `E: Display + 'static`, and not `{Self}`",
     note = "write `-> weighbridge::Result<()>`, or end the body with a semicolon"

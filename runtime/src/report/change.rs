@@ -36,7 +36,7 @@ fn range(effect: Effect) -> String {
     format!("{} to {}", quantity::change(effect.low), quantity::change(effect.high))
 }
 
-/// What a run is judged to be against a baseline: what stands in the way first, then every row that is not
+/// Writes how a run is judged against a baseline: what stands in the way first, then every row that is not
 /// unchanged.
 pub fn verdicts(comparison: &Comparison, terminal: Terminal) -> String {
     let name = visible_in_line(&comparison.baseline.name);

@@ -23,7 +23,7 @@ pub fn machine(environment: &Environment) -> String {
     visible_in_line(&format!("machine {}: {}{load}{fake}", environment.machine_id(), facts.join(", ")))
 }
 
-/// What every report of a run on a fake says.
+/// The sentence that every report of a run on a fake has.
 pub fn fake_device(environment: &Environment) -> Option<String> {
     environment.fake_device().map(|name| visible_in_line(&record::fake_device(name)))
 }

@@ -48,7 +48,7 @@ pub fn case_traces(case: &CaseRecord, folder: &Path, all: bool) -> String {
     text
 }
 
-/// What Python allocated in an operation.
+/// The allocations of Python in an operation.
 fn sites(text: &mut String, allocations: &Allocations, most: usize) {
     let size = |bytes: f64| quantity::show(bytes, &Unit::BYTES);
     let Allocations { operation, peak, sites } = allocations;

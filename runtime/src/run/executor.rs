@@ -41,7 +41,7 @@ pub(super) struct ChildExecutor<'a> {
     shared: HashMap<ProcessKey, SupervisedChild>,
 }
 
-/// What shares a process.
+/// The units that share a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum ProcessKey {
     Case(usize),

@@ -30,7 +30,7 @@ pub(super) enum ParentMessage {
     Block(u64),
 }
 
-/// What the parent asks for: one repeat.
+/// The parent's request for one repeat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RepeatRequest {
     /// The scenario's id.

@@ -16,7 +16,7 @@ use super::{Outcome, Repeat};
 use crate::bencher::{HashKey, Purpose};
 use crate::plan::{CaseId, Plan, PlannedCase};
 
-/// What a run needs beside its plan.
+/// The things that a run needs beside its plan.
 pub struct RunTask<'a> {
     /// The plan.
     pub plan: &'a Plan,

@@ -326,7 +326,7 @@ fn overclaimed(claimed: Duration, passed: Duration) -> String {
 pub(super) struct PacedChild {
     process: SupervisedChild,
     seen: ListeningState,
-    /// What one iteration does, as its author states it.
+    /// The work of one iteration, as its author states it.
     pub(super) work: PerIteration,
 }
 

@@ -7,7 +7,7 @@ use super::random::SplitMix64;
 /// order.
 const ROUNDING: f64 = 1e-9;
 
-/// What counts as a change.
+/// The bounds of what counts as a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     /// The p below which a change is one; 0.001 is usual for histories, where every commit is looked at.
@@ -33,9 +33,9 @@ pub struct ChangePoint {
     pub after: f64,
 }
 
-/// Where the values, in order, change their distribution: E-divisive (Matteson and James, *A Nonparametric
-/// Approach for Multiple Change Point Analysis of Multivariate Data*, 2014), with the energy statistic of
-/// absolute differences.
+/// Finds where the values, in order, change their distribution: E-divisive (Matteson and James, *A
+/// Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data*, 2014), with the energy
+/// statistic of absolute differences.
 ///
 /// Between changes already found, all ways to part a stretch in two (and to leave off its end) are weighed by
 /// Q = mn / (m + n) x (2 x mean distance across - mean distance within either side); the largest Q is

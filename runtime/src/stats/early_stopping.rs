@@ -10,7 +10,7 @@
 use super::sorted;
 use super::special::incomplete_beta;
 
-/// What is asked of a percentile.
+/// The claim that is to hold of a percentile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
     /// Which share of all samples is to lie within: 0.99 for p99.

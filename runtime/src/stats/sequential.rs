@@ -9,8 +9,8 @@ pub struct Look {
     pub rank: usize,
 }
 
-/// When a duel looks and how wide its intervals are then: at each look the largest rank that misses with at
-/// most 2 %, so that all looks together miss with at most 5 % (a constant boundary, as Pocock's: *Group
+/// The looks of a duel, and how wide its intervals are then: at each look the largest rank that misses with
+/// at most 2 %, so that all looks together miss with at most 5 % (a constant boundary, as Pocock's: *Group
 /// Sequential Methods in the Design and Analysis of Clinical Trials*, 1977).
 ///
 /// The exact probability that the interval of any of the looks misses the centre of continuous symmetric

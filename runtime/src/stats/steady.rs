@@ -62,10 +62,10 @@ pub struct Steady {
     pub start: Option<usize>,
 }
 
-/// Where a whole series of times becomes steady: from the first value from which on it runs level, if that
-/// leaves at least a quarter of the series (so Barrett and others 2017: 500 of 2,000 iterations). Level is no
-/// trend by [`mann_kendall`](super::mann_kendall) (below 1.64), and medians of both halves within 1 %. `None`
-/// for fewer than eight values and where one is NaN.
+/// Finds where a whole series of times becomes steady: from the first value from which on it runs level, if
+/// that leaves at least a quarter of the series (so Barrett and others 2017: 500 of 2,000 iterations). Level
+/// is no trend by [`mann_kendall`](super::mann_kendall) (below 1.64), and medians of both halves within 1 %.
+/// `None` for fewer than eight values and where one is NaN.
 ///
 /// Its beginning, the first sixteenth but at least four values, decides the class by its median: within 1 %
 /// of the steady part's all is flat. So a slow first value does not part a series that is level otherwise: it

@@ -12,7 +12,7 @@ use nix::fcntl::OFlag;
 use super::StoreError;
 use crate::record::{self, Document};
 
-/// What the store needs of a file system. Tests put a failing one in place of the [`Disk`].
+/// The operations that the store needs of a file system. Tests put a failing one in place of the [`Disk`].
 pub trait Files: fmt::Debug + Send + Sync {
     /// The content of a file.
     ///

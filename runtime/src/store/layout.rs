@@ -25,7 +25,7 @@ pub struct Layout {
 const RUNS: &str = "runs";
 const DUELS: &str = "duels";
 
-/// What a child writes to.
+/// A stream that a child writes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputStream {
     /// Its standard output.
@@ -164,7 +164,7 @@ impl Layout {
         self.data.join(DUELS)
     }
 
-    /// What came of a duel.
+    /// The verdicts of a duel.
     pub fn duel(&self, duel: &RunId) -> PathBuf {
         self.duels().join(format!("{duel}.json"))
     }

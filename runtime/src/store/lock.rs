@@ -53,7 +53,7 @@ impl RunLock {
     }
 }
 
-/// What an attempt to take the lock gave.
+/// The outcome of an attempt to take the lock.
 #[derive(Debug)]
 pub enum Attempt {
     /// It is ours.

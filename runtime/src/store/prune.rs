@@ -22,7 +22,7 @@ const MAY_STILL_RUN: Duration = Duration::from_hours(24);
 /// A file on its way to its place is taken for a leftover after this long.
 const LEFTOVER: Duration = Duration::from_hours(1);
 
-/// Which runs to keep. A run goes when either rule says so.
+/// The rules by which runs are kept. A run goes when either rule says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrunePolicy {
     /// The newest so many of each suite.
@@ -31,7 +31,7 @@ pub struct PrunePolicy {
     pub within: Option<Duration>,
 }
 
-/// What was removed.
+/// The things that were removed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct PruneResult {
     /// The runs or the duels.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a rule found in the repeats of a case.
+/// A finding of a rule in the repeats of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The rule's name, or the caveat's of an estimate.
@@ -24,7 +24,7 @@ pub struct Finding {
     pub figure: Option<Figure>,
 }
 
-/// How much of something there is.
+/// An amount of something, with its unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// The number.
@@ -33,7 +33,7 @@ pub struct Figure {
     pub unit: String,
 }
 
-/// What a finding means for a case.
+/// The weight of a finding for a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {

@@ -66,7 +66,7 @@ impl StartedWorker {
     }
 }
 
-/// What a pipeline is opened with, beside what the contract asks for.
+/// The options that a pipeline is opened with, beside those of the contract.
 #[derive(Clone, Copy, Debug)]
 pub struct PipelineTask<'a> {
     /// The name of the contract: `loader`, `checkpointer`.

@@ -36,7 +36,7 @@ pub(super) enum WorkerRequest {
     Close {},
 }
 
-/// How much of an epoch is gone through without a stop.
+/// The part of an epoch that is gone through without a stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct EpochRequest {
     pub(super) epoch: u64,
@@ -130,7 +130,7 @@ impl CallAnswer {
     }
 }
 
-/// What the collectors of a worker say: that they have begun, or what they found in a region.
+/// The answer of the collectors of a worker: that they have begun, or what they found in a region.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Collected {
     /// What was found.
@@ -157,7 +157,7 @@ pub struct CollectedMetric {
     pub better: Option<Better>,
 }
 
-/// Which way something that a collector found is better.
+/// The direction in which something that a collector found is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -171,7 +171,7 @@ pub enum Better {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Nothing {}
 
-/// What a worker says first: which system it is, and where that comes from.
+/// A worker's greeting: which system it is, and where that comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Hello {
     /// The version of the protocol that it speaks.
@@ -240,7 +240,7 @@ fn host() -> String {
     Platform::Cpu.name().to_owned()
 }
 
-/// What a pipeline really does.
+/// The pipeline as it is really executed.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ExecutedPipeline {
     /// The transforms that run, in order, by name.
@@ -274,7 +274,7 @@ pub enum ElementOrder {
     Lost,
 }
 
-/// What opening a pipeline cost, in nanoseconds; `None` where there is no such step.
+/// The cost of opening a pipeline, in nanoseconds; `None` where there is no such step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct OpeningCosts {
     /// Bringing the data into the system's own format.

@@ -27,7 +27,7 @@ pub struct Decider<'a> {
     fresh: Vec<Result<CaseDuel, PairStop>>,
 }
 
-/// What came of a duel.
+/// The verdicts of a duel.
 #[derive(Debug)]
 pub struct DuelResult {
     /// One for each pair.

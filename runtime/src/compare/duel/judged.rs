@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the rounds of a case were: enough to decide again.
+/// The rounds of a case, condensed: enough to decide again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JudgedRounds {
     /// One value per round, of the metric that decided: the logarithm of how much worse the candidate is.

@@ -17,7 +17,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// What is wrong in a file, and where.
+/// A mistake in a file, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{what}", .place.map_or_else(String::new, |place| format!("{place}: ")))]
 pub struct Mistake {

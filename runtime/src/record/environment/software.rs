@@ -8,7 +8,7 @@ use sysinfo::System;
 use super::ask::{RunningCommand, ask};
 use super::fact::{Fact, Facts};
 
-/// What only the bench binary knows of its own build; `main!()` bakes it in.
+/// The facts of its own build that only the bench binary knows; `main!()` bakes it in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Build {
     /// `rustc -V` of the build, where it was known then.

@@ -16,7 +16,7 @@ pub enum Side {
     Candidate,
 }
 
-/// Which round of a duel one is. Rounds run in this order, those that confirm after all others.
+/// The identity of a round of a duel. Rounds run in this order, those that confirm after all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RoundId {
     /// The index of the pair.
@@ -32,7 +32,7 @@ impl RoundId {
     pub const VERIFYING: u32 = 0;
 }
 
-/// What one round gave.
+/// The result of one round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DuelRound {
