@@ -96,7 +96,7 @@ impl FunctionParameters {
                      Bencher` as its first parameter",
                 ),
                 FnArg::Typed(parameter) if index == 0 && misplaced.is_none() => {
-                    parameters.first(parameter, errors)
+                    parameters.first(parameter, errors);
                 }
                 FnArg::Typed(parameter)
                     if misplaced.is_some_and(|misplaced| std::ptr::eq(misplaced, input)) =>
@@ -157,7 +157,7 @@ impl FunctionParameters {
                 // Told by `contract_object`.
                 _ if mentioned_trait(ty).is_some() => {}
                 Type::Path(_) => {
-                    self.rest.push(FunctionParameter::Swept(SweepSpec::Options(ty.clone(), false)))
+                    self.rest.push(FunctionParameter::Swept(SweepSpec::Options(ty.clone(), false)));
                 }
                 _ if is_reference_to_bencher(ty) => {
                     errors.at(ty, "a second bencher: a scenario has one, its first parameter");
