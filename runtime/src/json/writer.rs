@@ -456,7 +456,7 @@ mod tests {
         check((u64::MAX, i64::MIN, 1e300, 0.1_f32, f64::NAN, f64::INFINITY, 3.0, 'ß', (), Empty {}));
         check((Vec::<u8>::new(), vec![vec![1], vec![]], Some("x"), None::<u8>, Name("y".into())));
         check(BTreeMap::from([(3_u64, "three"), (20, "twenty")]));
-        check(BTreeMap::from([("a\"b", BTreeMap::from([(-1_i32, ())])), ("", BTreeMap::new())]));
+        check(BTreeMap::from([("a\"b", BTreeMap::from([(-1_i32, None::<u8>)])), ("", BTreeMap::new())]));
     }
 
     #[test]

@@ -247,7 +247,7 @@ impl Duel<'_> {
             works[side] = work;
             match &known {
                 None if side == 0 && !spots.is_empty() => {
-                    known = Some(ReferenceElements::of(&spots, &evidence))
+                    known = Some(ReferenceElements::of(&spots, &evidence));
                 }
                 Some(known) if side == 1 => same = known.compare(ask.purpose, &evidence, &spots).same,
                 _ => {}

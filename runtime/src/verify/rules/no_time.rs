@@ -32,7 +32,7 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
                 format!("its own loop says that it took {:?}, and {:?} passed", time(claimed), time(passed));
             return Some((Severity::Fail, what));
         }
-        if let Some(what) = longer_than_the_repeat(&one) {
+        if let Some(what) = longer_than_the_repeat(one) {
             return Some((Severity::Fail, what));
         }
         if seen.taken != Some(Taken::Iterations) || seen.samples.is_empty() || seen.device.is_some() {
