@@ -1,6 +1,6 @@
 //! The run or the case that was meant.
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use weighbridge::data::{CaseId, CaseRecord, RunId, RunManifest, RunRecord, RunStatus};
 
 use crate::place::Place;
@@ -86,7 +86,7 @@ fn named(place: &Place, start: &str, suite: Option<&str>) -> Result<Picked> {
     match alike[..] {
         [] => Err(stop::unknown("run", start, ids.iter().map(RunId::as_str))),
         [id] => {
-            let run = store.manifest(id).with_context(|| format!("run {id} cannot be read"))?;
+            let run = store.manifest(id).map_err(|error| anyhow!("run {id} cannot be read: {error}"))?;
             Ok(Picked { runs: vec![run], remarks: Vec::new() })
         }
         [..] => {

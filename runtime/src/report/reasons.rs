@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::bencher::SkipReason;
 use crate::compare::{
-    Advice, AxisChange, Basis, BreakOff, ClockHalf, EnvironmentChange, IncomparableReason,
+    Advice, AxisChange, Basis, BreakOff, CaseFailure, ClockHalf, EnvironmentChange, IncomparableReason,
     InconclusiveReason, Refusal, Remedy, RowMark, Tendency, Verdict,
 };
 use crate::run::{How, Side};
@@ -185,6 +185,16 @@ impl fmt::Display for IncomparableReason {
             ),
             Self::RepeatFailed(Side::Baseline, failure) => write!(f, "the baseline {failure}"),
             Self::NotRunBy(adapter) => write!(f, "`{adapter}` does not run it"),
+        }
+    }
+}
+
+impl fmt::Display for CaseFailure {
+    /// What happened, for whoever has said already that the case failed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.why {
+            IncomparableReason::Failed(_, why) => f.write_str(why),
+            why => why.fmt(f),
         }
     }
 }

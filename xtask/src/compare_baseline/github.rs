@@ -55,7 +55,7 @@ pub(super) fn annotations(judged: &[JudgedSuite]) -> String {
             say("error", &format!("{} was not judged", comparison.suite), &refusal.to_string());
         }
         for failure in &comparison.failures {
-            say("error", &format!("{} failed", failure.case), &failure.why.to_string());
+            say("error", &format!("{} failed", failure.case), &failure.to_string());
         }
         for row in &comparison.rows {
             match &row.verdict {

@@ -37,7 +37,7 @@ pub(super) fn of(name: &str, judged: &[JudgedSuite], exit: Exit) -> String {
         let failures = comparison
             .failures
             .iter()
-            .map(|failure| format!("**failed** {}", markdown(&format!("{}: {}", failure.case, failure.why))));
+            .map(|failure| format!("**failed** {}", markdown(&format!("{}: {failure}", failure.case))));
         let missing = missing
             .iter()
             .map(|id| format!("**missing** scenario {} of `benches/scenarios.lock`", markdown(id)));

@@ -44,7 +44,7 @@ pub(super) fn of(judged: &[JudgedSuite]) -> String {
             text.push_str(&details::metrics(row).text());
         }
         for failure in &comparison.failures {
-            line(&mut text, &format!("failed: {}: {}", failure.case, failure.why));
+            line(&mut text, &format!("failed: {}: {failure}", failure.case));
         }
         for id in missing {
             line(

@@ -210,7 +210,7 @@ fn suite(sheet: &mut Sheet, one: &ToldComparison<'_>) {
             head,
             "- **failed** {}: {}",
             inert::markdown(&failure.case.to_string()),
-            inert::markdown(&clip(&failure.why.to_string()))
+            inert::markdown(&clip(&failure.to_string()))
         )
         .expect(FITS);
     }

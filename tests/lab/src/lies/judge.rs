@@ -67,7 +67,7 @@ impl Fate {
         let is_ranked = failure.is_none() && !matches!(row.verdict, Verdict::Incomparable(_));
         let said = serde_json::to_value(&row.verdict).unwrap_or_default();
         let verdict = said.as_str().map_or_else(|| said.to_string(), str::to_owned);
-        let words = failure.map_or(verdict, |failure| format!("failed: {}", failure.why));
+        let words = failure.map_or(verdict, |failure| format!("failed: {failure}"));
         let speed = row.effect.map(|effect| 1.0 / (1.0 + effect.estimate));
         Some(Self { is_ranked, speed, rules: Vec::new(), words })
     }
