@@ -365,7 +365,9 @@ fn circles(edges: &BTreeMap<(usize, usize), BTreeSet<String>>, files: usize) -> 
         }
     }
     let mut next = vec![Vec::new(); files];
-    edges.keys().for_each(|(from, to)| next[*from].push(*to));
+    for (from, to) in edges.keys() {
+        next[*from].push(*to);
+    }
     let mut walk = Walk {
         next,
         index: vec![None; files],

@@ -143,7 +143,7 @@ fn attached(trace: &Trace, run: &Path, outcome: Outcome) -> Attachment {
         Err(why) => return failed(why),
         Ok(None) => {
             let why = format!("nothing of it runs in a worker, which could be traced by {kind}");
-            return Attachment::missing(kind, AttachmentStatus::Absent(why.clone()));
+            return Attachment::missing(kind, AttachmentStatus::Absent(why));
         }
         Ok(Some(files)) => files,
     };

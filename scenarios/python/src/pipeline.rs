@@ -64,6 +64,9 @@ impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
 }
 
 /// What really happens in the case that is open in a worker.
+///
+/// # Errors
+/// That nothing is open in it.
 pub fn executed(worker: &Worker) -> Result<Executed> {
     let said = worker.opened()?.executed.clone();
     Ok(Executed {
@@ -79,6 +82,9 @@ pub fn executed(worker: &Worker) -> Result<Executed> {
 }
 
 /// What does its work, where that comes from, and its version.
+///
+/// # Errors
+/// That nothing is open in it.
 pub fn entry_point(worker: &Worker) -> Result<String> {
     let hello = worker.hello();
     let of = &worker.opened()?.entry_point;

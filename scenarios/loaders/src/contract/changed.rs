@@ -96,6 +96,9 @@ impl Epochs for TimedEpochs<'_> {
 }
 
 /// The metrics of its own that a scenario hands in, by name.
+///
+/// # Errors
+/// What is wrong with what the bencher was told.
 pub fn metrics(bencher: Bencher) -> Result<Vec<(String, f64)>> {
     let custom = bencher.finish()?.seen.custom;
     Ok(custom.into_iter().map(|metric| (metric.name, metric.value)).collect())

@@ -103,6 +103,9 @@ pub fn load_epochs(
 }
 
 /// Times an epoch that holds what is `expected`: where it runs, or as the stream that is made of it here.
+///
+/// # Errors
+/// What the pipeline says; what the stream says.
 pub fn stream_epochs(
     bencher: &Bencher,
     epochs: &mut dyn Epochs,

@@ -84,6 +84,9 @@ pub(super) enum Site {
 
 impl WorkerPool {
     /// One thread for each pipeline, which delivers this band of every element.
+    ///
+    /// # Errors
+    /// A thread that cannot be started.
     pub fn start<'scope, 'env>(
         scope: &'scope Scope<'scope, 'env>,
         noun: &'static str,

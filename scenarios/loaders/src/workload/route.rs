@@ -106,7 +106,7 @@ pub(super) fn routes(
     }
     let routes = branch(transforms.len(), structure, kinds, routes)?;
     for route in &routes {
-        check(route, &kinds)?;
+        check(route, kinds)?;
     }
     let mut names: Vec<&str> = routes.iter().map(|route| &*route.output.name).collect();
     names.sort_unstable();

@@ -21,7 +21,7 @@ registered! {
             options: &SaveOptions,
             data: &Arc<DataSet>,
         ) -> Result<Vec<Box<dyn Checkpoints + Send + '_>>> {
-            open::open_state_ranks(&mut self.0, options, data)
+            open::open_state_ranks(&self.0, options, data)
         }
 
         fn open_stored(&mut self, files: StoredFiles<'_>) -> Result<Box<dyn StoredCheckpoint + '_>> {

@@ -31,7 +31,7 @@ registered! {
             data: &Arc<DataSet>,
             weights: &Arc<DataSet>,
         ) -> Result<Vec<Box<dyn TrainingLoop + Send + '_>>> {
-            open::open_ranks(&mut self.0, spec, how, ranks, data, weights)
+            open::open_ranks(&self.0, spec, how, ranks, data, weights)
         }
     }
 
