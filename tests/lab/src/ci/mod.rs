@@ -127,7 +127,7 @@ fn steps(place: &Place) -> Vec<CiStep> {
     let bench = |name: &'static str, more: &str, slowdown: Option<&'static str>| {
         let command =
             StepCommand::cargo(&format!("bench -- --quick --repeats 6{more}")).and(["--data", &data]);
-        let command = command.as_new_user();
+        let command = command.by_a_new_user();
         let command = match slowdown {
             Some(times) => command.with("WEIGHBRIDGE_SLOWDOWN", times),
             None => command,
@@ -151,7 +151,7 @@ fn steps(place: &Place) -> Vec<CiStep> {
         CiStep { name: "tree", does: StepAction::Tree },
         CiStep {
             name: "test",
-            does: StepAction::Command(StepCommand::cargo("test --workspace").as_new_user()),
+            does: StepAction::Command(StepCommand::cargo("test --workspace").by_a_new_user()),
         },
         // All at once, so that nothing is built for each of them: `burn` is one more loader, learner and
         // trainer, and `candle` one more trainer, for what goes through all of them. Apart from `test`, since

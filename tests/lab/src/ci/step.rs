@@ -39,7 +39,7 @@ pub(super) struct StepCommand {
     words: Vec<String>,
     variables: Vec<(&'static str, &'static str)>,
     exit: Exit,
-    as_new_user: bool,
+    by_a_new_user: bool,
 }
 
 /// The end of a step.
@@ -56,7 +56,7 @@ impl StepCommand {
     /// `cargo` with the words of a line.
     pub(super) fn cargo(line: &str) -> Self {
         let words = line.split_whitespace().map(str::to_owned).collect();
-        Self { words, variables: Vec::new(), exit: Exit::Fine, as_new_user: false }
+        Self { words, variables: Vec::new(), exit: Exit::Fine, by_a_new_user: false }
     }
 
     /// With these words at its end.
@@ -77,8 +77,8 @@ impl StepCommand {
     }
 
     /// As somebody runs it who has made no data set and installed no framework before.
-    pub(super) fn as_new_user(self) -> Self {
-        Self { as_new_user: true, ..self }
+    pub(super) fn by_a_new_user(self) -> Self {
+        Self { by_a_new_user: true, ..self }
     }
 
     /// As one would type it.
@@ -88,7 +88,7 @@ impl StepCommand {
         let words: Vec<String> = self.words.iter().map(|word| quoted(word)).collect();
         let is_judge = self.words.iter().any(|word| word == "compare-baseline");
         let exits = if is_judge { format!("  # exits {}", self.exit.code()) } else { String::new() };
-        let user = if self.as_new_user { "  # as a new user" } else { "" };
+        let user = if self.by_a_new_user { "  # as a new user" } else { "" };
         format!("{}cargo {}{exits}{user}", variables.collect::<String>(), words.join(" "))
     }
 
@@ -102,7 +102,7 @@ impl StepCommand {
             }
         };
         command.envs(self.variables.iter().copied()).env(needs::FILE, skipped);
-        if self.as_new_user {
+        if self.by_a_new_user {
             let user = place.data.join(USER);
             command.env("XDG_CACHE_HOME", user.join("cache")).env("XDG_DATA_HOME", user.join("data"));
             command.env_remove("WEIGHBRIDGE_DATA_CACHE").env_remove("WEIGHBRIDGE_PEERS");
