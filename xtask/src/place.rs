@@ -20,6 +20,8 @@ pub struct Place {
     pub(crate) kept: Option<KeptBaselines>,
     /// The bench targets of the workspace that a plain `cargo bench` builds.
     pub suites: Vec<BenchSuite>,
+    /// The bench targets that need features, which plain `cargo bench` does not build.
+    pub behind_features: Vec<BenchSuite>,
 }
 
 /// A bench target.
@@ -29,12 +31,20 @@ pub struct BenchSuite {
     pub package: String,
     /// Its target.
     pub target: String,
+    /// The features that it needs.
+    pub features: Vec<String>,
 }
 
 impl Place {
     /// A place that is known, with no bench target in it.
     pub fn new(root: PathBuf, layout: Layout) -> Self {
-        Self { layout: layout.with_workspace(&root), root, kept: None, suites: Vec::new() }
+        Self {
+            layout: layout.with_workspace(&root),
+            root,
+            kept: None,
+            suites: Vec::new(),
+            behind_features: Vec::new(),
+        }
     }
 
     /// The place of the current directory, as cargo sees it. `data` takes the place of the usual data
@@ -69,7 +79,9 @@ impl Place {
             None => Layout::in_target(Path::new(target)),
         };
         let root = PathBuf::from(root);
-        Ok(Self { suites: suites(&metadata), ..Self::new(root, layout) })
+        let (suites, behind_features) =
+            suites(&metadata).into_iter().partition(|suite: &BenchSuite| suite.features.is_empty());
+        Ok(Self { suites, behind_features, ..Self::new(root, layout) })
     }
 
     /// The runs.
@@ -97,19 +109,21 @@ impl Place {
     }
 }
 
-/// The bench targets that need no feature: those of `overhead` and the like are not built by `cargo bench`.
+/// The bench targets of all packages.
 fn suites(metadata: &Value) -> Vec<BenchSuite> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let mut suites = Vec::new();
     for package in list(&metadata["packages"]) {
         for target in list(&package["targets"]) {
             let is_bench = list(&target["kind"]).iter().any(|kind| kind == "bench");
-            let needs_feature = !list(&target["required-features"]).is_empty();
+            let features = list(&target["required-features"]);
+            let features: Vec<String> =
+                features.iter().filter_map(Value::as_str).map(str::to_owned).collect();
             let (Some(package), Some(target)) = (package["name"].as_str(), target["name"].as_str()) else {
                 continue;
             };
-            if is_bench && !needs_feature {
-                suites.push(BenchSuite { package: package.to_owned(), target: target.to_owned() });
+            if is_bench {
+                suites.push(BenchSuite { package: package.to_owned(), target: target.to_owned(), features });
             }
         }
     }
@@ -124,6 +138,9 @@ impl BenchSuite {
     pub fn list(&self, place: &Place, arguments: &[&str]) -> Result<String> {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.current_dir(&place.root).args(["bench", "--quiet", "--package", &self.package]);
+        if !self.features.is_empty() {
+            command.args(["--features", &self.features.join(",")]);
+        }
         command.args(["--bench", &self.target, "--", "--list"]).args(arguments);
         // What is listed is committed: it must not depend on which frameworks this machine has.
         command.env("WEIGHBRIDGE_PEERS", place.layout.data().join("no-peers"));
@@ -162,6 +179,9 @@ mod tests {
     #[test]
     fn suites_are_the_bench_targets_that_need_no_feature() {
         let place = Place::from_metadata(METADATA, None).expect("sound");
-        assert_eq!(place.suites.iter().map(BenchSuite::to_string).collect::<Vec<_>>(), ["p/suite"]);
+        let names = |suites: &[BenchSuite]| suites.iter().map(BenchSuite::to_string).collect::<Vec<_>>();
+        assert_eq!(names(&place.suites), ["p/suite"]);
+        assert_eq!(names(&place.behind_features), ["p/overhead"]);
+        assert_eq!(place.behind_features[0].features, ["overhead"]);
     }
 }

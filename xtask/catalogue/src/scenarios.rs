@@ -45,7 +45,7 @@ pub(crate) fn run(args: &ScenariosArgs, place: &Place) -> Result<Said> {
     };
     let listings: Vec<String> = if args.from.is_empty() {
         let list = |suite: &BenchSuite| suite.list(place, &["--format", "json"]);
-        place.suites.iter().map(list).collect::<Result<_>>()?
+        place.suites.iter().chain(&place.behind_features).map(list).collect::<Result<_>>()?
     } else {
         args.from.iter().map(read).collect::<Result<_>>()?
     };
