@@ -37,7 +37,7 @@ const WIDE: &str = "50%";
 /// Features of the product that bring code of their own. That of a device is tried on the fake driver by the
 /// laboratory's tests.
 const FEATURES: &str = "burn,candle,zstd,weighbridge/criterion,weighbridge/nvml,weighbridge/tokio,\
-                        weighbridge-loaders/cuda,weighbridge-xtask/remote";
+                        weighbridge-loaders/cuda,weighbridge-xtask/remote,weighbridge-xtask/png";
 
 pub(crate) fn run(args: &Ci, place: &Place) -> Result<Output> {
     // Apart from the runs of people: the last one here is slowed down on purpose.

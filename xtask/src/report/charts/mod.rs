@@ -26,6 +26,7 @@ use crate::said::Said;
 use crate::stop;
 use crate::view::{self, View};
 use palette::Palette;
+use png::Fonts;
 
 /// Arguments of `report charts`.
 #[derive(Debug, Args)]
@@ -39,7 +40,7 @@ pub(crate) struct ReportCharts {
     /// The folder that they are written to; of several suites each has a folder in it.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// SVG, PNG or both.
+    /// SVG, PNG or both; PNG where the command was built with the feature `png`.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ChartPicture,
 }
@@ -48,11 +49,11 @@ pub(crate) struct ReportCharts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ChartPicture {
     /// SVG alone.
+    #[default]
     Svg,
     /// PNG alone.
     Png,
     /// Both.
-    #[default]
     Both,
 }
 
@@ -84,8 +85,8 @@ pub(crate) fn run(args: &ReportCharts, place: &Place) -> Result<Said> {
         return Err(stop::nothing("there is no run to draw: make one with `cargo bench`"));
     }
     let mut said = Said { remarks, ..Said::fine("") };
-    let fonts = (args.format != ChartPicture::Svg).then(png::Fonts::of_the_system);
-    if fonts.as_ref().is_some_and(png::Fonts::is_empty) {
+    let fonts = if args.format == ChartPicture::Svg { None } else { Some(Fonts::find()?) };
+    if fonts.as_ref().is_some_and(Fonts::is_empty) {
         said.remarks.push(
             "warning: this machine has no fonts: the PNG files have no text, the SVG files do".to_owned(),
         );
@@ -111,7 +112,7 @@ pub(crate) fn run(args: &ReportCharts, place: &Place) -> Result<Said> {
                     write(&file, chart.svg.as_bytes())?;
                 }
                 if let Some(fonts) = &fonts {
-                    write(&file.with_extension("png"), &png::render(&chart.svg, fonts)?)?;
+                    write(&file.with_extension("png"), &fonts.render(&chart.svg)?)?;
                 }
                 said.text.push_str(&format!("{}\n", folder.join(&chart.stem).display()));
             }
@@ -126,15 +127,16 @@ fn drawn(view: &View<'_>) -> Vec<(&'static str, Vec<Chart>)> {
     KINDS.iter().map(|(kind, charts)| (*kind, charts(view, &palette))).collect()
 }
 
-/// All charts of a run as PNG, each with the stem of its file. On a machine without fonts they have no text.
+/// All charts of a run as PNG, each with the stem of its file. On a machine without fonts they have no text; a build without the
+/// feature `png` has none.
 ///
 /// # Errors
 /// When the run's records cannot be read.
 pub(crate) fn pictures(place: &Place, manifest: &RunManifest) -> Result<Vec<(String, Vec<u8>)>> {
+    let Ok(fonts) = Fonts::find() else { return Ok(Vec::new()) };
     let material = view::load(place, manifest, None, true)?;
-    let fonts = png::Fonts::of_the_system();
     let charts = drawn(&View::of(&material)).into_iter().flat_map(|(_, charts)| charts);
-    charts.map(|chart| Ok((chart.stem, png::render(&chart.svg, &fonts)?))).collect()
+    charts.map(|chart| Ok((chart.stem, fonts.render(&chart.svg)?))).collect()
 }
 
 /// Under every chart: which run it is of.

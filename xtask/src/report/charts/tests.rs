@@ -59,9 +59,13 @@ fn drawn(home: &Home, format: ChartPicture) -> (Said, PathBuf) {
 }
 
 #[test]
-fn every_kind_is_drawn_as_svg_and_as_png() {
+fn every_kind_is_drawn_as_svg_and_as_png_where_that_is_built() {
     let home = stored();
-    let (said, out) = drawn(&home, ChartPicture::Both);
+    let (format, ends) = match cfg!(feature = "png") {
+        true => (ChartPicture::Both, &[".svg", ".png"][..]),
+        false => (ChartPicture::Svg, &[".svg"][..]),
+    };
+    let (said, out) = drawn(&home, format);
     let left_out: Vec<&String> =
         said.remarks.iter().filter(|remark| remark.contains("nothing to draw")).collect();
     assert!(left_out.is_empty(), "{left_out:?}");
@@ -81,7 +85,7 @@ fn every_kind_is_drawn_as_svg_and_as_png() {
         "tradeoff-",
         "loss-",
     ] {
-        for end in [".svg", ".png"] {
+        for end in ends {
             assert!(
                 names.iter().any(|name| name.starts_with(kind) && name.ends_with(end)),
                 "{kind}{end}: {names:?}"
@@ -91,6 +95,16 @@ fn every_kind_is_drawn_as_svg_and_as_png() {
     for name in names.iter().filter(|name| Path::new(name).extension().is_some_and(|end| end == "png")) {
         assert!(fs::read(out.join(name)).expect("there").starts_with(b"\x89PNG\r\n"), "{name}");
     }
+}
+
+#[cfg(not(feature = "png"))]
+#[test]
+fn png_is_refused_with_what_mends_it_where_it_is_not_built() {
+    let home = stored();
+    let out = home.directory.path().join("charts");
+    let args = ReportCharts { runs: Vec::new(), suite: None, out, format: ChartPicture::Png };
+    let why = run(&args, &home.place).err().expect("refused").to_string();
+    assert!(why.contains("--features png"), "{why}");
 }
 
 #[test]
