@@ -208,3 +208,27 @@ fn a_renamed_runtime_is_named_by_its_path() {
 fn what_is_configured_out_is_not_registered() {
     assert!(find_scenario("GONE-1").is_none());
 }
+
+#[test]
+fn an_options_struct_in_an_options_struct_brings_its_axes_and_its_filter() {
+    let nested = scenario("NESTED-1");
+    let names: Vec<_> = nested.axes().iter().map(|axis| axis.name).collect();
+    assert_eq!(names, ["count", "workers", "mode"]);
+    let seen = run("NESTED-1", &["3", "2", "fast"], None).expect("it runs");
+    assert!((seen - 5.0).abs() < f64::EPSILON, "{seen}");
+    let kept = |workers| (nested.keep)(&point(nested, &["1", workers, "safe"]));
+    assert!(matches!(kept("2"), Keep::Yes));
+    assert!(matches!(kept("64"), Keep::Skip(why) if why.contains("64 cores")));
+}
+
+#[test]
+fn what_must_agree_is_what_the_workload_says_unless_the_scenario_says_it() {
+    let agreement = |id: &str, count: &str| {
+        let scenario = scenario(id);
+        scenario.equivalence_at(&point(scenario, &[count]))
+    };
+    assert_eq!(agreement("WORKLOAD-1", "8"), Equivalence::Approx(4.0));
+    assert_eq!(agreement("WORKLOAD-1", "2"), Equivalence::Approx(1.0));
+    assert_eq!(agreement("WORKLOAD-2", "2"), Equivalence::Shape);
+    assert_eq!(agreement("WORKLOAD-3", "2"), Equivalence::None, "no adapters, so nothing to agree on");
+}

@@ -97,6 +97,56 @@ fn load(bencher: &mut Bencher, #[sweep(8)] batch: usize, options: Options) {
     saw(bencher, batch * options.workers + mode);
 }
 
+/// Axes of its own, and an options struct whose axes and filter are its own too.
+#[derive(Sweep)]
+struct NestedOptions {
+    #[sweep(1, 3)]
+    count: usize,
+    options: Options,
+}
+
+#[scenario(id = "NESTED-1")]
+fn nested(bencher: &mut Bencher, axes: NestedOptions) {
+    let NestedOptions { count, options } = axes;
+    saw(bencher, count + options.workers);
+}
+
+/// A workload that says itself what must agree.
+struct Half(usize);
+
+impl weighbridge::Workload for Half {
+    fn needs(&self) -> weighbridge::Requirements {
+        weighbridge::Requirements { memory: self.0 as u64, ..weighbridge::Requirements::default() }
+    }
+
+    fn describe(&self) -> String {
+        "half".to_owned()
+    }
+
+    fn agreement(&self) -> weighbridge::Equivalence {
+        weighbridge::Equivalence::Approx(self.0 as f64)
+    }
+}
+
+fn half(count: &usize) -> Half {
+    Half(count / 2)
+}
+
+#[scenario(id = "WORKLOAD-1", workload = half)]
+fn agreed(bencher: &mut Bencher, loader: &mut dyn Loader, #[sweep(2, 8)] count: usize) {
+    saw(bencher, loader.load(count));
+}
+
+#[scenario(id = "WORKLOAD-2", workload = half, equivalence = shape)]
+fn agreed_by_the_scenario(bencher: &mut Bencher, loader: &mut dyn Loader, #[sweep(2)] count: usize) {
+    saw(bencher, loader.load(count));
+}
+
+#[scenario(id = "WORKLOAD-3", workload = half)]
+fn agreed_by_nobody(bencher: &mut Bencher, #[sweep(2)] count: usize) {
+    saw(bencher, count);
+}
+
 fn is_odd(count: &usize, letter: &&'static str) -> bool {
     count % 2 == 1 && *letter == "a"
 }

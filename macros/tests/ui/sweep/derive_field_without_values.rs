@@ -4,7 +4,6 @@ use weighbridge::prelude::*;
 struct Options {
     #[sweep(1, 2)]
     workers: usize,
-    prefetch: usize,
     #[sweep]
     depth: usize,
 }
