@@ -16,9 +16,9 @@ pub const WEAKER: f64 = 0.8;
 /// By what factor one system leads another: above 1 it is better, whichever way the metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
-    /// The estimate (Hodges and Lehmann). Where both were measured in the same rounds, six or more, it is of the
-    /// ratios within a round; else of all pairs of a value of the one and a value of the other; with too few
-    /// values for an interval it is the ratio of the medians.
+    /// The estimate (Hodges and Lehmann). Where both were measured in the same rounds, six or more, it is of
+    /// the ratios within a round; else of all pairs of a value of the one and a value of the other; with too
+    /// few values for an interval it is the ratio of the medians.
     pub estimate: f64,
     /// Lower and upper bound at 95 %; `None` where there are fewer than four values on a side.
     pub interval: Option<(f64, f64)>,

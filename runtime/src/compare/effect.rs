@@ -34,9 +34,9 @@ impl Effect {
     }
 
     /// The effect between two samples that were taken in turns, one value of each side in each round: of the
-    /// differences within a round, which a change of the machine from round to round leaves alone. `None` where
-    /// the sides are not equally many, where they are too few for an interval at 95 % (five have none, six do),
-    /// and where one is NaN.
+    /// differences within a round, which a change of the machine from round to round leaves alone. `None`
+    /// where the sides are not equally many, where they are too few for an interval at 95 % (five have none,
+    /// six do), and where one is NaN.
     pub fn of_rounds(before: &[f64], after: &[f64]) -> Option<Self> {
         if before.len() != after.len() {
             return None;
