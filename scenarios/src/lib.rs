@@ -1,9 +1,9 @@
 //! The catalogue of weighbridge, put together from its families: each is a crate of its own behind a feature of its name.
 //!
 //! - [`data`]: the rows, synthetic or real, the same bytes for every system.
-//! - [`loaders`], on unless default features are off: data loaders and learners.
-//! - [`checkpoints`]: saving and loading of states.
-//! - [`training`]: training steps.
+//! - `loaders`, on unless default features are off: data loaders and learners.
+//! - `checkpoints`, with the feature of that name: saving and loading of states.
+//! - `training`, likewise: training steps.
 //! - [`python`]: how systems of Python are started.
 //!
 //! A bench target links a family with `use weighbridge_loaders as _;`, and all that are asked for with `use weighbridge_scenarios as _;`.

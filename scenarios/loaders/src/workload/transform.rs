@@ -13,7 +13,7 @@ use weighbridge::{Dtype, FieldKind};
 /// refused when the pipeline is checked, because it would be a step in name only. All arithmetic on `f32` is rounded
 /// to nearest after each operation (no fused multiply-add), so every implementation gives the same bits.
 ///
-/// Random steps take their draws from [`Draws`](super::Draws); all fields of one element share them, so that an image
+/// Random steps take their draws from [`Draws`](weighbridge_data::Draws); all fields of one element share them, so that an image
 /// and its mask move together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transform {
