@@ -201,7 +201,8 @@ fn what_a_worker_declines_is_a_skip_with_its_reason() {
     let bench = Bench::new("workers");
     let ran = run(&bench, &["declines", "honest"], &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.all());
-    assert_eq!(record(&bench, "declines")["status"]["skipped"], "Blur: there is no operator for it");
+    let why = &record(&bench, "declines")["status"]["skipped"];
+    assert_eq!(why["stated"], "Blur: there is no operator for it");
     assert_eq!(record(&bench, "honest")["agreement"], "agrees");
 }
 

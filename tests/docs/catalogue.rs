@@ -133,7 +133,7 @@ fn the_gate_set_and_the_canonical_set_can_be_named() {
 #[test]
 fn the_header_of_a_run_prints_warm_up_batches_and_repeats() {
     let said = suite(&["--profile", "ci_cpu"]).stderr;
-    assert!(said.contains("7 repeats of 20 batches after 3 of warm-up, at least 500ms each"), "{said}");
+    assert!(said.contains("7 repeats of 20 batches after 3 of warm-up, at least 200ms each"), "{said}");
     let said = suite(&["--repeats", "4", "--warmup", "9"]).stderr;
     assert!(said.contains("4 repeats of 20 batches after 9 of warm-up"), "{said}");
 }
