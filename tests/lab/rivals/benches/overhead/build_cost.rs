@@ -59,7 +59,10 @@ const EDITS: usize = 3;
 pub fn print() -> Result<()> {
     let here = format!("weighbridge = {{ path = {:?} }}", format!("{ROOT}/runtime"));
     let block = GUIDE.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```"));
-    let by_guide = block.ok_or("the guide has no manifest")?.0.replace("weighbridge = { path = \"../weighbridge/runtime\" }", &here);
+    let by_guide = block
+        .ok_or("the guide has no manifest")?
+        .0
+        .replace("weighbridge = { path = \"../weighbridge/runtime\" }", &here);
     let (optimised, _) = by_guide.split_once("[profile").ok_or("the guide has no profile")?;
     let of = |dependency: &str| {
         format!("[dev-dependencies]\n{dependency}\n\n[[bench]]\nname = \"sorting\"\nharness = false\n")
