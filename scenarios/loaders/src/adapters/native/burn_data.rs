@@ -67,7 +67,8 @@ impl Loader for BurnData {
     }
 }
 
-pub(super) fn version() -> Availability {
+/// The version of burn that this build has.
+pub fn version() -> Availability {
     Availability::Available { version: VERSION.into() }
 }
 

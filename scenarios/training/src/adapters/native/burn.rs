@@ -6,7 +6,7 @@ use burn_core::tensor::activation::log_softmax;
 use burn_core::tensor::{Device, Int, Tensor, TensorData};
 use weighbridge::{Error, Result, adapter};
 use weighbridge_data::DataSet;
-use weighbridge_loaders::adapters::native::burn_data::version;
+use weighbridge_loaders::adapters::native::burn_version as version;
 
 use super::burn_layers::BurnWay;
 use super::by_hand::{integers, singles};
