@@ -130,14 +130,20 @@ fn a_chart_is_drawn_with_it_as_text() {
     let out = home.directory.path().join("charts");
     let said = said(&home, &["report", "charts", "--out", out.to_str().expect("UTF-8")]);
     let charts = files(&out);
-    assert!(charts.len() >= 8, "{charts:?} {:?}", said.remarks);
+    let drawn = charts.iter().filter(|file| file.extension().is_some_and(|extension| extension == "svg"));
+    assert!(drawn.count() >= 5, "{charts:?} {:?}", said.remarks);
     for file in charts {
         assert!(file.parent() == Some(&out) || file.starts_with(&out), "{}", file.display());
         if file.extension().is_some_and(|extension| extension == "svg") {
             let text = fs::read_to_string(&file).expect("just written");
             is_plain(&text, "svg");
             assert!(!text.contains("<img") && !text.contains("</script"), "{text}");
-            assert!(file.with_extension("png").exists(), "it is XML that can be drawn: {}", file.display());
+            assert_eq!(
+                file.with_extension("png").exists(),
+                cfg!(feature = "png"),
+                "it is XML that can be drawn: {}",
+                file.display()
+            );
         }
     }
 }
