@@ -1,5 +1,5 @@
-//! Lists what an installed program carries with it, where the feature `embedded` asks for it: the worker's package, the scripts that
-//! it is held against, and the files of requirements.
+//! Lists what an installed program carries with it, where the feature `embedded` asks for it: the worker's
+//! package, the scripts that it is held against, and the files of requirements.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

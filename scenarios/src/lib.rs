@@ -1,4 +1,5 @@
-//! The catalogue of weighbridge, put together from its families: each is a crate of its own behind a feature of its name.
+//! The catalogue of weighbridge, put together from its families: each is a crate of its own behind a feature
+//! of its name.
 //!
 //! - [`data`]: the rows, synthetic or real, the same bytes for every system.
 //! - `loaders`, on unless default features are off: data loaders and learners.
@@ -6,7 +7,8 @@
 //! - `training`, likewise: training steps.
 //! - [`python`]: how systems of Python are started.
 //!
-//! A bench target links a family with `use weighbridge_loaders as _;`, and all that are asked for with `use weighbridge_scenarios as _;`.
+//! A bench target links a family with `use weighbridge_loaders as _;`, and all that are asked for with
+//! `use weighbridge_scenarios as _;`.
 
 #[cfg(feature = "checkpoints")]
 pub use weighbridge_checkpoints as checkpoints;

@@ -1,5 +1,5 @@
-//! Every point of the gate scenarios, and every tiny one of the others, runs on two batches with every loader, and all loaders do
-//! the same work.
+//! Every point of the gate scenarios, and every tiny one of the others, runs on two batches with every
+//! loader, and all loaders do the same work.
 
 mod own;
 
@@ -26,8 +26,9 @@ fn gate(registry: &Registry) -> Vec<&'static ScenarioEntry> {
     registry.scenarios().iter().copied().filter(|scenario| scenario.sets.contains(&"gate")).collect()
 }
 
-/// The points of a scenario that is not of the gate: all that its axes have with the variant, or the data, that is tiny. Of the axes
-/// that imply their first value, at most one has another: all together would be hundreds of a kind.
+/// The points of a scenario that is not of the gate: all that its axes have with the variant, or the data,
+/// that is tiny. Of the axes that imply their first value, at most one has another: all together would be
+/// hundreds of a kind.
 fn tiny_points(scenario: &ScenarioEntry) -> Vec<Point> {
     let axes = scenario.axes();
     let mut points = axes.iter().fold(vec![Point::default()], |points, axis| {
@@ -57,13 +58,14 @@ fn has_many_ranks(point: &Point) -> bool {
     point.get("ranks").is_some_and(|ranks| ranks.text.parse().is_ok_and(|ranks: usize| ranks > 2))
 }
 
-/// Whether no axis of the point names a framework of Python, which a user may have installed or not: see [`is_own`].
+/// Whether no axis of the point names a framework of Python, which a user may have installed or not: see
+/// [`is_own`].
 fn is_of_this_build(point: &Point) -> bool {
     point.get("trainer").is_none_or(|trainer| ["ndarray", "reference"].contains(&&*trainer.text))
 }
 
-/// All points of a scenario, but for those that take long without optimisation and would show nothing new: `large`, and
-/// other variants than the default with workers.
+/// All points of a scenario, but for those that take long without optimisation and would show nothing new:
+/// `large`, and other variants than the default with workers.
 fn points(scenario: &ScenarioEntry) -> Vec<Point> {
     let axes = scenario.axes();
     let mut points = axes.iter().fold(vec![Point::default()], |points, axis| {

@@ -1,7 +1,7 @@
 //! Mistakes that only the compiler can find, since they are about types.
 //!
-//! What it says about them changes with its releases and quotes our own code, so nothing is kept whole: every case
-//! begins with the lines that its author must get to read.
+//! What it says about them changes with its releases and quotes our own code, so nothing is kept whole: every
+//! case begins with the lines that its author must get to read.
 
 use std::fmt::Write as _;
 use std::fs;

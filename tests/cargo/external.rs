@@ -22,8 +22,9 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
     command
 }
 
-/// The downstream crate's folder, with our lock file in it: cargo keeps of it what the crate needs. So the crate is built with
-/// our versions, and never with those that were the newest when an earlier run of the tests asked.
+/// The downstream crate's folder, with our lock file in it: cargo keeps of it what the crate needs. So the
+/// crate is built with our versions, and never with those that were the newest when an earlier run of the
+/// tests asked.
 pub(crate) fn downstream() -> &'static Path {
     static LOCKED: LazyLock<PathBuf> = LazyLock::new(|| {
         let folder = root().join("tests/external");
@@ -41,8 +42,8 @@ pub(crate) fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("external")
 }
 
-/// Takes our own settings and those of the caller's terminal out of a command's environment, and leaves alone what the user
-/// has installed of Python frameworks.
+/// Takes our own settings and those of the caller's terminal out of a command's environment, and leaves alone
+/// what the user has installed of Python frameworks.
 pub(crate) fn clean(command: &mut Command) {
     for (name, _) in std::env::vars() {
         if name.starts_with("WEIGHBRIDGE_") || name.starts_with("GITHUB_") {
@@ -91,7 +92,8 @@ impl Bench {
         self.data.path()
     }
 
-    /// The command that cargo would run for `cargo bench -- ARGS`, without its lock on the machine: tests run at once.
+    /// The command that cargo would run for `cargo bench -- ARGS`, without its lock on the machine: tests run
+    /// at once.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.bare(args);
         command.arg("--data").arg(self.data()).args(["--no-lock", "--bench"]);
@@ -133,8 +135,8 @@ impl Bench {
     }
 }
 
-/// Our own commands, built once, and where everything else of the workspace is built: a target directory of a test's own is
-/// for what the commands build.
+/// Our own commands, built once, and where everything else of the workspace is built: a target directory of a
+/// test's own is for what the commands build.
 static XTASK: LazyLock<PathBuf> = LazyLock::new(|| built("xtask"));
 
 /// Those of the catalogue, likewise.
@@ -142,8 +144,8 @@ static CATALOGUE: LazyLock<PathBuf> = LazyLock::new(|| built("cargo-catalogue"))
 
 fn built(program: &str) -> PathBuf {
     let mut command = Command::new(env!("CARGO"));
-    // As `cargo test --workspace` has built it, for a test of the program's: alone, all below it would have other features, and be
-    // built once more.
+    // As `cargo test --workspace` has built it, for a test of the program's: alone, all below it would have
+    // other features, and be built once more.
     command.args(["test", "--workspace", "--no-run", "--test", "program", "--message-format=json"]);
     clean(command.current_dir(root()).stdin(Stdio::null()));
     let messages = json_messages(&mut command);

@@ -1,4 +1,5 @@
-//! `kill -9` of the parent at any moment, then `--resume`: nothing finished is lost, nothing is measured twice.
+//! `kill -9` of the parent at any moment, then `--resume`: nothing finished is lost, nothing is measured
+//! twice.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -103,8 +104,8 @@ fn wait(time: Duration) {
     }
 }
 
-/// As `docker run` leaves it: whoever inherits the children of a parent that was killed is of their own session, and the
-/// kernel does not let them go on then.
+/// As `docker run` leaves it: whoever inherits the children of a parent that was killed is of their own
+/// session, and the kernel does not let them go on then.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_child_that_was_stopped_when_its_parent_was_killed_is_ended_even_where_its_heir_is_of_its_session() {

@@ -1,6 +1,8 @@
-//! Real `cargo bench` in a real downstream crate: faults, kills, resuming, judging, and the protocols of other tools.
+//! Real `cargo bench` in a real downstream crate: faults, kills, resuming, judging, and the protocols of
+//! other tools.
 //!
-//! The crate is built once, by the first test that needs it; after that its bench binaries are run as cargo runs them.
+//! The crate is built once, by the first test that needs it; after that its bench binaries are run as cargo
+//! runs them.
 
 mod calibrate;
 mod compat;

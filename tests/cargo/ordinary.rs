@@ -1,4 +1,5 @@
-//! What an ordinary bench may say: generic functions, groups, budgets, inputs that are counted; and how its mistakes are told.
+//! What an ordinary bench may say: generic functions, groups, budgets, inputs that are counted; and how its
+//! mistakes are told.
 
 use std::fs;
 use std::path::Path;

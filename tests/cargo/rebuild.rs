@@ -1,4 +1,5 @@
-//! `compare-baseline --rebuild`: a repository of its own, whose work tree is measured in turns with its first commit.
+//! `compare-baseline --rebuild`: a repository of its own, whose work tree is measured in turns with its first
+//! commit.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +13,8 @@ use crate::external::{Ran, bare_xtask, root, target};
 
 /// A downstream crate whose work an environment variable makes longer, once its author has built that in.
 ///
-/// The repositories of all tests are one package to cargo, and share what was built and measured: there is one at a time.
+/// The repositories of all tests are one package to cargo, and share what was built and measured: there is
+/// one at a time.
 struct Repository(
     TempDir,
     #[expect(dead_code, reason = "held until the test is over")] MutexGuard<'static, ()>,
@@ -97,8 +99,8 @@ impl Repository {
         self.git(&["commit", "--quiet", "--message", message]);
     }
 
-    /// Whoever commits, and whenever, the same content gets the same name: a revision is built once, and not once for
-    /// each run of the tests.
+    /// Whoever commits, and whenever, the same content gets the same name: a revision is built once, and not
+    /// once for each run of the tests.
     fn git(&self, args: &[&str]) {
         let mut git = Command::new("git");
         git.args(["-c", "user.name=t", "-c", "user.email=t@example.org"]).args(args).current_dir(self.path());

@@ -34,8 +34,8 @@ fn two_adapters_of_one_scenario_are_measured_in_turns() {
     assert_eq!(left.len(), 1, "the duel is kept, its scratch is gone: {left:?}");
 }
 
-/// A duel of the two adapters on two cases, interrupted as soon as it has said a line that is waited for; and what it
-/// stored.
+/// A duel of the two adapters on two cases, interrupted as soon as it has said a line that is waited for; and
+/// what it stored.
 fn interrupted(flags: &[&str], at: impl Fn(&str) -> bool) -> (Ran, Value) {
     let bench = Bench::new("sorting");
     let mut command = bench.command(&["SORT-1", "--versus-adapter", "stable"]);
@@ -84,8 +84,8 @@ fn ctrl_c_while_a_regression_is_confirmed_leaves_it_unconfirmed_and_exits_with_1
     assert_eq!(why["broken-off-unconfirmed"], "interrupt", "{comparison}");
 }
 
-/// The journalled rounds of the only duel that has not ended, by the file's name, each with what tells it from a file that was
-/// written in its place.
+/// The journalled rounds of the only duel that has not ended, by the file's name, each with what tells it
+/// from a file that was written in its place.
 fn rounds(bench: &Bench) -> BTreeMap<String, (u64, i64)> {
     let folders = fs::read_dir(bench.data().join("duels")).into_iter().flatten().flatten();
     let rounds = folders.filter_map(|folder| fs::read_dir(folder.path().join("rounds")).ok());
@@ -140,7 +140,8 @@ fn a_duel_that_was_killed_goes_on_and_repeats_no_finished_round() {
     assert_eq!(again.code, Some(2), "{}", again.all());
 }
 
-/// A program that lists the cases of the downstream crate's suite, and whose children greet so and say no more.
+/// A program that lists the cases of the downstream crate's suite, and whose children greet so and say no
+/// more.
 fn greeting(bench: &Bench, hello: &str) -> String {
     let listing = bench.data().join("listing.json");
     fs::write(&listing, bench.run(&["--list", "--format", "json"]).stdout).unwrap();

@@ -127,7 +127,8 @@ fn a_worker_written_from_the_page_alone_is_verified_and_measured_in_one_process_
         assert!(of(&honest, name)["values"][0]["value"].is_number(), "{name}: {honest:#}");
     }
     assert!(of(&honest, "compile").is_null(), "what there is not has no value");
-    // The start of a repeat tells whether the worker was there already: only the first case of a round starts one.
+    // The start of a repeat tells whether the worker was there already: only the first case of a round starts
+    // one.
     assert_eq!(record(&bench, "again")["agreement"], "agrees");
     assert_nothing_is_left(&bench);
 }
@@ -331,8 +332,8 @@ fn every_sin_is_caught_by_what_it_does() {
         }
         assert!(ran.all().contains(&format!("{rule}: ")), "{sin}: {}", ran.all());
         let honest = record_of(&bench, scenario, twin);
-        // What its estimates say of themselves is no rule's (one repeat gives no interval), and its memory is made anew for each
-        // large batch, which is a caveat of its own.
+        // What its estimates say of themselves is no rule's (one repeat gives no interval), and its memory is
+        // made anew for each large batch, which is a caveat of its own.
         let told = honest["findings"].as_array().unwrap().iter();
         let by_a_rule = told
             .filter(|finding| RULES.iter().any(|rule| finding["rule"] == rule.name && rule.name != "faults"))

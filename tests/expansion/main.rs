@@ -1,4 +1,5 @@
-//! What the attributes register arrives: ids, axes, contracts, adapters, and the values that a scenario is given.
+//! What the attributes register arrives: ids, axes, contracts, adapters, and the values that a scenario is
+//! given.
 #![forbid(unsafe_code)]
 #![deny(rust_2018_idioms, unused)]
 

@@ -1,7 +1,7 @@
 //! No file imports, over whatever detour, a file that imports it.
 //!
-//! An import counts as one of the file that defines the thing, through however many front doors it is handed on. What a
-//! type's methods call is not seen where the method's name alone stands: that takes types.
+//! An import counts as one of the file that defines the thing, through however many front doors it is handed
+//! on. What a type's methods call is not seen where the method's name alone stands: that takes types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,7 +76,8 @@ impl<'a> Names<'a> {
         names
     }
 
-    /// What a path in a module leads to: items where there are any, else modules; nothing for other crates' things.
+    /// What a path in a module leads to: items where there are any, else modules; nothing for other crates'
+    /// things.
     pub fn resolve(&self, module: usize, path: &[String]) -> BTreeSet<Target> {
         let found = self.path(module, path, &mut BTreeSet::new());
         let items: BTreeSet<Target> =

@@ -1,8 +1,8 @@
 //! The names that the crate `weighbridge` gives to others are few.
 //!
-//! A name counts once, by whatever path it is reached: an item of a public module of `lib.rs`, defined there or handed on,
-//! macros too. Modules themselves do not count, nor what is `#[doc(hidden)]`, nor the names of criterion and of divan in
-//! the modules that stand for them.
+//! A name counts once, by whatever path it is reached: an item of a public module of `lib.rs`, defined there
+//! or handed on, macros too. Modules themselves do not count, nor what is `#[doc(hidden)]`, nor the names of
+//! criterion and of divan in the modules that stand for them.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! The rules of the house, held by a test: the direction of imports, who may print, what every target must say.
+//! The rules of the house, held by a test: the direction of imports, who may print, what every target must
+//! say.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -297,7 +298,8 @@ fn no_adapter_names_a_scenario() {
     }
 }
 
-/// Words that are not written any more, since the field has its own. A word counts in names as well: `a_ticket_says`.
+/// Words that are not written any more, since the field has its own. A word counts in names as well:
+/// `a_ticket_says`.
 const PRIVATE_WORDS: &[&str] = &[
     "ticket",
     "tickets",

@@ -13,8 +13,8 @@ const HEAD: &str =
 /// Numbers on the page may be off by so much: it is no news when a file gains a line.
 const WITHIN: f64 = 0.05;
 
-/// The lines of each file of each package, bench targets beside one another, largest last. Blank lines and tests do
-/// not count, nor do files and packages of tests alone.
+/// The lines of each file of each package, bench targets beside one another, largest last. Blank lines and
+/// tests do not count, nor do files and packages of tests alone.
 fn sizes() -> BTreeMap<String, Vec<(usize, String)>> {
     let mut packages: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
     for root_file in crate_roots() {

@@ -92,7 +92,8 @@ impl VisitMut for Tests {
     }
 }
 
-/// Whether an attribute says that only a test build has the item: `#[test]`, `#[cfg(test)]`, `#[cfg(all(test, unix))]`.
+/// Whether an attribute says that only a test build has the item: `#[test]`, `#[cfg(test)]`,
+/// `#[cfg(all(test, unix))]`.
 pub fn is_of_tests(attribute: &syn::Attribute) -> bool {
     fn asks_for_test(condition: &syn::Meta) -> bool {
         let all = |list: &syn::MetaList| {

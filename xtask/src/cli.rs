@@ -39,7 +39,8 @@ pub(crate) enum XtaskCommand {
     Report(crate::report::Report),
     /// Write a run in the format of another tool.
     Export(crate::export::Export),
-    /// Follow a metric of a case from commit to commit, find where it changed and by which commit, and accept a change.
+    /// Follow a metric of a case from commit to commit, find where it changed and by which commit, and accept
+    /// a change.
     History(crate::history::HistoryArgs),
     /// Read suite files, and run what they say.
     Suite(crate::suite::SuiteArgs),

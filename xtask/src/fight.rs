@@ -10,11 +10,12 @@ use crate::place::Place;
 use crate::programs::BuiltProgram;
 use crate::stop;
 
-/// Lets one bench program measure another in turns with itself. Progress goes to stderr. The program knows the other one by its
-/// path; the comparison, and what is stored of it, call it by this name.
+/// Lets one bench program measure another in turns with itself. Progress goes to stderr. The program knows
+/// the other one by its path; the comparison, and what is stored of it, call it by this name.
 ///
 /// # Errors
-/// When it ends without a comparison: with its own exit code where that is documented. When the name cannot be stored.
+/// When it ends without a comparison: with its own exit code where that is documented. When the name cannot
+/// be stored.
 pub(crate) fn fight(
     candidate: &BuiltProgram,
     baseline: &BuiltProgram,

@@ -1,4 +1,5 @@
-//! What an author could write to break out of a format, fed through everything that prints or writes what runs hold.
+//! What an author could write to break out of a format, fed through everything that prints or writes what
+//! runs hold.
 
 use std::fs;
 

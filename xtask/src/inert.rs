@@ -4,8 +4,8 @@ use anyhow::Result;
 use serde_json::Value;
 use weighbridge::data::{RunRecord, is_unseen, visible_in_line};
 
-/// For Markdown as GitHub and GitLab have it: no tag, no link, no mention, no table, no emphasis comes of it; it is one line, and
-/// what nobody would see is written out.
+/// For Markdown as GitHub and GitLab have it: no tag, no link, no mention, no table, no emphasis comes of it;
+/// it is one line, and what nobody would see is written out.
 pub fn markdown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut before = ' ';
@@ -68,7 +68,8 @@ pub fn code(text: &str) -> String {
     format!("`{}`", visible_in_line(text).replace('`', "'"))
 }
 
-/// For a terminal: the lines of a message, each as [`visible_in_line`] has it. None begins with `::`, which is an order to a build server.
+/// For a terminal: the lines of a message, each as [`visible_in_line`] has it. None begins with `::`, which
+/// is an order to a build server.
 pub fn lines(text: &str) -> String {
     let line = |line: &str| {
         let order = if line.trim_start().starts_with("::") { "> " } else { "" };

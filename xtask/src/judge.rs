@@ -87,8 +87,8 @@ fn findings(case: &CaseRecord, journal: &[(CaseId, Repeat)]) -> Option<Vec<Findi
     (case.equivalence.is_some() && examined.has_evidence()).then(|| judge_evidence(&examined))
 }
 
-/// The work of the case's reference: its own where it is one, else that of the unmeasured repeat of the one with its
-/// scenario and point that others agree with.
+/// The work of the case's reference: its own where it is one, else that of the unmeasured repeat of the one
+/// with its scenario and point that others agree with.
 fn reference<'a>(case: &'a CaseRecord, journal: &'a [(CaseId, Repeat)]) -> Option<&'a Work> {
     if case.agreement == Agreement::Reference {
         return case.work.as_ref();

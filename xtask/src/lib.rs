@@ -11,8 +11,8 @@
 //! and an alias in `.cargo/config.toml`: `xtask = "run --quiet --package xtask --"`; or without either, as
 //! `cargo weighbridge`, by `cargo install weighbridge-xtask --bin cargo-weighbridge`.
 //!
-//! What knows the scenarios of the catalogue is in a crate of its own, `weighbridge-catalogue`; it takes its runs, tables and
-//! exit codes from the public modules here, and so may any other program of commands.
+//! What knows the scenarios of the catalogue is in a crate of its own, `weighbridge-catalogue`; it takes its
+//! runs, tables and exit codes from the public modules here, and so may any other program of commands.
 //!
 //! Each command is a file with a function from its arguments and a place (workspace and data directory) to
 //! what it has to say; it prints nothing itself, so that tests can read it.

@@ -69,8 +69,8 @@ pub(crate) fn missing_of<'a>(
     Ok(expected.difference(&planned).map(|id| (*id).to_owned()).collect())
 }
 
-/// Scenarios of the committed list by the ids that people know, where one of these cases has it: the list has them in the
-/// form for other programs.
+/// Scenarios of the committed list by the ids that people know, where one of these cases has it: the list has
+/// them in the form for other programs.
 pub(crate) fn known_ids<'a>(
     listed: Vec<String>,
     cases: impl IntoIterator<Item = &'a CaseId> + Clone,

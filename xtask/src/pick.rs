@@ -19,8 +19,8 @@ pub struct Picked {
 /// suite.
 ///
 /// # Errors
-/// A run that is damaged, where it is named, or where it is newer than one that was picked: it may be of that suite, and the
-/// latest is meant.
+/// A run that is damaged, where it is named, or where it is newer than one that was picked: it may be of that
+/// suite, and the latest is meant.
 pub fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> Result<Picked> {
     match typed {
         None | Some("latest") => latest(place, suite),
@@ -107,7 +107,8 @@ pub(crate) struct Shown {
     pub(crate) against: Option<RunManifest>,
 }
 
-/// Runs to show, and what there is to remark on them. Where two of one suite are named, the second is held against the first.
+/// Runs to show, and what there is to remark on them. Where two of one suite are named, the second is held
+/// against the first.
 ///
 /// # Errors
 /// Three runs of one suite; what [`runs`] refuses.
@@ -162,7 +163,8 @@ pub(crate) fn case_of_any<'a>(
     Err(stop::unknown("case", typed, known.iter().map(String::as_str)))
 }
 
-/// The cases whose names for people begin with `typed`, part by part, of the first of these runs that has some.
+/// The cases whose names for people begin with `typed`, part by part, of the first of these runs that has
+/// some.
 pub(crate) fn cases_below<'a>(
     place: &Place,
     runs: &'a [RunManifest],

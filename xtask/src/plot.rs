@@ -38,7 +38,8 @@ impl Plot {
     }
 }
 
-/// The values cut into at most `width` stretches of one length, the last perhaps shorter: where each begins and ends.
+/// The values cut into at most `width` stretches of one length, the last perhaps shorter: where each begins
+/// and ends.
 pub(crate) fn stretches(count: usize, width: usize) -> impl Iterator<Item = (usize, usize)> {
     let length = count.div_ceil(width).max(1);
     (0..count).step_by(length).map(move |start| (start, (start + length).min(count)))

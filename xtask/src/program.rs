@@ -15,8 +15,8 @@ pub const EXITS: &str = "Exit codes: 0 fine, 1 unexpected, 2 usage, 3 regressed,
                          5 inconclusive, \
                          6 a case failed or did not verify.";
 
-/// Reads a command line, program first, hands it to `answer`, prints what that says, and ends with one of the documented exit
-/// codes. `name` is what people type for the program: `cargo weighbridge`.
+/// Reads a command line, program first, hands it to `answer`, prints what that says, and ends with one of the
+/// documented exit codes. `name` is what people type for the program: `cargo weighbridge`.
 pub fn run<C: Parser>(
     name: &'static str,
     line: impl IntoIterator<Item = impl Into<OsString>>,

@@ -17,7 +17,8 @@ pub struct BuiltProgram {
     pub directory: PathBuf,
 }
 
-/// Builds the bench targets of a workspace as `cargo bench` does, and gives those that are built on weighbridge.
+/// Builds the bench targets of a workspace as `cargo bench` does, and gives those that are built on
+/// weighbridge.
 ///
 /// # Errors
 /// When cargo cannot build them; what it says went to stderr.

@@ -14,13 +14,14 @@ use crate::place::Place;
 use crate::repository::{is_rebuild, last_used};
 use crate::said::Said;
 
-/// How many rebuilt revisions are kept: each has a target directory of its own, and is built anew when it is wanted.
+/// How many rebuilt revisions are kept: each has a target directory of its own, and is built anew when it is
+/// wanted.
 const REBUILDS: usize = 5;
 
 const FITS: &str = "a String takes all that is written";
 
-/// Removes what is not to be kept. Duels go by the rule for runs; of rebuilt revisions the newest few are kept, and those
-/// of them that were used within the time, if one is given.
+/// Removes what is not to be kept. Duels go by the rule for runs; of rebuilt revisions the newest few are
+/// kept, and those of them that were used within the time, if one is given.
 pub(crate) fn run(keep: PrunePolicy, place: &Place, now: SystemTime) -> Result<Said> {
     let runs = place.runs().prune(keep, now)?;
     let duels = Duels::new(place.layout.clone()).prune(keep, now)?;

@@ -117,8 +117,8 @@ impl Repository {
         Ok(!git(&self.top, &["status", "--porcelain"])?.is_empty())
     }
 
-    /// The revision in a worktree that is kept: one folder per commit and lock file, so that a second comparison
-    /// builds nothing.
+    /// The revision in a worktree that is kept: one folder per commit and lock file, so that a second
+    /// comparison builds nothing.
     pub(crate) fn tree(&self, commit: &str, place: &Place) -> Result<WorkTree> {
         let lock = place.root.join("Cargo.lock");
         let committed = self.file(commit, Path::new("Cargo.lock"));
@@ -158,16 +158,18 @@ impl Repository {
     }
 }
 
-/// Whether a folder's name is that of a rebuilt revision: twelve digits of its commit and eight of its lock file.
+/// Whether a folder's name is that of a rebuilt revision: twelve digits of its commit and eight of its lock
+/// file.
 pub(crate) fn is_rebuild(name: &str) -> bool {
     let digits =
         |part: &str, n| part.len() == n && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     name.split_once('-').is_some_and(|(commit, lock)| digits(commit, 12) && digits(lock, 8))
 }
 
-/// Begins a target directory with a copy of the one that was used last, so that dependencies are not built for each revision. What
-/// was just checked out is newer than all of it, so cargo builds that. One directory for all revisions would not do: cargo tells
-/// packages of a workspace by their place in it, and takes what it built of one revision for another's.
+/// Begins a target directory with a copy of the one that was used last, so that dependencies are not built
+/// for each revision. What was just checked out is newer than all of it, so cargo builds that. One directory
+/// for all revisions would not do: cargo tells packages of a workspace by their place in it, and takes what
+/// it built of one revision for another's.
 fn take_over(rebuilds: &Path, target: &Path) {
     let Ok(entries) = fs::read_dir(rebuilds) else { return };
     let folders = entries.flatten().map(|entry| entry.path());

@@ -13,8 +13,8 @@ pub fn median(metric: Option<&MetricRecord>) -> String {
         .unwrap_or_else(|| "-".to_owned())
 }
 
-/// By which clock a metric that stands for a case is, where that is not the clock of its primary metric, and its unit does not say
-/// so.
+/// By which clock a metric that stands for a case is, where that is not the clock of its primary metric, and
+/// its unit does not say so.
 pub(crate) fn clock(case: &CaseRecord, metric: &MetricRecord) -> &'static str {
     match &*metric.name {
         name if name == case.primary_metric || name == names::THROUGHPUT_CPU => "",

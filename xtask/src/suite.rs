@@ -1,4 +1,5 @@
-//! `suite`: reads suite files of our own form, and runs what they say. What reads another form takes its parts from here.
+//! `suite`: reads suite files of our own form, and runs what they say. What reads another form takes its
+//! parts from here.
 
 mod yaml;
 
@@ -103,7 +104,8 @@ fn understand(file: &Path) -> Result<SuiteFile> {
     SuiteFile::read(&root).map_err(|mistake| stop::usage(format!("{name}: {mistake}")))
 }
 
-/// What there is to say of suite files: of each, how many points would run and what they are, or why it is wrong.
+/// What there is to say of suite files: of each, how many points would run and what they are, or why it is
+/// wrong.
 pub fn checked(files: &[PathBuf], understand: impl Fn(&Path) -> Result<(usize, String)>) -> Said {
     let (mut text, mut remarks) = (String::new(), Vec::new());
     let (mut planned, mut wrong) = (0, 0);

@@ -234,8 +234,8 @@ fn listed(points: &[(f64, f64)]) -> String {
     points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect::<Vec<_>>().join(" ")
 }
 
-/// What an author wrote, as text and nothing else: XML has no place for control characters, and marks that turn the direction of
-/// writing would turn the rest of the chart.
+/// What an author wrote, as text and nothing else: XML has no place for control characters, and marks that
+/// turn the direction of writing would turn the rest of the chart.
 pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {

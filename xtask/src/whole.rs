@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// Writes a file beside its place and renames it: a reader that looks meanwhile sees all of it or nothing. Makes the folders
-/// above it.
+/// Writes a file beside its place and renames it: a reader that looks meanwhile sees all of it or nothing.
+/// Makes the folders above it.
 pub(crate) fn write(file: &Path, bytes: &[u8]) -> Result<()> {
     let write = || {
         if let Some(folder) = file.parent() {

@@ -133,10 +133,10 @@ const EXTREMES: f64 = 12.0;
 ///
 /// With a scale `r`, the greatest absolute number of the field in the reference, and the mean `m`, deviation
 /// `s` and count `n` of a trait on either side, means and deviations may each differ by
-/// `tolerance * r + 5.5 * sqrt(s1^2 / n1 + s2^2 / n2)`: what interpolation and rounding do to each element, and
-/// what a sample of so many does by chance. (The deviation of a deviation is `s * sqrt((k - 1) / 4n)` for a kurtosis `k`:
-/// below `s / sqrt(n)` up to a kurtosis of 5.) `different` says how many different elements a sample has,
-/// where that is not all.
+/// `tolerance * r + 5.5 * sqrt(s1^2 / n1 + s2^2 / n2)`: what interpolation and rounding do to each element,
+/// and what a sample of so many does by chance. (The deviation of a deviation is `s * sqrt((k - 1) / 4n)` for
+/// a kurtosis `k`: below `s / sqrt(n)` up to a kurtosis of 5.) `different` says how many different elements a
+/// sample has, where that is not all.
 pub(super) fn unlike(here: &Content, there: &Content, tolerance: f64, different: Option<f64>) -> Vec<String> {
     let mut found = Vec::new();
     if there.traits.is_empty() {

@@ -1,4 +1,5 @@
-//! Checkpoints in the catalogue of weighbridge: what is asked of a checkpointer, the scenarios, and the systems that are measured.
+//! Checkpoints in the catalogue of weighbridge: what is asked of a checkpointer, the scenarios, and the
+//! systems that are measured.
 //!
 //! - [`contract`]: what a scenario asks of a system ([`Checkpointer`](contract::Checkpointer)).
 //! - [`workload`]: what it is asked to save and load, as data ([`State`](workload::State)).

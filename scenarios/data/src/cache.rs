@@ -7,9 +7,10 @@
 //!                                            <field>.bin     elements one after the other, little-endian, C order
 //! ```
 //!
-//! `<cache>` is `$WEIGHBRIDGE_DATA_CACHE`, else `$XDG_CACHE_HOME/weighbridge`, else `~/.cache/weighbridge`, else a
-//! directory of that name among the temporary files. A directory is written under another name, synced, and renamed,
-//! so that one with its final name is whole; two processes that make the same data set at once do not harm each other.
+//! `<cache>` is `$WEIGHBRIDGE_DATA_CACHE`, else `$XDG_CACHE_HOME/weighbridge`, else `~/.cache/weighbridge`,
+//! else a directory of that name among the temporary files. A directory is written under another name,
+//! synced, and renamed, so that one with its final name is whole; two processes that make the same data set
+//! at once do not harm each other.
 //!
 //! The cache holds no more than its cap, `$WEIGHBRIDGE_DATA_CACHE_CAP` (16 GiB): see [`super::room`].
 
@@ -40,7 +41,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// What the environment says: `WEIGHBRIDGE_DATA_CACHE`, `WEIGHBRIDGE_DATA_CACHE_CAP` and `WEIGHBRIDGE_DATA_ROOT`.
+    /// What the environment says: `WEIGHBRIDGE_DATA_CACHE`, `WEIGHBRIDGE_DATA_CACHE_CAP` and
+    /// `WEIGHBRIDGE_DATA_ROOT`.
     pub fn from_env() -> Self {
         Self::from_variables(&|name| std::env::var_os(name).filter(|value| !value.is_empty()))
     }
@@ -87,8 +89,8 @@ impl Cache {
     /// The data set, mapped. It is made first if it is not there, or not what it should be.
     ///
     /// # Errors
-    /// A skip when real data are absent, or when the cache has no room below its cap. A failure when they are malformed,
-    /// or when the cache cannot be written.
+    /// A skip when real data are absent, or when the cache has no room below its cap. A failure when they are
+    /// malformed, or when the cache cannot be written.
     pub fn open(&self, spec: &DataSpec) -> Result<DataSet> {
         let files = match spec.origin {
             Origin::Synthetic { .. } => None,
@@ -125,8 +127,8 @@ impl Cache {
             ))
         };
         fs::create_dir_all(&self.directory).map_err(|error| failed("make a directory", error))?;
-        // The lock spares a second process the work, and two from taking the same room; correctness does not hang on
-        // it (see `put`), so a file system without locks is no reason to stop.
+        // The lock spares a second process the work, and two from taking the same room; correctness does not
+        // hang on it (see `put`), so a file system without locks is no reason to stop.
         let lock = File::create(self.directory.join("lock")).map_err(|error| failed("make a lock", error))?;
         let _ = lock.lock();
         if let Ok(set) = DataSet::map(&directory, spec) {
@@ -156,8 +158,8 @@ impl Cache {
         })
     }
 
-    /// Gives a whole directory its name. What has that name already is moved away first: it was looked at and is
-    /// wrong. If another process was quicker, its directory is as good as ours.
+    /// Gives a whole directory its name. What has that name already is moved away first: it was looked at and
+    /// is wrong. If another process was quicker, its directory is as good as ours.
     fn put(&self, making: &Path, directory: &Path) -> std::io::Result<()> {
         let aside = layout::aside(&self.directory);
         if fs::rename(directory, &aside).is_ok() {

@@ -1,7 +1,7 @@
 //! CIFAR-10 in its binary format: records of one label byte and 3 x 32 x 32 bytes, channel by channel.
 //!
-//! A record becomes one image, height by width by channel, brought to another size where one is asked for. The training
-//! files are read in their order, the labels are checked and dropped.
+//! A record becomes one image, height by width by channel, brought to another size where one is asked for.
+//! The training files are read in their order, the labels are checked and dropped.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -20,8 +20,8 @@ pub(super) struct Clusters {
 }
 
 impl Clusters {
-    /// Those of the field at `position`, whose classes are what the field after it draws. A centre's numbers are normal with
-    /// `apart` millionths as deviation.
+    /// Those of the field at `position`, whose classes are what the field after it draws. A centre's numbers
+    /// are normal with `apart` millionths as deviation.
     pub(super) fn new(numbers: usize, classes: u32, apart: u32, position: usize, seed: u64) -> Self {
         let mut stream = Pcg64::new(u128::from(seed), CENTRES);
         let deviation = f64::from(apart) / 1e6;

@@ -1,9 +1,9 @@
 //! COCO captions, the validation images of 2017: one JSON file of captions and a folder of JPEG files.
 //!
-//! A pair is an image and one of its (about five) captions, in the order of image and caption number. The image is brought
-//! to a square; as `f32` it is divided by 255. A caption's words (lower case, as whitespace parts them) are CRC-32 modulo
-//! the vocabulary; the row is filled up with zeros, and what is longer is cut. More elements than pairs begin again with
-//! the first pair.
+//! A pair is an image and one of its (about five) captions, in the order of image and caption number. The
+//! image is brought to a square; as `f32` it is divided by 255. A caption's words (lower case, as whitespace
+//! parts them) are CRC-32 modulo the vocabulary; the row is filled up with zeros, and what is longer is cut.
+//! More elements than pairs begin again with the first pair.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -54,8 +54,8 @@ pub(super) fn find(data_root: Option<&Path>) -> Result<Vec<PathBuf>> {
     FILES.iter().map(|name| root::below_root(data_root, &[name], REMEDY)).collect()
 }
 
-/// The first pairs: for each field of `spec` its bytes. A field with three axes takes the image, one with one axis the
-/// caption.
+/// The first pairs: for each field of `spec` its bytes. A field with three axes takes the image, one with one
+/// axis the caption.
 pub(super) fn read(paths: &[PathBuf], spec: &DataSpec, vocabulary: u32) -> Result<Vec<Vec<u8>>> {
     let (captions, folder) = (&paths[0], &paths[1]);
     let file = File::open(captions).map_err(|error| root::unreadable(captions, &error))?;

@@ -1,7 +1,8 @@
-//! The Criteo click log: lines of a label, 13 whole numbers and 26 categories, parted by tabs; any may be missing.
+//! The Criteo click log: lines of a label, 13 whole numbers and 26 categories, parted by tabs; any may be
+//! missing.
 //!
-//! The 13 numbers become one `f32` row; a missing one is 0. Where a second field is asked for, the 26 categories become
-//! one `i64` row: the CRC-32 of each one's text; a missing one is 0.
+//! The 13 numbers become one `f32` row; a missing one is 0. Where a second field is asked for, the 26
+//! categories become one `i64` row: the CRC-32 of each one's text; a missing one is 0.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

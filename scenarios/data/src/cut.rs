@@ -1,5 +1,5 @@
-//! `WEIGHBRIDGE_CUT=10` cuts the data of every pipeline to ten batches, so that a look at what a loader can do takes no longer
-//! than it must. A run keeps it among the variables of its environment.
+//! `WEIGHBRIDGE_CUT=10` cuts the data of every pipeline to ten batches, so that a look at what a loader can
+//! do takes no longer than it must. A run keeps it among the variables of its environment.
 
 use weighbridge::{Error, Result};
 

@@ -1,9 +1,9 @@
-//! Handwritten digits: 1,797 of 8 by 8 points from 0 to 16. They are the test set of the UCI repository's "Optical Recognition of
-//! Handwritten Digits" (Alpaydin and Kaynak 1998, doi:10.24432/C50P49, CC BY 4.0), and lie in `digits.bin`: for each its points,
-//! row by row, and the digit, a byte each.
+//! Handwritten digits: 1,797 of 8 by 8 points from 0 to 16. They are the test set of the UCI repository's
+//! "Optical Recognition of Handwritten Digits" (Alpaydin and Kaynak 1998, doi:10.24432/C50P49, CC BY 4.0),
+//! and lie in `digits.bin`: for each its points, row by row, and the digit, a byte each.
 //!
-//! They are dealt out for a training: first its samples, pass after pass over those that are learned from, each pass in an order
-//! of its own; then those that were held out.
+//! They are dealt out for a training: first its samples, pass after pass over those that are learned from,
+//! each pass in an order of its own; then those that were held out.
 
 use rand_pcg::Pcg64;
 use weighbridge::{Dtype, Error, FieldKind, Result};
@@ -22,8 +22,8 @@ const SET: &[[u8; POINTS + 1]] = include_bytes!("digits.bin").as_chunks().0;
 
 const _: () = assert!(SET.len() == DIGITS);
 
-/// The fields of `spec`, the first of which is the points (from 0 to 1, each as often in succession as fill its shape), and the
-/// second the digit.
+/// The fields of `spec`, the first of which is the points (from 0 to 1, each as often in succession as fill
+/// its shape), and the second the digit.
 ///
 /// # Errors
 /// Shapes that digits do not fill; nothing left to learn from.

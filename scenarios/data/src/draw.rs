@@ -1,8 +1,8 @@
 //! Random draws that depend on what is drawn for, never on who draws or in which order.
 //!
-//! Every draw has an address of five numbers: seed, epoch, index of the element in the data set, position of the
-//! transform in the list, and number of the draw within that transform. Output `i` (from 0) of the generator
-//! `SplitMix64` seeded with `s` is `split(s, i) = mix(s + (i + 1) * 0x9e3779b97f4a7c15)`, with
+//! Every draw has an address of five numbers: seed, epoch, index of the element in the data set, position of
+//! the transform in the list, and number of the draw within that transform. Output `i` (from 0) of the
+//! generator `SplitMix64` seeded with `s` is `split(s, i) = mix(s + (i + 1) * 0x9e3779b97f4a7c15)`, with
 //!
 //! ```text
 //! mix(z):  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9
@@ -10,8 +10,9 @@
 //!          z ^ (z >> 31)                                 (all modulo 2^64)
 //! ```
 //!
-//! and the draw is `split(split(split(split(seed, epoch), element), position), number)`. Anyone can write that in any
-//! language, so two loaders can make the same draws without sharing a generator, whatever their batches and workers.
+//! and the draw is `split(split(split(split(seed, epoch), element), position), number)`. Anyone can write
+//! that in any language, so two loaders can make the same draws without sharing a generator, whatever their
+//! batches and workers.
 #![expect(clippy::inline_always, reason = "loops around them are compiled for several instruction sets")]
 
 /// The draws of one epoch.
@@ -71,8 +72,8 @@ impl Draw {
     }
 }
 
-/// Output `index` of `SplitMix64` seeded with `seed` (Steele, Lea, Flood: *Fast splittable pseudorandom number
-/// generators*, 2014).
+/// Output `index` of `SplitMix64` seeded with `seed` (Steele, Lea, Flood: *Fast splittable pseudorandom
+/// number generators*, 2014).
 #[inline(always)]
 fn split(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -110,7 +111,8 @@ mod tests {
         for element in 0..9_000 {
             counts[Draws::new(42, 0).at(element, 0).below(0, 9) as usize] += 1;
         }
-        // Expected 1,000 each with a standard deviation of about 30: six of them away is a defect, not chance.
+        // Expected 1,000 each with a standard deviation of about 30: six of them away is a defect, not
+        // chance.
         assert!(counts.iter().all(|&count| (820..1_180).contains(&count)), "{counts:?}");
     }
 

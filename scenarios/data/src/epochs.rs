@@ -41,8 +41,8 @@ pub trait Epochs {
         false
     }
 
-    /// Goes through up to `batches` batches in one call and hands each to `each`. Returns how many there were: fewer
-    /// at the end of the epoch.
+    /// Goes through up to `batches` batches in one call and hands each to `each`. Returns how many there
+    /// were: fewer at the end of the epoch.
     ///
     /// # Errors
     /// As [`Epochs::begin`].
@@ -56,8 +56,9 @@ pub trait Epochs {
         Ok(done)
     }
 
-    /// The place in the epoch, as bytes that [`Epochs::restore`] of another pipeline with the same specification
-    /// understands, in another process too: how many batches were handed out, and what else the rest depends on.
+    /// The place in the epoch, as bytes that [`Epochs::restore`] of another pipeline with the same
+    /// specification understands, in another process too: how many batches were handed out, and what else the
+    /// rest depends on.
     ///
     /// # Errors
     /// A skip where the system has no such thing, which is what happens unless it says otherwise.
@@ -74,7 +75,8 @@ pub trait Epochs {
         Err(skip("it cannot restore its place in an epoch"))
     }
 
-    /// Whether batches come in the order of the epoch. Where they do not, nothing may be compared place by place.
+    /// Whether batches come in the order of the epoch. Where they do not, nothing may be compared place by
+    /// place.
     fn in_order(&self) -> bool {
         true
     }
@@ -82,12 +84,14 @@ pub trait Epochs {
     /// What the pipeline really does, for the work report.
     fn executed(&self) -> Executed;
 
-    /// What hands out the batches, where it comes from, and its version: for a system that is not the adapter itself.
+    /// What hands out the batches, where it comes from, and its version: for a system that is not the adapter
+    /// itself.
     fn entry_point(&self) -> Option<String> {
         None
     }
 
-    /// The pipeline as a stream that is timed where it runs, if that is another process: no clock here can time it.
+    /// The pipeline as a stream that is timed where it runs, if that is another process: no clock here can
+    /// time it.
     ///
     /// # Errors
     /// A skip where the pipeline runs elsewhere and cannot be timed there as it is.
@@ -95,14 +99,14 @@ pub trait Epochs {
         Ok(None)
     }
 
-    /// The pipeline as one of several that move in step, if it runs in another process: there a batch is made and stays
-    /// where it is, so that nothing of its way here is timed.
+    /// The pipeline as one of several that move in step, if it runs in another process: there a batch is made
+    /// and stays where it is, so that nothing of its way here is timed.
     fn rank(&mut self) -> Option<&mut dyn Rank> {
         None
     }
 
-    /// How long a whole epoch takes by the clock of the process that it runs in, from the first request to its end; `None`
-    /// where that is this one.
+    /// How long a whole epoch takes by the clock of the process that it runs in, from the first request to
+    /// its end; `None` where that is this one.
     ///
     /// # Errors
     /// As [`Epochs::begin`].
@@ -111,7 +115,8 @@ pub trait Epochs {
         Ok(None)
     }
 
-    /// How often the system has compiled in its process so far; `None` where it compiles nothing, or does not tell.
+    /// How often the system has compiled in its process so far; `None` where it compiles nothing, or does not
+    /// tell.
     ///
     /// # Errors
     /// As [`Epochs::begin`].
@@ -119,8 +124,8 @@ pub trait Epochs {
         Ok(None)
     }
 
-    /// Lets everything go that the pipeline has elsewhere. How long that took by the clock there; `None` where the pipeline
-    /// is here, and is just dropped.
+    /// Lets everything go that the pipeline has elsewhere. How long that took by the clock there; `None`
+    /// where the pipeline is here, and is just dropped.
     ///
     /// # Errors
     /// As [`Epochs::begin`].
@@ -129,7 +134,8 @@ pub trait Epochs {
     }
 }
 
-/// How long a whole epoch takes, from the first request to its end; by its own clock where it runs in another process.
+/// How long a whole epoch takes, from the first request to its end; by its own clock where it runs in another
+/// process.
 ///
 /// # Errors
 /// What the pipeline says.
@@ -158,8 +164,8 @@ pub trait Rank {
     /// The id of the process.
     fn process(&self) -> u32;
 
-    /// Makes the next batch, complete, and cuts the `index`-th of `of` equal runs of bytes out of each field of its elements;
-    /// what those hold. `None` at the end of the epoch.
+    /// Makes the next batch, complete, and cuts the `index`-th of `of` equal runs of bytes out of each field
+    /// of its elements; what those hold. `None` at the end of the epoch.
     ///
     /// # Errors
     /// As [`Epochs::begin`].
@@ -189,8 +195,8 @@ pub trait Batch {
     /// The numbers of a field, given by its position: all elements in order, little-endian.
     fn bytes(&self, field: usize) -> &[u8];
 
-    /// How many bytes a field has, where a batch is delivered on a device and its bytes would have to be copied from there.
-    /// Of a batch on the host nobody asks.
+    /// How many bytes a field has, where a batch is delivered on a device and its bytes would have to be
+    /// copied from there. Of a batch on the host nobody asks.
     fn length(&self, field: usize) -> usize {
         self.bytes(field).len()
     }
@@ -237,7 +243,8 @@ pub struct Executed {
 }
 
 impl Executed {
-    /// The work report: this over a data set, done by what `entry_point` names where that is not the adapter itself.
+    /// The work report: this over a data set, done by what `entry_point` names where that is not the adapter
+    /// itself.
     pub fn report(self, data: &DataSet, entry_point: Option<String>) -> WorkReport {
         WorkReport { input: Some(data.digest().to_owned()), ..self.untied(entry_point) }
     }

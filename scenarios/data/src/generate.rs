@@ -1,8 +1,8 @@
 //! Synthetic numbers: one generator per field, so that a field is the same whatever stands beside it.
 //!
-//! The generator is PCG64 (`XSL RR 128/64`) with the data set's seed as its state and the field's position as its
-//! stream. A field is one unbroken stream over all its numbers, so a shorter data set is the beginning of a longer one. A state
-//! alone (`Values::Scaled`) is one stream over all its fields, as its definition wants.
+//! The generator is PCG64 (`XSL RR 128/64`) with the data set's seed as its state and the field's position as
+//! its stream. A field is one unbroken stream over all its numbers, so a shorter data set is the beginning of
+//! a longer one. A state alone (`Values::Scaled`) is one stream over all its fields, as its definition wants.
 
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
@@ -19,7 +19,8 @@ use super::spec::{FieldSpec, FieldValues};
 /// Draws the numbers of one field, element after element.
 pub(super) struct FieldGenerator {
     random: Pcg64,
-    /// Bytes of the last output that were not used yet, lowest first, so that any cut of a byte field is a prefix.
+    /// Bytes of the last output that were not used yet, lowest first, so that any cut of a byte field is a
+    /// prefix.
     left: u64,
     left_bytes: u32,
     dtype: Dtype,
@@ -35,7 +36,8 @@ pub(super) struct FieldGenerator {
 }
 
 impl FieldGenerator {
-    /// The generator of a field. `before` is the one of the field before, which a stream over all fields goes on from.
+    /// The generator of a field. `before` is the one of the field before, which a stream over all fields goes
+    /// on from.
     ///
     /// # Errors
     /// For numbers that a type cannot hold.
@@ -302,8 +304,8 @@ mod tests {
         assert!((0.95..1.05).contains(&spread), "{spread}");
     }
 
-    /// `numpy.random.seed(7)`, then `numpy.random.normal(scale=6, size=(2, 3)).astype(...)` of each type in turn, with numpy 2 and
-    /// `ml_dtypes` 0.5.
+    /// `numpy.random.seed(7)`, then `numpy.random.normal(scale=6, size=(2, 3)).astype(...)` of each type in
+    /// turn, with numpy 2 and `ml_dtypes` 0.5.
     #[test]
     fn tensors_of_other_types_are_what_numpy_makes_of_the_same_stream() {
         let types = [

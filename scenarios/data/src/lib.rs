@@ -1,7 +1,9 @@
-//! What the families of the catalogue stand on: data sets, cursors over batches of them, draws, and ranks that share them.
+//! What the families of the catalogue stand on: data sets, cursors over batches of them, draws, and ranks
+//! that share them.
 //!
-//! - Data sets: synthetic ones from a seed, real ones from files; all kept once, in one format that any process in any language
-//!   can map. Takes a [`DataSpec`], hands on a [`DataSet`]. The format and its rules are in [`Cache`].
+//! - Data sets: synthetic ones from a seed, real ones from files; all kept once, in one format that any
+//!   process in any language can map. Takes a [`DataSpec`], hands on a [`DataSet`]. The format and its rules
+//!   are in [`Cache`].
 //! - [`Epochs`] is an open pipeline over one: a cursor that hands out a [`Batch`] after the other.
 //! - [`Draws`] are the random choices of a workload, the same in every system.
 

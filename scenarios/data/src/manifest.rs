@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use weighbridge::FieldKind;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// The version of the format, and of the generators: raise it when either changes. It is part of the directory's name, so
-/// that no data of an older kind are taken for new ones.
+/// The version of the format, and of the generators: raise it when either changes. It is part of the
+/// directory's name, so that no data of an older kind are taken for new ones.
 pub(super) const FORMAT: u32 = 1;
 
 /// The file as it is written.
@@ -37,7 +37,8 @@ pub(super) struct FieldEntry {
     pub(super) normalisation: Option<Normalisation>,
 }
 
-/// The constants of `Normalize` for one `f32` field: `(x - mean[k]) * scale[k]`, `k` the index on the last axis.
+/// The constants of `Normalize` for one `f32` field: `(x - mean[k]) * scale[k]`, `k` the index on the last
+/// axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Normalisation {
     /// The mean over the data set.

@@ -51,11 +51,13 @@ pub struct NetworkCopy {
 }
 
 impl NetworkCopy {
-    /// Copies a data set into the directory that `WEIGHBRIDGE_NETWORK` names. Its rows, as they are held against what a loader makes,
-    /// stay in memory of this process and come from the cache here, so that no page of the copy is mapped.
+    /// Copies a data set into the directory that `WEIGHBRIDGE_NETWORK` names. Its rows, as they are held
+    /// against what a loader makes, stay in memory of this process and come from the cache here, so that no
+    /// page of the copy is mapped.
     ///
     /// # Errors
-    /// A skip where no directory is named, or one that no other machine serves. A failure where it cannot be written.
+    /// A skip where no directory is named, or one that no other machine serves. A failure where it cannot be
+    /// written.
     pub fn of(spec: &DataSpec) -> Result<Self> {
         let named = std::env::var_os(VARIABLE).filter(|path| !path.is_empty());
         let folder = named.map(PathBuf::from).ok_or_else(|| {
@@ -101,7 +103,8 @@ impl NetworkCopy {
         &self.storage
     }
 
-    /// Has the kernel forget what it has of the files, as far as nobody maps them: what is read next comes over the network.
+    /// Has the kernel forget what it has of the files, as far as nobody maps them: what is read next comes
+    /// over the network.
     ///
     /// # Errors
     /// What the file system says.

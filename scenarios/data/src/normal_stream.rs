@@ -1,7 +1,9 @@
-//! Normal numbers as `numpy.random.seed` and `numpy.random.normal` give them: the stream that checkpoints are made from.
+//! Normal numbers as `numpy.random.seed` and `numpy.random.normal` give them: the stream that checkpoints are
+//! made from.
 //!
-//! The generator is the 32-bit Mersenne twister (Matsumoto and Nishimura 1998), a number in `[0, 1)` is made from 53 bits of two
-//! of its outputs, and two normal numbers from two of those by Marsaglia's polar method, the second of which is given first.
+//! The generator is the 32-bit Mersenne twister (Matsumoto and Nishimura 1998), a number in `[0, 1)` is made
+//! from 53 bits of two of its outputs, and two normal numbers from two of those by Marsaglia's polar method,
+//! the second of which is given first.
 
 use rand_mt::Mt;
 

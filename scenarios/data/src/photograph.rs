@@ -1,4 +1,5 @@
-//! Photographs that the suite makes: pictures of a scene, of the size of `ImageNet`'s, as JPEG files of 4:2:0.
+//! Photographs that the suite makes: pictures of a scene, of the size of `ImageNet`'s, as JPEG files of
+//! 4:2:0.
 
 use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
 
@@ -10,7 +11,8 @@ pub const SHAPE: [usize; 3] = [375, 500, 3];
 /// Bytes of an element: no photograph takes more.
 pub const ROOM: usize = 96 << 10;
 
-/// The quality that a photograph is encoded with, and how much lower each further try is where it takes more than [`ROOM`].
+/// The quality that a photograph is encoded with, and how much lower each further try is where it takes more
+/// than [`ROOM`].
 const QUALITY: [u8; 4] = [85, 75, 60, 40];
 
 /// Draws photographs, byte after byte.

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-/// Has the high-water mark of a process's resident memory begin anew. Where that cannot be reset, it only grows.
+/// Has the high-water mark of a process's resident memory begin anew. Where that cannot be reset, it only
+/// grows.
 pub fn forget_peak(process: u32) {
     // 5 stands for that mark.
     let _ = fs::write(format!("/proc/{process}/clear_refs"), "5");

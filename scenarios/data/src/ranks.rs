@@ -1,11 +1,13 @@
-//! Several ranks at once: asking all of them together, closing them together, and naming the one that is at fault where several fail.
+//! Several ranks at once: asking all of them together, closing them together, and naming the one that is at
+//! fault where several fail.
 
 use std::thread;
 use std::time::Instant;
 
 use weighbridge::{Error, ErrorKind, Result};
 
-/// What each rank answers, where all are asked at the same time from threads of their own: for whatever they wait for each other in.
+/// What each rank answers, where all are asked at the same time from threads of their own: for whatever they
+/// wait for each other in.
 ///
 /// # Errors
 /// As [`blame`].
@@ -41,10 +43,12 @@ impl<T: Send> Drop for ClosedTogether<T> {
     }
 }
 
-/// The answers of all, each with the time at which it came; or the failure of the one that is at fault, by its number.
+/// The answers of all, each with the time at which it came; or the failure of the one that is at fault, by
+/// its number.
 ///
-/// Who waits for another one that has died fails as well, and may say so first. So a process that died comes before one that said
-/// nothing, that one before one that says that it failed, and among equals the earliest is at fault. What was declined is a skip as it is.
+/// Who waits for another one that has died fails as well, and may say so first. So a process that died comes
+/// before one that said nothing, that one before one that says that it failed, and among equals the earliest
+/// is at fault. What was declined is a skip as it is.
 ///
 /// # Errors
 /// `NOUN 2 of 4 (from 0): ...`, of the same kind as its own.

@@ -1,9 +1,10 @@
-//! Every real data set in one list: what it is, where it comes from, which files it has below the data root, and whether
-//! they are what they should be.
+//! Every real data set in one list: what it is, where it comes from, which files it has below the data root,
+//! and whether they are what they should be.
 //!
-//! A published checksum is of the archive that the set is released in; it is checked where the archive lies in the data
-//! root beside its content. The files themselves have none, so they are *unpinned*: their length and `xxh3-128` are recorded
-//! when they are first verified, in `weighbridge-data.json` in the data root, and later files are held against that.
+//! A published checksum is of the archive that the set is released in; it is checked where the archive lies
+//! in the data root beside its content. The files themselves have none, so they are *unpinned*: their length
+//! and `xxh3-128` are recorded when they are first verified, in `weighbridge-data.json` in the data root, and
+//! later files are held against that.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -137,8 +138,8 @@ impl RealSet {
         )
     }
 
-    /// Reads every file of the set and holds it against what is published or recorded. What was not seen before is
-    /// recorded.
+    /// Reads every file of the set and holds it against what is published or recorded. What was not seen
+    /// before is recorded.
     ///
     /// # Errors
     /// Files that cannot be read; a record that cannot be read or written.

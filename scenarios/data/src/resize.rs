@@ -1,7 +1,7 @@
 //! Images brought to another size while a data set is made.
 
-/// Bilinear, with the centres of pixels at half-integers and edges repeated; in `f32`, rounded to the nearest byte (ties
-/// away from zero). The same size is a copy. `from` is height by width by 3.
+/// Bilinear, with the centres of pixels at half-integers and edges repeated; in `f32`, rounded to the nearest
+/// byte (ties away from zero). The same size is a copy. `from` is height by width by 3.
 pub(super) fn resize(from: &[u8], height: usize, width: usize, side: usize) -> Vec<u8> {
     if (height, width) == (side, side) {
         return from.to_vec();
@@ -43,7 +43,8 @@ mod tests {
 
     #[test]
     fn twice_the_size_lies_between_the_pixels() {
-        // One row of two pixels, 0 and 100, to two rows of four... of two: centres at 0.25 and 0.75 of the source.
+        // One row of two pixels, 0 and 100, to two rows of four... of two: centres at 0.25 and 0.75 of the
+        // source.
         let found = resize(&[0, 0, 0, 100, 100, 100, 0, 0, 0, 100, 100, 100], 2, 2, 4);
         let row: Vec<u8> = found[..12].iter().step_by(3).copied().collect();
         assert_eq!(row, [0, 25, 75, 100]);

@@ -1,8 +1,9 @@
-//! Room in the cache: it holds no more than its cap; what was used least recently goes first, what is in use never.
+//! Room in the cache: it holds no more than its cap; what was used least recently goes first, what is in use
+//! never.
 //!
-//! Whoever has a data set mapped holds a shared lock on its directory, so that a set goes only if nobody has it. The
-//! directory's modification time says when it was used last. On a file system without locks nothing goes: the cache is
-//! full then, and says so.
+//! Whoever has a data set mapped holds a shared lock on its directory, so that a set goes only if nobody has
+//! it. The directory's modification time says when it was used last. On a file system without locks nothing
+//! goes: the cache is full then, and says so.
 
 use std::fs::{self, File};
 use std::io;
@@ -75,8 +76,8 @@ struct CacheEntry {
     used: SystemTime,
 }
 
-/// Removes data sets until `wanted` more bytes fit below the cap. What lies at `replaced` will be replaced, so it takes
-/// no room.
+/// Removes data sets until `wanted` more bytes fit below the cap. What lies at `replaced` will be replaced,
+/// so it takes no room.
 ///
 /// # Errors
 /// A skip where that cannot be: the data alone are larger than the cap, or the rest is in use.

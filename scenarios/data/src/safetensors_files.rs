@@ -94,8 +94,8 @@ pub struct FiledTensor {
 /// The tensors in these files, in the order in which they lie there. Headers alone are read.
 ///
 /// # Errors
-/// A file that cannot be read, is no safetensors, or is shorter or longer than its header says; a tensor in two files. Each names the
-/// file.
+/// A file that cannot be read, is no safetensors, or is shorter or longer than its header says; a tensor in
+/// two files. Each names the file.
 pub fn safetensors_headers(files: &[PathBuf]) -> Result<Vec<FiledTensor>> {
     let mut tensors = Vec::new();
     let mut known = BTreeSet::new();
@@ -116,8 +116,8 @@ pub fn safetensors_headers(files: &[PathBuf]) -> Result<Vec<FiledTensor>> {
 /// Name, type and shape of the same, as fields of a data set.
 ///
 /// # Errors
-/// A file that cannot be read, is no safetensors, or is shorter or longer than its header says; a tensor in two files, or of a
-/// type that no data set has. Each names the file.
+/// A file that cannot be read, is no safetensors, or is shorter or longer than its header says; a tensor in
+/// two files, or of a type that no data set has. Each names the file.
 pub fn safetensors_kinds(files: &[PathBuf]) -> Result<Vec<FieldKind>> {
     let kind = |FiledTensor { name, dtype, shape, file }| {
         let known = Dtype::ALL.into_iter().find(|known| of_safetensors(*known) == dtype);
@@ -155,11 +155,13 @@ fn header(path: &Path) -> Result<Metadata> {
     Ok(header)
 }
 
-/// The bytes of every field, in the order of the specification. `digest` is the XXH3-64 of the file, where that is told.
+/// The bytes of every field, in the order of the specification. `digest` is the XXH3-64 of the file, where
+/// that is told.
 ///
 /// # Errors
-/// A file that cannot be read, is no safetensors, or is another one than its digest says; a tensor that is missing or has another
-/// type or shape; a tensor that is no field. Each names the file or the directory, and the tensor.
+/// A file that cannot be read, is no safetensors, or is another one than its digest says; a tensor that is
+/// missing or has another type or shape; a tensor that is no field. Each names the file or the directory, and
+/// the tensor.
 pub(super) fn read(paths: &[PathBuf], spec: &DataSpec, digest: Option<u64>) -> Result<Vec<Vec<u8>>> {
     let place = match paths {
         [file] => file.as_path(),

@@ -1,8 +1,10 @@
-//! Pictures of a scene: `u8` images with what photographs have and noise has not. Numbers drawn one by one look the same when
-//! they are mirrored, cropped or taken from the nearest neighbour; these do not, so a step that is left out shows in them.
+//! Pictures of a scene: `u8` images with what photographs have and noise has not. Numbers drawn one by one
+//! look the same when they are mirrored, cropped or taken from the nearest neighbour; these do not, so a step
+//! that is left out shows in them.
 //!
-//! Number `k` of the pixel in row `i`, column `j` of an image of `h` x `w` is, in whole numbers and limited to 0 to 255, a
-//! colour of the image, brighter to the right and to the top, with patches that have edges, and grain:
+//! Number `k` of the pixel in row `i`, column `j` of an image of `h` x `w` is, in whole numbers and limited
+//! to 0 to 255, a colour of the image, brighter to the right and to the top, with patches that have edges,
+//! and grain:
 //!
 //! ```text
 //! draw(n)  = bits of `mix(mix(seed + (element + 1) * G) + (n + 1) * G)`; part(n, m) = (draw(n) >> 32) * m >> 32

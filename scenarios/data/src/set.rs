@@ -101,7 +101,8 @@ impl DataSet {
         &self.digest
     }
 
-    /// The same with a copy of its files in another directory as its files. Its rows stay those that are mapped.
+    /// The same with a copy of its files in another directory as its files. Its rows stay those that are
+    /// mapped.
     pub(super) fn copied_to(mut self, directory: &Path) -> std::io::Result<Self> {
         for field in &mut self.fields {
             let copy = directory.join(layout::field_file(&field.kind.name));
@@ -154,8 +155,9 @@ impl SetField {
             unsafe_code,
             reason = "memory-mapping is the point: all processes share one copy of the data"
         )]
-        // SAFETY: a file in the cache is never written again once its directory has its name: it is made elsewhere and
-        // renamed, and replaced by renaming. Someone who truncates one by hand gets SIGBUS, not wrong numbers.
+        // SAFETY: a file in the cache is never written again once its directory has its name: it is made
+        // elsewhere and renamed, and replaced by renaming. Someone who truncates one by hand gets SIGBUS, not
+        // wrong numbers.
         let rows =
             unsafe { MmapOptions::new().populate().map(&file) }.map_err(|error| say(error.to_string()))?;
         if hex(xxh3_128(&rows)) != digest {

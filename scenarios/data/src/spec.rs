@@ -45,12 +45,15 @@ pub enum FieldValues {
     Photograph,
     /// Standard normal, drawn in `f64` and rounded to `f32`.
     Normal,
-    /// Normal with the number of an element's numbers as its standard deviation, from one stream over all such fields in their
-    /// order, as [Orbax's benchmarks](https://orbax.readthedocs.io) make a state: drawn in `f64` and rounded to `f32`.
+    /// Normal with the number of an element's numbers as its standard deviation, from one stream over all
+    /// such fields in their order, as [Orbax's benchmarks](https://orbax.readthedocs.io) make a state: drawn
+    /// in `f64` and rounded to `f32`.
     Scaled,
-    /// Normal around zero, with so many millionths as standard deviation, drawn in `f64` and rounded to `f32`.
+    /// Normal around zero, with so many millionths as standard deviation, drawn in `f64` and rounded to
+    /// `f32`.
     Spread(u32),
-    /// Standard normal around a centre, as `f32`: that of the class which the next field draws by [`FieldValues::Below`].
+    /// Standard normal around a centre, as `f32`: that of the class which the next field draws by
+    /// [`FieldValues::Below`].
     Around {
         /// As many centres.
         classes: u32,
@@ -77,11 +80,13 @@ pub enum Origin {
     Text,
     /// The CIFAR-10 training images.
     Cifar10,
-    /// The Criteo click log: its 13 columns of numbers, and its 26 of categories where a second field is asked for.
+    /// The Criteo click log: its 13 columns of numbers, and its 26 of categories where a second field is
+    /// asked for.
     Criteo,
     /// The raw training text of `WikiText-103`, hashed to token ids.
     WikiText,
-    /// Handwritten digits, dealt out for a training: the last `held_out` elements are none that stand before them.
+    /// Handwritten digits, dealt out for a training: the last `held_out` elements are none that stand before
+    /// them.
     Digits {
         /// The seed of the order.
         seed: u64,
@@ -102,7 +107,8 @@ pub enum Origin {
 }
 
 impl FieldSpec {
-    /// Whether there are constants of `Normalize` for it: for rows of `f32`, and not for the tensors of a state or a model.
+    /// Whether there are constants of `Normalize` for it: for rows of `f32`, and not for the tensors of a
+    /// state or a model.
     pub(super) fn is_normalised(&self) -> bool {
         let of_a_model =
             matches!(self.values, FieldValues::Scaled | FieldValues::Spread(_) | FieldValues::Same(_));

@@ -27,8 +27,8 @@ impl Statistics {
         }
     }
 
-    /// The mean, and one over the (population) standard deviation, both rounded to `f32`. A column without spread
-    /// keeps its scale: there is nothing to bring to 1.
+    /// The mean, and one over the (population) standard deviation, both rounded to `f32`. A column without
+    /// spread keeps its scale: there is nothing to bring to 1.
     pub(super) fn finish(self) -> Normalisation {
         let rows = self.rows as f64;
         let mean: Vec<f64> = self.sums.iter().map(|sum| sum / rows).collect();

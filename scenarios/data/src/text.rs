@@ -1,10 +1,11 @@
 //! Text that is at hand, as token ids: any directory of UTF-8 text, Markdown or HTML.
 //!
-//! The directory is `<data root>/text` where that exists, else the documentation that comes with the Rust toolchain.
-//! Its files (`.html`, `.htm`, `.md`, `.markdown`, `.txt`) are taken in sorted order, folder by folder, up to 64 MiB.
-//! Markup is stripped: from HTML the tags, comments, scripts and styles; from Markdown the signs at either end of a
-//! word. What whitespace parts is a word, its id is its CRC-32 modulo the vocabulary, and ids are packed into rows
-//! without regard to where a file ends. The digest is recorded, not pinned: the text is whatever is there.
+//! The directory is `<data root>/text` where that exists, else the documentation that comes with the Rust
+//! toolchain. Its files (`.html`, `.htm`, `.md`, `.markdown`, `.txt`) are taken in sorted order, folder by
+//! folder, up to 64 MiB. Markup is stripped: from HTML the tags, comments, scripts and styles; from Markdown
+//! the signs at either end of a word. What whitespace parts is a word, its id is its CRC-32 modulo the
+//! vocabulary, and ids are packed into rows without regard to where a file ends. The digest is recorded, not
+//! pinned: the text is whatever is there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -119,7 +120,8 @@ fn rust_documentation() -> Result<PathBuf> {
     }
 }
 
-/// Gathers text files in sorted order until they are large enough. Links are not followed: they may lead in circles.
+/// Gathers text files in sorted order until they are large enough. Links are not followed: they may lead in
+/// circles.
 fn walk(folder: &Path, found: &mut Vec<PathBuf>, size: &mut u64) -> Result<()> {
     let unreadable = |error| root::unreadable(folder, &error);
     let mut entries: Vec<_> =

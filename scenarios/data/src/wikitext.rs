@@ -1,8 +1,8 @@
 //! `WikiText-103` as it was released: `wiki.train.raw`, UTF-8 text with one paragraph or heading a line.
 //!
-//! What whitespace parts is a word, its id is its CRC-32 modulo the vocabulary, and ids are packed into rows without regard
-//! to where an article ends, in the order of the file. (The hub's copy of the same text is Parquet, for which there is no
-//! reader that is light to build: unpack the release instead.)
+//! What whitespace parts is a word, its id is its CRC-32 modulo the vocabulary, and ids are packed into rows
+//! without regard to where an article ends, in the order of the file. (The hub's copy of the same text is
+//! Parquet, for which there is no reader that is light to build: unpack the release instead.)
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

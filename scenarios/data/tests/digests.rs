@@ -1,13 +1,14 @@
-//! The synthetic data are pinned: whoever changes a generator changes every number that was ever measured on them, and
-//! raises the version in `data/manifest.rs`, so that no cache goes on with the old ones.
+//! The synthetic data are pinned: whoever changes a generator changes every number that was ever measured on
+//! them, and raises the version in `data/manifest.rs`, so that no cache goes on with the old ones.
 
 use weighbridge_data::{Cache, DataSpec};
 
 /// Elements of the beginning that is pinned beside the whole.
 const BEGINNING: usize = 1_000;
 
-/// Sets up to this many bytes are made whole in every build, those up to [`LARGE`] in optimised builds: without
-/// optimisation the large ones take minutes. Their beginnings are checked always, and show the same generator.
+/// Sets up to this many bytes are made whole in every build, those up to [`LARGE`] in optimised builds:
+/// without optimisation the large ones take minutes. Their beginnings are checked always, and show the same
+/// generator.
 const SMALL: usize = 64 << 20;
 const LARGE: usize = 1 << 30;
 

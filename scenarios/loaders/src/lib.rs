@@ -1,6 +1,8 @@
-//! Data loaders in the catalogue of weighbridge: what is asked of them, the scenarios, and the systems that are measured.
+//! Data loaders in the catalogue of weighbridge: what is asked of them, the scenarios, and the systems that
+//! are measured.
 //!
-//! - [`contract`]: what a scenario asks of a system ([`Loader`](contract::Loader), [`Learner`](contract::Learner)).
+//! - [`contract`]: what a scenario asks of a system ([`Loader`](contract::Loader),
+//!   [`Learner`](contract::Learner)).
 //! - [`workload`]: what it is asked to do, as data ([`PipelineSpec`](workload::PipelineSpec)).
 //! - [`adapters`]: the systems.
 //! - The scenarios, one file each, in folders by category.

@@ -1,8 +1,10 @@
-//! What the plan says of a pipeline's memory is what a process that runs it gets resident for it, up to its peak.
+//! What the plan says of a pipeline's memory is what a process that runs it gets resident for it, up to its
+//! peak.
 //!
-//! Each pipeline runs in a process of its own: this very test binary, started again for one test. Its code is not that of
-//! a bench target, and without optimisation far more, so what the same pipeline has resident over a few elements is left
-//! out, and the plan's own share for a process stands in its place: that share is not tested here.
+//! Each pipeline runs in a process of its own: this very test binary, started again for one test. Its code is
+//! not that of a bench target, and without optimisation far more, so what the same pipeline has resident over
+//! a few elements is left out, and the plan's own share for a process stands in its place: that share is not
+//! tested here.
 
 use std::process::Command;
 use std::sync::Arc;

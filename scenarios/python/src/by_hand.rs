@@ -1,4 +1,5 @@
-//! Scripts that go through epochs of a framework by hand, without the worker: what its figures are held against.
+//! Scripts that go through epochs of a framework by hand, without the worker: what its figures are held
+//! against.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,8 +12,9 @@ pub fn script(peer: &Peer) -> PathBuf {
     package().join("by_hand").join(format!("{}.py", peer.short))
 }
 
-/// Starts the script of a framework in the environment that is installed below this home, with the variables that its
-/// worker has: a library must find the same number of threads on both sides. What is to be done are further arguments.
+/// Starts the script of a framework in the environment that is installed below this home, with the variables
+/// that its worker has: a library must find the same number of threads on both sides. What is to be done are
+/// further arguments.
 pub fn by_hand(peer: &Peer, home: &Path) -> Command {
     let mut command = module(peer.python(home), &format!("by_hand.{}", peer.short)).to_process();
     command.env("PYTHONDONTWRITEBYTECODE", "1");

@@ -19,7 +19,8 @@ pub(crate) fn unpacked() -> io::Result<PathBuf> {
     unpack(&cache.join("weighbridge").join("python"), FILES)
 }
 
-/// Puts the files into a folder of their digest's name, whole or not at all; there already, they are left as they are.
+/// Puts the files into a folder of their digest's name, whole or not at all; there already, they are left as
+/// they are.
 fn unpack(home: &Path, files: &[(&str, &str)]) -> io::Result<PathBuf> {
     let mut digest = Xxh3::new();
     for (name, text) in files {

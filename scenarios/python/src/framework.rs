@@ -14,7 +14,8 @@ use crate::package::module;
 use crate::peer;
 use crate::peer::{CHECKPOINTER, FREE_THREADED, LEARNER, Peer, PeerState, TRAINER};
 
-/// A framework of Python: its worker is started when something is opened in it first, and stays for what comes next.
+/// A framework of Python: its worker is started when something is opened in it first, and stays for what
+/// comes next.
 #[derive(Debug)]
 pub struct Framework {
     peer: &'static Peer,
@@ -55,8 +56,8 @@ impl Framework {
         self.command.clone().map_or_else(|| command(self.peer, self.interpreter), Ok)
     }
 
-    /// Whether the framework of this short name is installed. Looks at files and starts nothing but an interpreter that
-    /// was named, once.
+    /// Whether the framework of this short name is installed. Looks at files and starts nothing but an
+    /// interpreter that was named, once.
     pub fn availability(short: &str) -> Availability {
         let Some(peer) = peer::find(short) else {
             let (reason, install) = (format!("`{short}` is in no table of frameworks"), String::new());
@@ -99,7 +100,8 @@ impl Framework {
         })
     }
 
-    /// What starts so many workers beside the one that stays, side by side. What is opened in them ends with them.
+    /// What starts so many workers beside the one that stays, side by side. What is opened in them ends with
+    /// them.
     ///
     /// # Errors
     /// An interpreter that is not there.
@@ -164,7 +166,8 @@ pub fn without_lock(peer: &Peer, environment: &BTreeMap<String, String>) -> Resu
     }
 }
 
-/// The fact of a worker's environment that says whether the global lock is `on` or `off`, where an interpreter can do without.
+/// The fact of a worker's environment that says whether the global lock is `on` or `off`, where an
+/// interpreter can do without.
 const LOCK: &str = "gil";
 
 fn command(peer: &Peer, interpreter: Interpreter) -> Result<Command> {
@@ -191,7 +194,8 @@ fn command(peer: &Peer, interpreter: Interpreter) -> Result<Command> {
     Ok(worker.arg(format!("{folder}.{}", peer.short)).threads(processors))
 }
 
-/// Where the interpreter of a peer is, below this home. That a framework is installed at all is known; whether it is for another Python is not.
+/// Where the interpreter of a peer is, below this home. That a framework is installed at all is known;
+/// whether it is for another Python is not.
 fn interpreter_below(home: &Path, peer: &Peer, interpreter: Interpreter) -> Result<PathBuf> {
     if interpreter == Interpreter::Default {
         return Ok(peer.python(home));

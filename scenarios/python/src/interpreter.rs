@@ -8,8 +8,8 @@ pub enum Interpreter {
     /// The one that the framework is installed for.
     #[default]
     Default,
-    /// One without the global lock, where workers are threads if a system has such. One whose lock is on all the same, since something
-    /// that it imports asks for it, is a skip.
+    /// One without the global lock, where workers are threads if a system has such. One whose lock is on all
+    /// the same, since something that it imports asks for it, is a skip.
     FreeThreaded,
 }
 

@@ -1,6 +1,7 @@
-//! Systems of Python, each in a process of its own: [`PEERS`] says which there are and where they are installed, [`Framework`] starts
-//! the worker of one, and [`RemotePipeline`] is a pipeline that is open in it. What is theirs alone is written in Python, in the
-//! package `weighbridge_worker`, which lies beside this crate's sources.
+//! Systems of Python, each in a process of its own: [`PEERS`] says which there are and where they are
+//! installed, [`Framework`] starts the worker of one, and [`RemotePipeline`] is a pipeline that is open in
+//! it. What is theirs alone is written in Python, in the package `weighbridge_worker`, which lies beside this
+//! crate's sources.
 //!
 //! The families of the catalogue register their systems with [`registered!`].
 

@@ -21,7 +21,8 @@ pub struct RankMessage {
     patience: u64,
 }
 
-/// How long a rank waits for the others before it says that it failed: the one that does not come is then the one that says nothing.
+/// How long a rank waits for the others before it says that it failed: the one that does not come is then the
+/// one that says nothing.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 impl RankMessage {

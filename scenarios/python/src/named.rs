@@ -1,5 +1,5 @@
-//! An interpreter that was named (`--python`): every framework that it has runs under it, whatever is installed elsewhere.
-//! For programs that are carried to a machine where nothing is installed for them.
+//! An interpreter that was named (`--python`): every framework that it has runs under it, whatever is
+//! installed elsewhere. For programs that are carried to a machine where nothing is installed for them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -88,7 +88,8 @@ mod tests {
         let ask = |script: &str| {
             std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("written");
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("ours");
-            // Another test that starts a process may hold the file open for a moment: then it is too busy to be started.
+            // Another test that starts a process may hold the file open for a moment: then it is too busy to
+            // be started.
             let mut asked = std::iter::repeat_with(|| NamedPeer::ask(&path));
             let busy = |named: &NamedPeer| named.versions.as_ref().is_err_and(|why| why.contains("busy"));
             asked.find(|named| !busy(named)).expect("it is closed at once")

@@ -17,8 +17,9 @@ pub(crate) fn module(python: PathBuf, module: &str) -> Command {
     VARIABLES.iter().fold(command, |command, (name, value)| command.env(name, value))
 }
 
-/// Where the package of the worker lies: where it is named, else in the sources that this was built from, else in a folder `python`
-/// beside the program, which was carried elsewhere, else in the user's cache, where a program that carries the package unpacks it.
+/// Where the package of the worker lies: where it is named, else in the sources that this was built from,
+/// else in a folder `python` beside the program, which was carried elsewhere, else in the user's cache, where
+/// a program that carries the package unpacks it.
 pub(crate) fn package() -> PathBuf {
     if let Some(named) = std::env::var_os(PATH).filter(|path| !path.is_empty()) {
         return named.into();

@@ -1,7 +1,7 @@
 //! Which frameworks there are: what each is called, what it asks of the machine, and where it is installed.
 //!
-//! Each has a virtual environment of its own, made from a requirement file that names every package by version and hash.
-//! Two peers may share one environment.
+//! Each has a virtual environment of its own, made from a requirement file that names every package by
+//! version and hash. Two peers may share one environment.
 
 use std::fmt::Write;
 use std::fs;
@@ -28,7 +28,8 @@ pub struct Peer {
     pub module: &'static str,
     /// What it needs that no Python package brings.
     pub system: &'static [SystemPackage],
-    /// What its worker opens, in the protocol's words: [`LOADER`], [`CHECKPOINTER`], [`TRAINER`] or [`LEARNER`].
+    /// What its worker opens, in the protocol's words: [`LOADER`], [`CHECKPOINTER`], [`TRAINER`] or
+    /// [`LEARNER`].
     pub contract: &'static str,
 }
 
@@ -157,8 +158,8 @@ pub fn find(name: &str) -> Option<&'static Peer> {
     PEERS.iter().find(|peer| peer.name == name || peer.short == name)
 }
 
-/// Where peers are installed: `$WEIGHBRIDGE_PEERS`, else `weighbridge/peers` among the user's data. `None` where there is
-/// no home to look in.
+/// Where peers are installed: `$WEIGHBRIDGE_PEERS`, else `weighbridge/peers` among the user's data. `None`
+/// where there is no home to look in.
 pub fn home() -> Option<PathBuf> {
     home_among(|name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
 }
@@ -182,7 +183,8 @@ pub fn requirements() -> PathBuf {
     package().join("requirements")
 }
 
-/// What was installed: `installed.json` of an environment, which is written last, so that it stands for a whole one.
+/// What was installed: `installed.json` of an environment, which is written last, so that it stands for a
+/// whole one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Installed {
     /// The version of this file: 1.
@@ -197,7 +199,8 @@ pub struct Installed {
     pub python: String,
     /// [`Installed::hash`] of the requirement file that it was made from.
     pub requirements: String,
-    /// Bytes on the disk that its files take, those included that it shares with other environments by hard links.
+    /// Bytes on the disk that its files take, those included that it shares with other environments by hard
+    /// links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
 }
@@ -263,7 +266,8 @@ impl Peer {
         find(self.environment).is_some_and(|owner| owner.package != self.package)
     }
 
-    /// The version of its package, as the environment's folder of packages names it: `<package>-<version>.dist-info`.
+    /// The version of its package, as the environment's folder of packages names it:
+    /// `<package>-<version>.dist-info`.
     fn version_in(&self, home: &Path) -> Option<String> {
         let begin = format!("{}-", self.package.replace('-', "_"));
         let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();

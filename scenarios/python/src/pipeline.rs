@@ -38,7 +38,8 @@ impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
 pub type StepPhases = (Vec<Duration>, BTreeMap<String, Vec<Duration>>);
 
 impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
-    /// The times that `step_phases` has: those of each step, and those of each phase of each step by its name.
+    /// The times that `step_phases` has: those of each step, and those of each phase of each step by its
+    /// name.
     ///
     /// # Errors
     /// What the worker says; times that are not of so many steps, or longer than it took to ask.

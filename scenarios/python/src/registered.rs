@@ -1,7 +1,7 @@
 //! How systems of Python are registered: each under its name, by what is common to all of a contract.
 
-/// Types of one contract, `Type: short, "name";` or `Type: short, "name", tier 1;` each, where `short` is the file of the worker. In
-/// front of them stands how the contract is met, once.
+/// Types of one contract, `Type: short, "name";` or `Type: short, "name", tier 1;` each, where `short` is the
+/// file of the worker. In front of them stands how the contract is met, once.
 #[macro_export]
 macro_rules! registered {
     (impl $contract:ident $body:tt

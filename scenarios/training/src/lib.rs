@@ -1,4 +1,5 @@
-//! Training in the catalogue of weighbridge: what is asked of a trainer, the scenarios, and the systems that are measured.
+//! Training in the catalogue of weighbridge: what is asked of a trainer, the scenarios, and the systems that
+//! are measured.
 //!
 //! - [`contract`]: what a scenario asks of a system ([`Trainer`](contract::Trainer)).
 //! - [`workload`]: what it is asked to do, as data ([`TrainingSpec`](workload::TrainingSpec)).

@@ -1,4 +1,5 @@
-// says: error[E0277]: `new` gives back `Grain` or `Result<Grain, E>` with `E: Display + 'static`, and not `usize`
+// says: error[E0277]: `new` gives back `Grain` or `Result<Grain, E>` with `E: Display + 'static`, and not
+// `usize`
 use weighbridge::prelude::*;
 
 trait Loader {}

@@ -1,5 +1,5 @@
-// says: error[E0277]: a scenario gives back `()` or `Result<(), E>` with `E: Display + 'static`, and not `usize`
-// says: write `-> weighbridge::Result<()>`, or end the body with a semicolon
+// says: error[E0277]: a scenario gives back `()` or `Result<(), E>` with `E: Display + 'static`, and not
+// `usize` says: write `-> weighbridge::Result<()>`, or end the body with a semicolon
 use weighbridge::prelude::*;
 
 #[scenario(id = "A-1")]

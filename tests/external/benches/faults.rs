@@ -123,7 +123,8 @@ fn faulty(
     let mut calls = 0u64;
     bencher.iter_custom(|iterations| {
         calls += 1;
-        // The first call is the first iteration; calibration and warm-up follow; by the hundredth it is being timed.
+        // The first call is the first iteration; calibration and warm-up follow; by the hundredth it is being
+        // timed.
         if (place == Place::WarmUp && calls == 1) || (place == Place::Timed && calls == 100) {
             fault.happen();
         }

@@ -1,5 +1,6 @@
-//! Ordinary bodies, each of which states its truth: as the value `truth` where it is a figure, in its description where it is
-//! none. A figure is right within a tenth of it, alone on the machine and beside others.
+//! Ordinary bodies, each of which states its truth: as the value `truth` where it is a figure, in its
+//! description where it is none. A figure is right within a tenth of it, alone on the machine and beside
+//! others.
 
 #![forbid(unsafe_code)]
 
@@ -15,7 +16,8 @@ fn truth(bencher: &Bencher, seconds: f64) {
     bencher.metric("truth", seconds, Unit::SECONDS, Direction::Information);
 }
 
-/// What an iteration takes in a loop that is timed by hand: the median of many loops, most of which nobody disturbs.
+/// What an iteration takes in a loop that is timed by hand: the median of many loops, most of which nobody
+/// disturbs.
 fn by_hand(iterations: u64, mut body: impl FnMut(u64)) -> f64 {
     let begun = Instant::now();
     let mut loops = Vec::new();
@@ -49,8 +51,8 @@ async fn sleep_in_tokio(bencher: &mut Bencher) {
     bencher.iter_async(async || tokio::time::sleep(Duration::from_millis(1)).await).await;
 }
 
-/// Clones and drops an `Arc`, on one thread and on two that share it: then what it takes is for how much of the time they run at
-/// once.
+/// Clones and drops an `Arc`, on one thread and on two that share it: then what it takes is for how much of
+/// the time they run at once.
 #[scenario(id = "ARC-1")]
 fn arc_clone(bencher: &mut Bencher, #[sweep(1, 2)] threads: usize) {
     let shared = Arc::new(17);

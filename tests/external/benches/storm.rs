@@ -1,4 +1,5 @@
-//! Bodies that `cargo lab storm` breaks off: each says that it ran, and holds something that must not be left behind.
+//! Bodies that `cargo lab storm` breaks off: each says that it ran, and holds something that must not be left
+//! behind.
 
 #![forbid(unsafe_code)]
 
@@ -54,8 +55,8 @@ fn shared(bencher: &mut Bencher) {
     let _ = fs::remove_file(path); // there may be no shared memory here
 }
 
-/// Processes: one in a session of its own, one below a shell, and short ones all the time, so that a kill meets them
-/// between fork and exec.
+/// Processes: one in a session of its own, one below a shell, and short ones all the time, so that a kill
+/// meets them between fork and exec.
 #[scenario(id = "CHILDREN-1")]
 fn children(bencher: &mut Bencher) -> Result<()> {
     note("children_1");

@@ -19,7 +19,8 @@ trait Feeder {
     fn invert(&mut self, bencher: &Bencher, data: &Blocks, fault: &str) -> Result<()>;
 }
 
-/// Elements of the data that are inverted, and the bytes of one: an epoch of them is more than a worker has for itself.
+/// Elements of the data that are inverted, and the bytes of one: an epoch of them is more than a worker has
+/// for itself.
 const BLOCKS: usize = 320;
 const BLOCK: usize = 128 << 10;
 

@@ -1,8 +1,10 @@
-//! What some tests need of the machine that a Rust toolchain does not bring, and how a test says that it did not run.
+//! What some tests need of the machine that a Rust toolchain does not bring, and how a test says that it did
+//! not run.
 //!
-//! A test that cannot run is green all the same. So it says `skipped: TEST: WHY` on the standard error of its process, where
-//! everybody sees it: libtest holds back only what the printing macros write. If [`FILE`] names a file, a line of it says the
-//! same. So `cargo lab ci` knows which tests were skipped, whatever became of their output.
+//! A test that cannot run is green all the same. So it says `skipped: TEST: WHY` on the standard error of its
+//! process, where everybody sees it: libtest holds back only what the printing macros write. If [`FILE`]
+//! names a file, a line of it says the same. So `cargo lab ci` knows which tests were skipped, whatever
+//! became of their output.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -11,7 +13,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// The variable that names the file of skipped tests. A line has a need, a test and a reason, with tabs between them.
+/// The variable that names the file of skipped tests. A line has a need, a test and a reason, with tabs
+/// between them.
 pub const FILE: &str = "WEIGHBRIDGE_SKIPPED_TESTS";
 
 /// Something that a machine may lack.
@@ -142,7 +145,8 @@ pub fn nextest() -> bool {
     there || skipped(Need::Nextest)
 }
 
-/// The command that starts Chromium. `None` if there is none: the calling test is then said to be skipped, and returns.
+/// The command that starts Chromium. `None` if there is none: the calling test is then said to be skipped,
+/// and returns.
 #[track_caller]
 #[must_use]
 pub fn chromium() -> Option<&'static str> {
@@ -154,7 +158,8 @@ pub fn chromium() -> Option<&'static str> {
     found
 }
 
-/// Whether there is a command of this need's name. If not, the calling test is said to be skipped; it then returns.
+/// Whether there is a command of this need's name. If not, the calling test is said to be skipped; it then
+/// returns.
 #[track_caller]
 #[must_use]
 pub fn command(need: Need) -> bool {
@@ -166,8 +171,8 @@ pub fn command(need: Need) -> bool {
 /// The variable that names the Python with the modules that tests read exports with.
 pub const READERS: &str = "WEIGHBRIDGE_TRACKER_PYTHON";
 
-/// A Python that has the module of this need's name: the one that [`READERS`] names, else `python3`. `None` if it has not: the
-/// calling test is then said to be skipped, and returns.
+/// A Python that has the module of this need's name: the one that [`READERS`] names, else `python3`. `None`
+/// if it has not: the calling test is then said to be skipped, and returns.
 #[track_caller]
 #[must_use]
 pub fn python_with(need: Need) -> Option<String> {
@@ -179,11 +184,12 @@ pub fn python_with(need: Need) -> Option<String> {
     there.then_some(python)
 }
 
-/// The variable that names the schema of `JUnit` files that Jenkins takes, `junit-10.xsd`: it is not ours to hand on.
+/// The variable that names the schema of `JUnit` files that Jenkins takes, `junit-10.xsd`: it is not ours to
+/// hand on.
 pub const JUNIT_XSD: &str = "WEIGHBRIDGE_JUNIT_XSD";
 
-/// The schema that [`JUNIT_XSD`] names, where `xmllint` is there to hold a file against it. `None` if one of the two is not: the
-/// calling test is then said to be skipped, and returns.
+/// The schema that [`JUNIT_XSD`] names, where `xmllint` is there to hold a file against it. `None` if one of
+/// the two is not: the calling test is then said to be skipped, and returns.
 #[track_caller]
 #[must_use]
 pub fn junit_xsd() -> Option<String> {
@@ -198,8 +204,8 @@ pub fn junit_xsd() -> Option<String> {
 /// The variable that names the command `moto_server` where it is not on the path.
 pub const MOTO: &str = "WEIGHBRIDGE_MOTO";
 
-/// The command that starts an object store: the one that [`MOTO`] names, else `moto_server`. `None` if it is not there: the
-/// calling test is then said to be skipped, and returns.
+/// The command that starts an object store: the one that [`MOTO`] names, else `moto_server`. `None` if it is
+/// not there: the calling test is then said to be skipped, and returns.
 #[track_caller]
 #[must_use]
 pub fn moto_server() -> Option<String> {
@@ -211,8 +217,8 @@ pub fn moto_server() -> Option<String> {
     there.then_some(server)
 }
 
-/// The folder of the installed Orbax, if it is this one. `None` if it is not there: the calling test is then said to be skipped,
-/// and returns.
+/// The folder of the installed Orbax, if it is this one. `None` if it is not there: the calling test is then
+/// said to be skipped, and returns.
 #[track_caller]
 #[must_use]
 pub fn orbax(folder: Option<PathBuf>) -> Option<PathBuf> {
@@ -223,8 +229,8 @@ pub fn orbax(folder: Option<PathBuf>) -> Option<PathBuf> {
     there
 }
 
-/// `sh -c SCRIPT`, in a namespace where it may mount file systems; they go with it. `None` if this user may not do that: the
-/// calling test is then said to be skipped, and returns.
+/// `sh -c SCRIPT`, in a namespace where it may mount file systems; they go with it. `None` if this user may
+/// not do that: the calling test is then said to be skipped, and returns.
 #[track_caller]
 #[must_use]
 pub fn mounting(script: &str) -> Option<Command> {
@@ -251,7 +257,8 @@ fn succeeds(command: &mut Command) -> bool {
 /// Says that the calling test is skipped, and gives `false`: what it needs is not there.
 #[track_caller]
 fn skipped(need: Need) -> bool {
-    // libtest names the thread of a test after it. If it runs all tests on its first thread, the calling line must do.
+    // libtest names the thread of a test after it. If it runs all tests on its first thread, the calling line
+    // must do.
     let test = match thread::current().name() {
         Some(name) if name != "main" => name.to_owned(),
         _ => Location::caller().to_string(),

@@ -1,8 +1,9 @@
 //! `coverage`: the page of what each adapter can do, from a dry execution of every variant of every scenario.
 //!
-//! Few machines have every framework, so what was found lies in `scenarios/docs/evidence/coverage.json`, adapter by
-//! adapter. A run puts what it found in the place of what lay there; adapters that are not installed here keep theirs.
-//! With `--last` it takes what `peers check` has found a moment before, which is the same execution.
+//! Few machines have every framework, so what was found lies in `scenarios/docs/evidence/coverage.json`,
+//! adapter by adapter. A run puts what it found in the place of what lay there; adapters that are not
+//! installed here keep theirs. With `--last` it takes what `peers check` has found a moment before, which is
+//! the same execution.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -127,8 +128,8 @@ fn read(place: &Place) -> Result<Coverage> {
     }
 }
 
-/// What was found over what was known, and which adapters could not be tried. `whole` is whether every scenario was run:
-/// else what is not found is not gone.
+/// What was found over what was known, and which adapters could not be tried. `whole` is whether every
+/// scenario was run: else what is not found is not gone.
 fn merge(known: &Coverage, found: Coverage, whole: bool) -> (Coverage, String) {
     let mut new = known.clone();
     let mut away = String::new();

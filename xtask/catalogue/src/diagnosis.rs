@@ -1,11 +1,12 @@
-//! From what experiments took to a sentence: what limits a pipeline, how that is known, what to do, and what it should bring.
+//! From what experiments took to a sentence: what limits a pipeline, how that is known, what to do, and what
+//! it should bring.
 
 use std::fmt;
 
 use weighbridge::data::{Unit, quantity};
 
-/// What one experiment takes, in seconds a step: the pipeline as it is, or with one thing replaced. An experiment that was not made
-/// shows nothing.
+/// What one experiment takes, in seconds a step: the pipeline as it is, or with one thing replaced. An
+/// experiment that was not made shows nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Experiments {
     /// What the seconds are of: a step, a sample.
@@ -135,8 +136,8 @@ const HELPS: f64 = 0.4;
 /// Workers that ran on processors for this share of their time were held up by those.
 const RAN: f64 = 0.5;
 
-/// What limits a pipeline; nothing where no experiment makes a step a tenth faster, but for a stub of the compute itself, which is
-/// what a training is for.
+/// What limits a pipeline; nothing where no experiment makes a step a tenth faster, but for a stub of the
+/// compute itself, which is what a training is for.
 pub fn diagnose(took: &Experiments) -> Option<Diagnosis> {
     let saved = |seconds: f64| 1.0 - seconds / took.whole;
     let due = |resource, seconds, experiment| Diagnosis {
@@ -159,7 +160,8 @@ pub fn diagnose(took: &Experiments) -> Option<Diagnosis> {
     };
     let step = best(&of_step).filter(|found| saved(found.without) >= LEAST);
     let loading = saved(took.cached);
-    // Where a loader holds steps up, a stub of their compute hardly makes them faster, and no part of them does.
+    // Where a loader holds steps up, a stub of their compute hardly makes them faster, and no part of them
+    // does.
     if loading.is_nan()
         || loading < LEAST
         || saved(took.stub) > loading
@@ -174,11 +176,13 @@ pub fn diagnose(took: &Experiments) -> Option<Diagnosis> {
     let helps = |seconds: f64| saved(seconds) >= HELPS * loading;
     let more_are_no_help = took.more_workers.is_some_and(|seconds| !helps(seconds));
     let explained = best(&of_loader).filter(|found| saved(found.without) >= EXPLAINS * loading);
-    // Workers that wait for one lock may be too few besides. More of them are no help then, and locks of their own are.
+    // Workers that wait for one lock may be too few besides. More of them are no help then, and locks of
+    // their own are.
     let locked = of_loader[1].filter(|found| more_are_no_help && helps(found.without));
     let cached = "on cached batches";
     Some(explained.or(locked).unwrap_or_else(|| {
-        // Cached batches free the processors that made them as well. A step that did not wait for its batch shares those.
+        // Cached batches free the processors that made them as well. A step that did not wait for its batch
+        // shares those.
         let shares = took.waited.is_some_and(|share| share < HELPS * loading);
         let is_busy = shares || took.workers_ran.is_some_and(|ran| ran >= RAN) || more_are_no_help;
         due(if is_busy { Resource::Processor } else { Resource::Loader }, took.cached, cached)
@@ -191,7 +195,8 @@ const EPOCH: &str = "epoch";
 /// What to do about too few workers where there is no step.
 const MORE_WORKERS: &str = "add workers, until an epoch takes no less";
 
-/// What experiments on a loader without a step take, in seconds an epoch. One that was not made shows nothing.
+/// What experiments on a loader without a step take, in seconds an epoch. One that was not made shows
+/// nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct LoaderExperiments {
     /// As it is.
@@ -206,9 +211,10 @@ pub(crate) struct LoaderExperiments {
 
 /// What limits a loader without a step; nothing where no experiment makes an epoch a tenth faster.
 ///
-/// A disk is named where rows in memory save most of what any experiment does. More workers let waits for a disk overlap, and
-/// a loader without transforms does less: both are no remedy for it. Then come workers, which change nothing in what is computed, and
-/// transforms last: removing them always saves something, so they are named where workers are no help.
+/// A disk is named where rows in memory save most of what any experiment does. More workers let waits for a
+/// disk overlap, and a loader without transforms does less: both are no remedy for it. Then come workers,
+/// which change nothing in what is computed, and transforms last: removing them always saves something, so
+/// they are named where workers are no help.
 pub(crate) fn diagnose_loader(took: &LoaderExperiments) -> Option<Diagnosis> {
     let saved = |found: &Diagnosis| 1.0 - found.without / took.whole;
     let made = |resource, seconds: Option<f64>, experiment, in_full| {
@@ -228,7 +234,8 @@ pub(crate) fn diagnose_loader(took: &LoaderExperiments) -> Option<Diagnosis> {
 mod tests {
     use super::*;
 
-    /// What limits a loader whose epoch takes 10 seconds, by what rows in memory, more workers and no transforms take.
+    /// What limits a loader whose epoch takes 10 seconds, by what rows in memory, more workers and no
+    /// transforms take.
     fn of_loader(in_memory: f64, more_workers: f64, without_transforms: f64) -> Option<Resource> {
         let took = LoaderExperiments {
             whole: 10.0,
@@ -321,7 +328,8 @@ mod tests {
             found(|took| (slow(took), took.own_interpreters = Some(1.2e-3)).0),
             Some(Resource::Interpreter)
         );
-        // Too few workers besides: locks of their own bring half of what cached batches do, and more workers nothing.
+        // Too few workers besides: locks of their own bring half of what cached batches do, and more workers
+        // nothing.
         assert_eq!(
             found(|took| (slow(took), took.own_interpreters = Some(2.2e-3)).0),
             Some(Resource::Interpreter)

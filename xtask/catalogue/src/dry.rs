@@ -159,7 +159,8 @@ fn tiers(listing: &Value) -> BTreeMap<String, u8> {
     adapters.filter_map(tier).collect()
 }
 
-/// What runs every label of every axis, and of the others (workers) the first value alone: they are no variants.
+/// What runs every label of every axis, and of the others (workers) the first value alone: they are no
+/// variants.
 fn params(listing: &Value, scenarios: &[String]) -> Vec<String> {
     let mut params = Vec::new();
     for scenario in listing["scenarios"].as_array().into_iter().flatten() {
@@ -220,7 +221,8 @@ fn line(text: &str) -> String {
     if cut == first { cut.to_owned() } else { format!("{cut} ...") }
 }
 
-/// The first line and the last one, where the cause stands at the end of a trace: the first has half of the room at most.
+/// The first line and the last one, where the cause stands at the end of a trace: the first has half of the
+/// room at most.
 fn ends(text: &str) -> String {
     match text.lines().rfind(|line| !line.trim().is_empty()) {
         Some(last) if text.lines().next() != Some(last) => {

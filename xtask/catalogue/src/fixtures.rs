@@ -1,6 +1,7 @@
 //! Runs of the catalogue's own scenarios, for tests.
 
-// The tool's fixtures themselves, as they name what both crates have: they are for tests alone, and so in no library.
+// The tool's fixtures themselves, as they name what both crates have: they are for tests alone, and so in no
+// library.
 #[path = "../../src/fixtures/mod.rs"]
 #[expect(dead_code, reason = "each crate takes what its tests need")]
 mod shared;

@@ -1,4 +1,5 @@
-//! What an author could write to break out of a format, fed through everything here that prints what runs hold.
+//! What an author could write to break out of a format, fed through everything here that prints what runs
+//! hold.
 
 use clap::{CommandFactory, Parser};
 use weighbridge::data::{CaseRecord, Unit};

@@ -1,8 +1,9 @@
 //! The commands of `cargo catalogue`: what knows the scenarios, adapters and data sets of the catalogue.
 //!
-//! `cargo weighbridge` shows and judges the runs of anybody and knows no scenario by name; what is here reads the same records by
-//! what the catalogue says of them: which framework an adapter is of, which metric is a phase of a training, what an experiment
-//! replaces. It also writes the catalogue's own pages: scenarios, coverage, rules.
+//! `cargo weighbridge` shows and judges the runs of anybody and knows no scenario by name; what is here reads
+//! the same records by what the catalogue says of them: which framework an adapter is of, which metric is a
+//! phase of a training, what an experiment replaces. It also writes the catalogue's own pages: scenarios,
+//! coverage, rules.
 
 mod bottleneck;
 mod cli;

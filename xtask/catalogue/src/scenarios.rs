@@ -1,4 +1,5 @@
-//! `scenarios`: the page of every scenario with its variants, sets and adapters, made from what the bench targets list.
+//! `scenarios`: the page of every scenario with its variants, sets and adapters, made from what the bench
+//! targets list.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -19,8 +20,8 @@ pub(crate) struct ScenariosArgs {
     /// Write nothing; fail when the page is stale.
     #[arg(long)]
     pub(crate) check: bool,
-    /// Take the listing of a bench target from this file, as `cargo bench -- --list --format json` prints it, instead of asking for
-    /// it (repeat for more).
+    /// Take the listing of a bench target from this file, as `cargo bench -- --list --format json` prints it,
+    /// instead of asking for it (repeat for more).
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Vec<PathBuf>,
 }

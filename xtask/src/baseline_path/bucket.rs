@@ -1,6 +1,7 @@
 //! Baselines in an object store. The one file that knows `object_store` and the runtime that drives it.
 //!
-//! Of an error of the crate only what is known to be harmless is told: the answers of some servers repeat the key of who asks.
+//! Of an error of the crate only what is known to be harmless is told: the answers of some servers repeat the
+//! key of who asks.
 
 use std::error::Error as _;
 use std::fmt;
@@ -145,7 +146,8 @@ impl Bucket {
         };
         let keys: Vec<String> = found.iter().filter_map(|object| below(&object.location)).collect();
         if keys.is_empty() {
-            // A page that asks for a password reads like an empty list. Only a store says that it has no such object.
+            // A page that asks for a password reads like an empty list. Only a store says that it has no such
+            // object.
             match self.read(NOBODYS) {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
@@ -279,7 +281,8 @@ impl From<RequestFailure> for io::Error {
     }
 }
 
-/// The endpoint that is set, if one is. The crate panics for addresses that are none, and for keys that no header can have.
+/// The endpoint that is set, if one is. The crate panics for addresses that are none, and for keys that no
+/// header can have.
 fn endpoint(builder: &AmazonS3Builder) -> anyhow::Result<Option<String>> {
     use AmazonS3ConfigKey::{AccessKeyId, Endpoint, Region, S3Endpoint, SecretAccessKey, Token};
 

@@ -10,8 +10,8 @@ use weighbridge::data::Files;
 
 use super::objects::{ObjectVersion, Objects, overtaken};
 
-/// Objects as files below a root. A file is put by the rename that ends its writing, and replaces what this process has read
-/// there last: so a command that looks before it writes never replaces what it has not seen.
+/// Objects as files below a root. A file is put by the rename that ends its writing, and replaces what this
+/// process has read there last: so a command that looks before it writes never replaces what it has not seen.
 #[derive(Debug)]
 pub(super) struct ObjectFiles<O> {
     root: PathBuf,

@@ -1,8 +1,9 @@
-//! `--baseline-path WHERE`: baselines in a directory or an object store that several checkouts and machines share.
+//! `--baseline-path WHERE`: baselines in a directory or an object store that several checkouts and machines
+//! share.
 //!
-//! Takes what was typed, and hands on a file system that the baselines of the runtime lie on. Two promises hold for every kind of
-//! place: what another writer has put there meanwhile is never replaced, and a place that cannot be reached is an error and never
-//! an empty one.
+//! Takes what was typed, and hands on a file system that the baselines of the runtime lie on. Two promises
+//! hold for every kind of place: what another writer has put there meanwhile is never replaced, and a place
+//! that cannot be reached is an error and never an empty one.
 
 #[cfg(feature = "remote")]
 mod bucket;
@@ -26,7 +27,8 @@ use objects::Objects;
 /// Arguments of a command that looks baselines up.
 #[derive(Debug, Args)]
 pub(crate) struct LooksUp<A: Args> {
-    /// Keep and look up baselines there instead of in the data directory: a directory, or `s3://BUCKET/PREFIX`.
+    /// Keep and look up baselines there instead of in the data directory: a directory, or
+    /// `s3://BUCKET/PREFIX`.
     #[arg(long, global = true, value_name = "WHERE")]
     pub(crate) baseline_path: Option<String>,
     #[command(flatten)]

@@ -7,7 +7,8 @@ use std::io;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ObjectVersion(pub(super) String);
 
-/// Whole contents by key, which is a path with `/` between its parts. A content is put only by who knows what it replaces.
+/// Whole contents by key, which is a path with `/` between its parts. A content is put only by who knows what
+/// it replaces.
 pub(super) trait Objects: fmt::Debug + Send + Sync {
     /// Makes the place itself, if that is anybody's business here.
     ///
@@ -26,7 +27,8 @@ pub(super) trait Objects: fmt::Debug + Send + Sync {
     /// The content of a key, and its version.
     ///
     /// # Errors
-    /// [`io::ErrorKind::NotFound`] where the place says that there is none, and only then; else as [`Objects::names`].
+    /// [`io::ErrorKind::NotFound`] where the place says that there is none, and only then; else as
+    /// [`Objects::names`].
     fn read(&self, key: &str) -> io::Result<(Vec<u8>, ObjectVersion)>;
 
     /// Puts a content where nothing is (`None`), or where this version is, and gives its version.
@@ -51,7 +53,8 @@ pub(super) fn overtaken() -> io::Error {
     )
 }
 
-/// An error that is not taken for a missing file, and of which the store of the runtime does not say how to mend it.
+/// An error that is not taken for a missing file, and of which the store of the runtime does not say how to
+/// mend it.
 pub(super) fn plain(error: io::Error) -> io::Error {
     io::Error::other(error.to_string())
 }

@@ -1,5 +1,5 @@
-//! `calibrate`: how often a duel is wrong on this machine, and what it finds. The same program is measured in turns with
-//! itself, as it is and with slowdowns planted into one side.
+//! `calibrate`: how often a duel is wrong on this machine, and what it finds. The same program is measured in
+//! turns with itself, as it is and with slowdowns planted into one side.
 
 mod trial;
 

@@ -46,7 +46,8 @@ pub(crate) struct CaseCalibration {
     pub(crate) tries: u64,
     /// How many of them said Regressed.
     pub(crate) false_alarms: u64,
-    /// What was found of planted slowdowns. Empty where none can be planted: a stream has no iterations to repeat.
+    /// What was found of planted slowdowns. Empty where none can be planted: a stream has no iterations to
+    /// repeat.
     pub(crate) power: Vec<Power>,
     /// How far the values of processes of identical code spread: a robust deviation, as a share.
     pub(crate) between: f64,

@@ -1,4 +1,5 @@
-//! The commands as a bench binary: one scenario, one adapter for each command. A child process is told of them likewise.
+//! The commands as a bench binary: one scenario, one adapter for each command. A child process is told of
+//! them likewise.
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;

@@ -78,7 +78,8 @@ pub(crate) fn run(args: &CommandArgs, data: Option<PathBuf>) -> Result<Said> {
     let mut bench = process::Command::new(program);
     bench.env(VARIABLE, serde_json::to_string(&commands).context("failed to write the commands down")?);
     bench.arg("--bench").args(&args.flags).args(args.show_output.then_some("--show-output"));
-    // What is measured is not this program: its own part of a process's time is some microseconds in any build.
+    // What is measured is not this program: its own part of a process's time is some microseconds in any
+    // build.
     bench.args(cfg!(debug_assertions).then_some("--allow-debug"));
     if let (false, [first, _, ..]) = (args.rank, &commands.all[..]) {
         bench.arg("--versus-adapter").arg(&first.name);

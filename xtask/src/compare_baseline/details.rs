@@ -4,7 +4,8 @@ use weighbridge::data::{Comparison, Direction, Estimate, Row, Tendency, Unit, Ve
 
 use crate::table::Table;
 
-/// One row per case: what decided, on both sides, the smallest effect that would have been found, and the verdict.
+/// One row per case: what decided, on both sides, the smallest effect that would have been found, and the
+/// verdict.
 pub(crate) fn cases(comparison: &Comparison) -> Table {
     let mut table =
         Table::new(["case", "metric", "baseline>", "now>", "change>", "slowdown>", "detects>", "verdict"]);
@@ -64,8 +65,8 @@ pub(crate) fn verdict(row: &Row) -> String {
     format!("{}{marks}", row.verdict.name())
 }
 
-/// Reasons for verdicts that have one, what would decide where nothing was decided, and what is worse without a gate on it. What
-/// an author wrote goes through `inert`; the advice is ours.
+/// Reasons for verdicts that have one, what would decide where nothing was decided, and what is worse without
+/// a gate on it. What an author wrote goes through `inert`; the advice is ours.
 pub(crate) fn reasons(comparison: &Comparison, inert: impl Fn(&str) -> String) -> Vec<String> {
     let mut reasons = Vec::new();
     for row in &comparison.rows {

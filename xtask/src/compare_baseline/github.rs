@@ -79,7 +79,8 @@ pub(super) fn annotations(judged: &[JudgedSuite]) -> String {
     text
 }
 
-/// Escapes the message of a workflow command. What an author wrote stays in its line: see [`visible_in_line`].
+/// Escapes the message of a workflow command. What an author wrote stays in its line: see
+/// [`visible_in_line`].
 fn data(text: &str) -> String {
     visible_in_line(text).replace('%', "%25")
 }

@@ -33,8 +33,8 @@ pub(crate) struct CompareBaseline {
     /// The baseline's name.
     #[arg(required_unless_present_any = ["rebuild", "program"])]
     pub(crate) name: Option<String>,
-    /// Build this git revision and measure it in turns with the work tree, instead of using a stored baseline: finds
-    /// changes of 1 % and states its error rate.
+    /// Build this git revision and measure it in turns with the work tree, instead of using a stored
+    /// baseline: finds changes of 1 % and states its error rate.
     #[arg(long, value_name = "REV", conflicts_with_all = ["name", "run", "allow_different_machine", "baseline_path"])]
     pub(crate) rebuild: Option<String>,
     /// Measure this bench program, built earlier, in turns with the work tree's: for one suite.

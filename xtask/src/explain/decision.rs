@@ -175,8 +175,9 @@ fn decided(row: &Row) -> String {
     }
 }
 
-/// How many values would part the interval from the bound that it holds, if its width shrank with the root of their
-/// number, as every standard error does, and its middle stayed. `None` where the estimate lies on the bound.
+/// How many values would part the interval from the bound that it holds, if its width shrank with the root of
+/// their number, as every standard error does, and its middle stayed. `None` where the estimate lies on the
+/// bound.
 fn needed(effect: Effect, bound: f64, values: usize) -> Option<usize> {
     let half_width = (effect.high.ln_1p() - effect.low.ln_1p()) / 2.0;
     let distance = (effect.estimate.ln_1p().abs() - bound.ln_1p()).abs();

@@ -1,5 +1,5 @@
-//! `explain`: the story of one case. Its samples in order and by size, its processes side by side, what disturbed them,
-//! what was decided about it and by which clock, and what would decide it.
+//! `explain`: the story of one case. Its samples in order and by size, its processes side by side, what
+//! disturbed them, what was decided about it and by which clock, and what would decide it.
 
 mod decision;
 mod ledger;

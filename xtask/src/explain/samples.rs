@@ -158,7 +158,8 @@ fn side_by_side(processes: &[ShownProcess<'_>]) -> String {
     )
 }
 
-/// How the samples of a process run, and from which on they are steady: the first that is not tagged as before that.
+/// How the samples of a process run, and from which on they are steady: the first that is not tagged as
+/// before that.
 fn stationarity(seen: &Observation) -> String {
     let Some(stationarity) = seen.stationarity else { return "too few samples to tell".to_owned() };
     let before = seen.tags.iter().find(|tag| tag.cause == Cause::Unsteady);

@@ -1,7 +1,8 @@
-//! Bencher Metric Format (<https://bencher.dev/docs/reference/bencher-metric-format/>): every metric of every case.
+//! Bencher Metric Format (<https://bencher.dev/docs/reference/bencher-metric-format/>): every metric of every
+//! case.
 //!
-//! `latency` and `throughput` are Bencher's own measures, in nanoseconds and operations a second: the time of an item and how
-//! many of them, and not how many elements. All others keep their name and base unit.
+//! `latency` and `throughput` are Bencher's own measures, in nanoseconds and operations a second: the time of
+//! an item and how many of them, and not how many elements. All others keep their name and base unit.
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};

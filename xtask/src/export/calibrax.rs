@@ -1,7 +1,7 @@
 //! The store of calibrax: `runs/<run>.json`, and in `config.json` what each metric is.
 //!
-//! calibrax reads a record by the types of its fields and refuses what is missing or of another type, so that every field is
-//! written, and a value that is no number is left out.
+//! calibrax reads a record by the types of its fields and refuses what is missing or of another type, so that
+//! every field is written, and a value that is no number is left out.
 
 use std::path::PathBuf;
 
@@ -67,7 +67,8 @@ pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
     ]))
 }
 
-/// A second since the Unix epoch as ISO 8601 has it. The id of a run begins with its digits: `20261121-083012-4f2a9c`.
+/// A second since the Unix epoch as ISO 8601 has it. The id of a run begins with its digits:
+/// `20261121-083012-4f2a9c`.
 fn instant(second: u64) -> String {
     let id = RunId::new(second, 0);
     let digits: String = id.as_str().chars().filter(char::is_ascii_digit).take(14).collect();

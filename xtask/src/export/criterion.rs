@@ -1,7 +1,8 @@
 //! The folders of criterion: `<group>/<function>/<value>/<name>/{benchmark,sample,tukey,estimates}.json`.
 //!
-//! critcmp looks for every `estimates.json` and dies of one without its `benchmark.json`, so the latter is written first. It shows
-//! the mean: ours is that of the repeats. The median is the estimate that all else here goes by.
+//! critcmp looks for every `estimates.json` and dies of one without its `benchmark.json`, so the latter is
+//! written first. It shows the mean: ours is that of the repeats. The median is the estimate that all else
+//! here goes by.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -56,7 +57,8 @@ fn parts(case: &CaseRecord) -> (Vec<String>, String) {
     (parts, id)
 }
 
-/// A part of a path: what criterion replaces, what leads elsewhere, and what nobody can see, is an underscore.
+/// A part of a path: what criterion replaces, what leads elsewhere, and what nobody can see, is an
+/// underscore.
 fn safe(part: &str) -> String {
     let bad = |letter: char| "?\"/\\*<>:|^".contains(letter) || letter.is_control();
     let mut text: String = part.chars().map(|letter| if bad(letter) { '_' } else { letter }).collect();

@@ -1,4 +1,5 @@
-//! CSV as RFC 4180 has it, with a head. A text that a spreadsheet would take for a formula begins with an apostrophe.
+//! CSV as RFC 4180 has it, with a head. A text that a spreadsheet would take for a formula begins with an
+//! apostrophe.
 
 use anyhow::Result;
 use weighbridge::data::{Outcome, Purpose};

@@ -1,4 +1,5 @@
-//! The two custom formats of github-action-benchmark: an array for each direction. The action fails on an empty one.
+//! The two custom formats of github-action-benchmark: an array for each direction. The action fails on an
+//! empty one.
 
 use anyhow::Result;
 use serde_json::{Value, json};

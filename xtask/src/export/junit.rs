@@ -1,5 +1,5 @@
-//! `JUnit`: a test case for each case. What regressed or did not verify is a failure, what broke is an error, what was not run is
-//! skipped.
+//! `JUnit`: a test case for each case. What regressed or did not verify is a failure, what broke is an error,
+//! what was not run is skipped.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -49,8 +49,8 @@ pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
     Ok(Wrote::Text(as_jenkins_has_it(&report.to_string().context("failed to write JUnit")?)))
 }
 
-/// The same without the count of skipped tests on the outermost element, which the schema of Jenkins (`junit-10.xsd`) does not
-/// have there. Each suite in it has its own.
+/// The same without the count of skipped tests on the outermost element, which the schema of Jenkins
+/// (`junit-10.xsd`) does not have there. Each suite in it has its own.
 fn as_jenkins_has_it(report: &str) -> String {
     let Some((head, rest)) = report.split_once("<testsuites ") else { return report.to_owned() };
     let Some((attributes, suites)) = rest.split_once('>') else { return report.to_owned() };

@@ -1,5 +1,6 @@
-//! The log of a training in `MLPerf`'s form, a file for each repeat of each case that trains to a target: `:::MLLOG` and a JSON
-//! document a line, with the keys of its training benchmarks. No compliance is claimed: the rules ask for other models and data.
+//! The log of a training in `MLPerf`'s form, a file for each repeat of each case that trains to a target:
+//! `:::MLLOG` and a JSON document a line, with the keys of its training benchmarks. No compliance is claimed:
+//! the rules ask for other models and data.
 
 use std::path::PathBuf;
 

@@ -43,7 +43,8 @@ pub(crate) struct Export {
     /// A run of this suite: `<package>/<bench target>`.
     #[arg(long)]
     pub(crate) suite: Option<String>,
-    /// Write it to this file, or below this folder where the format is several files [default: standard output].
+    /// Write it to this file, or below this folder where the format is several files [default: standard
+    /// output].
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     /// What the run is called in a layout that keeps several: criterion's baseline.

@@ -1,7 +1,7 @@
 //! Every format beside a file that was approved.
 //!
-//! After a change that is meant, `WEIGHBRIDGE_BLESS=1 cargo test -p weighbridge-xtask export` writes the files anew: read the
-//! difference before it is committed.
+//! After a change that is meant, `WEIGHBRIDGE_BLESS=1 cargo test -p weighbridge-xtask export` writes the
+//! files anew: read the difference before it is committed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,8 @@ pub(crate) fn args(format: &str, out: Option<&Path>) -> Export {
     }
 }
 
-/// Everything that a format writes of a run: the one text, or all files with their names, bytes that are no text in hexadecimal.
+/// Everything that a format writes of a run: the one text, or all files with their names, bytes that are no
+/// text in hexadecimal.
 pub(crate) fn exported(home: &Home, format: &str) -> String {
     let folder = home.directory.path().join(format!("out-{format}"));
     let out = is_several(format).then_some(folder.as_path());

@@ -13,8 +13,8 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// By the clock that the case leads with; of a rate that has no time of an item, the time of an element. `None` where the
-    /// case is no time, and where it was not measured.
+    /// By the clock that the case leads with; of a rate that has no time of an item, the time of an element.
+    /// `None` where the case is no time, and where it was not measured.
     pub(super) fn of(case: &CaseRecord) -> Option<Self> {
         if case.status != weighbridge::data::CaseStatus::Measured {
             return None;

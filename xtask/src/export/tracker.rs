@@ -1,6 +1,8 @@
-//! Experiment trackers, through their own SDKs: a small script of Python is handed the run as one JSON document.
+//! Experiment trackers, through their own SDKs: a small script of Python is handed the run as one JSON
+//! document.
 //!
-//! Nothing is sent anywhere. W&B writes its offline folder, which `wandb sync` uploads; `MLflow` writes a store of files.
+//! Nothing is sent anywhere. W&B writes its offline folder, which `wandb sync` uploads; `MLflow` writes a
+//! store of files.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -88,8 +90,8 @@ fn hand_over(job: &Job<'_>, tracker: &Tracker) -> Result<Wrote> {
     Ok(Wrote::Done(String::from_utf8_lossy(&ended.stdout).trim().to_owned()))
 }
 
-/// The run as the scripts take it. Values of a metric are those of the repeats, in order. Charts are PNG in base64, by the stems of
-/// their files.
+/// The run as the scripts take it. Values of a metric are those of the repeats, in order. Charts are PNG in
+/// base64, by the stems of their files.
 fn document(job: &Job<'_>, folder: &Path) -> Result<Value> {
     let manifest = &job.run.manifest;
     let environment = &manifest.environment;

@@ -1,5 +1,5 @@
-//! `history backfill`: every commit of a range in turns with the one before it. What was measured is kept, so that a second start goes on
-//! where the first one ended.
+//! `history backfill`: every commit of a range in turns with the one before it. What was measured is kept, so
+//! that a second start goes on where the first one ended.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;

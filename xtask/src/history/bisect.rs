@@ -1,8 +1,9 @@
 //! `history bisect`: the commit that made a case slower, found by duels.
 //!
-//! A commit of the range is on the slow side if it is slower than the first one by more than half of the whole change: that line
-//! lies as far from both sides as can be. What the search ends with is then held against the commit before it, in a duel of its
-//! own with fresh rounds, and only what that duel confirms is named: its chance of being wrong is the answer's.
+//! A commit of the range is on the slow side if it is slower than the first one by more than half of the
+//! whole change: that line lies as far from both sides as can be. What the search ends with is then held
+//! against the commit before it, in a duel of its own with fresh rounds, and only what that duel confirms is
+//! named: its chance of being wrong is the answer's.
 
 use anyhow::Result;
 use clap::Args;
@@ -35,8 +36,8 @@ pub(crate) struct Bisect {
     pub(crate) bench_args: Vec<String>,
 }
 
-/// A duel between two places of the range: the later one against the earlier one, with this margin where it is not the usual one.
-/// `None` where one of them cannot be measured.
+/// A duel between two places of the range: the later one against the earlier one, with this margin where it
+/// is not the usual one. `None` where one of them cannot be measured.
 type BisectDuel<'a> = dyn FnMut(usize, usize, Option<f64>) -> Result<Option<Row>> + 'a;
 
 /// Where a search ended.
@@ -139,8 +140,8 @@ fn middle(before: usize, at: usize, unusable: &[usize]) -> Option<usize> {
     usable.min_by_key(|place| place.abs_diff(centre))
 }
 
-/// Whether a row lies beyond half of the change: by its verdict, or where that decides nothing by its estimate, which the last
-/// duel will confirm or not. `None` where it has no figures.
+/// Whether a row lies beyond half of the change: by its verdict, or where that decides nothing by its
+/// estimate, which the last duel will confirm or not. `None` where it has no figures.
 fn is_slow(row: &Row, half: f64) -> Option<bool> {
     match &row.verdict {
         Verdict::Regressed => Some(true),
@@ -233,7 +234,8 @@ mod tests {
         row
     }
 
-    /// Searches among commits that take these times, of which some cannot be measured. Gives the answer and how many duels it took.
+    /// Searches among commits that take these times, of which some cannot be measured. Gives the answer and
+    /// how many duels it took.
     fn searched(times: &[f64], unusable: &[usize]) -> (BisectEnd, usize) {
         let mut count = 0;
         let mut duel = |before: usize, after: usize, margin: Option<f64>| {

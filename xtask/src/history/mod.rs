@@ -1,5 +1,5 @@
-//! `history`: what a metric of a case was from commit to commit, where it changed, and what lies between. By stored runs, and by
-//! the duels of `backfill`.
+//! `history`: what a metric of a case was from commit to commit, where it changed, and what lies between. By
+//! stored runs, and by the duels of `backfill`.
 
 pub(crate) mod accept;
 pub(crate) mod backfill;
@@ -26,8 +26,8 @@ use crate::table::Table;
 
 const FITS: &str = "a String takes all that is written";
 
-/// What counts as a change. Every commit is looked at, so the level is low; and what is smaller than the wandering of a
-/// machine from day to day would only send people looking.
+/// What counts as a change. Every commit is looked at, so the level is low; and what is smaller than the
+/// wandering of a machine from day to day would only send people looking.
 pub(crate) const CHANGE: Change = Change { level: 0.001, least_length: 3, least_size: 0.02, seed: 42 };
 
 /// The facts of the software that are of the code, and not around it.

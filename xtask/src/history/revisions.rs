@@ -55,7 +55,8 @@ impl Revisions<'_> {
     /// Measures `after` in turns with `before`.
     ///
     /// # Errors
-    /// An interrupt, or a mistake in the flags. A commit that does not build or has not the case is an answer.
+    /// An interrupt, or a mistake in the flags. A commit that does not build or has not the case is an
+    /// answer.
     pub(super) fn duel(&self, before: &Revision, after: &Revision, more: &[String]) -> Result<Fought> {
         let mut sides = Vec::new();
         for commit in [before, after] {

@@ -29,11 +29,12 @@ const CLOSING: usize = 400;
 /// Arguments of `report comment`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportComment {
-    /// The run: an id, its start, or `latest` [default: the latest of every suite]. A second one of the same suite is compared
-    /// with the first; else the baseline of the suite is taken, or the run before.
+    /// The run: an id, its start, or `latest` [default: the latest of every suite]. A second one of the same
+    /// suite is compared with the first; else the baseline of the suite is taken, or the run before.
     #[arg(value_name = "RUN")]
     pub(crate) runs: Vec<String>,
-    /// Tell of the newest duel of every suite instead: what `compare-baseline --rebuild` and `--versus` have measured.
+    /// Tell of the newest duel of every suite instead: what `compare-baseline --rebuild` and `--versus` have
+    /// measured.
     #[arg(long, conflicts_with = "runs")]
     pub(crate) duel: bool,
     /// This suite alone: `<package>/<bench target>`.

@@ -1,4 +1,5 @@
-//! `report`: pages made from the records of a run, and from nothing else: the same records make the same bytes.
+//! `report`: pages made from the records of a run, and from nothing else: the same records make the same
+//! bytes.
 
 pub(crate) mod charts;
 pub(crate) mod comment;

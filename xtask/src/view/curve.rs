@@ -1,4 +1,5 @@
-//! Curves: what becomes of a scenario as a number grows: the size of its batches, the depth of its chain, its workers.
+//! Curves: what becomes of a scenario as a number grows: the size of its batches, the depth of its chain, its
+//! workers.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +73,8 @@ pub(super) fn curves(run: &RunRecord) -> Vec<CurveView<'_>> {
     found.into_iter().filter_map(|(key, cases)| curve(key, &cases)).collect()
 }
 
-/// A number of an axis, and what it counts: `workers` and 2; `batch` and 8 of the label `batch_8`; `items` and 10,000 of `10k`.
+/// A number of an axis, and what it counts: `workers` and 2; `batch` and 8 of the label `batch_8`; `items`
+/// and 10,000 of `10k`.
 fn number(axis: &str, text: &str) -> Option<(String, f64)> {
     let plain = |text: &str| {
         let (digits, factor) = match text.char_indices().next_back()? {

@@ -125,7 +125,8 @@ impl RepeatView {
     }
 }
 
-/// Whether so many samples bear a share of them out. The lower half of a distribution is of the half that is there.
+/// Whether so many samples bear a share of them out. The lower half of a distribution is of the half that is
+/// there.
 fn is_borne_out(share: f64, count: usize) -> bool {
     let claim = Claim { percentile: share, tolerance: 0.0, confidence: CONFIDENCE };
     share <= 0.5 || claim.least_count().is_some_and(|least| count as u64 >= least)

@@ -55,8 +55,8 @@ pub(super) fn groups(run: &RunRecord) -> Vec<CaseGroup<'_>> {
     members.into_iter().map(group).collect()
 }
 
-/// What cases beside each other are ranked by: one clock for all. If one of them leads with the processor's, all do; or none,
-/// if one of them has none.
+/// What cases beside each other are ranked by: one clock for all. If one of them leads with the processor's,
+/// all do; or none, if one of them has none.
 pub(crate) fn metric<'a>(cases: &[&'a CaseRecord]) -> &'a str {
     let ranked = || cases.iter().filter(|case| case.ranked());
     let Some(first) = ranked().next().or(cases.first()) else { return "" };

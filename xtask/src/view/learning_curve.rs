@@ -2,7 +2,8 @@
 
 use weighbridge::data::{CaseRecord, MetricRecord, Reading};
 
-// The names that a training gives its metrics. A system of one's own has a curve on every page if it names them so.
+// The names that a training gives its metrics. A system of one's own has a curve on every page if it names
+// them so.
 /// Steps until the target was reached; missing where it was not.
 pub const STEPS_TO_TARGET: &str = "to target: steps";
 /// The seconds of those steps.

@@ -41,8 +41,8 @@ pub(crate) struct Against {
     pub(crate) others: Vec<Detail>,
 }
 
-/// Reads a run and what belongs beside it: the baseline of its suite, the run before it, its last duel, and `other` where a run
-/// to compare with is named. With `samples` also what the repeats saw.
+/// Reads a run and what belongs beside it: the baseline of its suite, the run before it, its last duel, and
+/// `other` where a run to compare with is named. With `samples` also what the repeats saw.
 pub(crate) fn load(
     place: &Place,
     manifest: &RunManifest,
@@ -163,8 +163,8 @@ pub(crate) fn last_duels(place: &Place, suite: Option<&str>) -> Result<Vec<Compa
     Ok(found)
 }
 
-/// What the repeats of each of these cases saw in a run: on all processors, one repeat at a time. Of many cases the median
-/// repeat alone is read: the records are large.
+/// What the repeats of each of these cases saw in a run: on all processors, one repeat at a time. Of many
+/// cases the median repeat alone is read: the records are large.
 fn details(runs: &Runs, run: &RunManifest, cases: &[CaseRecord], room: DetailLimits) -> Result<Vec<Detail>> {
     let detail = |case: &CaseRecord| -> Result<Detail> {
         let (numbers, expected) = match case.median_repeat.filter(|_| !room.all_repeats) {

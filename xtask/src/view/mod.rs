@@ -1,4 +1,5 @@
-//! What pages, charts and comments show of a run: plain data that is computed from records once, with no markup in it.
+//! What pages, charts and comments show of a run: plain data that is computed from records once, with no
+//! markup in it.
 //!
 //! [`ViewMaterial`] is what was read from the data directory; a [`View`] borrows it and reads nothing more.
 

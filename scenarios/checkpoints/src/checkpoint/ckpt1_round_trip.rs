@@ -37,20 +37,23 @@ struct RoundTripAxes {
 
 /// A state of tensors, saved to files and loaded from them.
 ///
-/// What does a checkpoint cost, and when is it safe? `save` is until a reader finds it, `durable_save` until its file system has
-/// been flushed as well and it would survive a power cut, `load` until the state is in memory of the process that is its own. The
-/// block `blocking` is what the caller of a save waits for, `waiting` what goes on in the background after it, `flush` the flush.
-/// The axis `saving` has systems that save in the background do that, and `medium` puts the files on a disk or in memory. On a
-/// `mesh` the state of Orbax lies cut on simulated devices; other systems have it whole. With `compression=zstd` every system that
-/// can compresses, with `none` nobody does, and without it each does as it does without being asked. The axes that are called as options of
-/// Orbax set those, and other systems run as they are. A variant may also be a text of tensors: `a:float32[32x16]{data,-};b:bfloat16[8]`; the types are `float32`, `bfloat16`,
+/// What does a checkpoint cost, and when is it safe? `save` is until a reader finds it, `durable_save` until
+/// its file system has been flushed as well and it would survive a power cut, `load` until the state is in
+/// memory of the process that is its own. The block `blocking` is what the caller of a save waits for,
+/// `waiting` what goes on in the background after it, `flush` the flush. The axis `saving` has systems that
+/// save in the background do that, and `medium` puts the files on a disk or in memory. On a `mesh` the state
+/// of Orbax lies cut on simulated devices; other systems have it whole. With `compression=zstd` every system
+/// that can compresses, with `none` nobody does, and without it each does as it does without being asked. The
+/// axes that are called as options of Orbax set those, and other systems run as they are. A variant may also
+/// be a text of tensors: `a:float32[32x16]{data,-};b:bfloat16[8]`; the types are `float32`, `bfloat16`,
 /// `float64`, `int32` and `int64`.
 ///
-/// Timed: the save or the load, from the request to its end, with the way to a worker and back. Not timed: making the state,
-/// removing checkpoints, letting a loaded state go. The page cache is warm. The work report has no transforms; content is the
-/// digests of all tensors. After the rounds every repeat loads the last checkpoint that was measured and compares it with the
-/// state, tensor by tensor; then its files are overwritten where they lie, which may not change what was loaded, and which must
-/// change what is loaded next. Last of all, what was timed is done once more with collectors, whose findings are metrics of the
+/// Timed: the save or the load, from the request to its end, with the way to a worker and back. Not timed:
+/// making the state, removing checkpoints, letting a loaded state go. The page cache is warm. The work report
+/// has no transforms; content is the digests of all tensors. After the rounds every repeat loads the last
+/// checkpoint that was measured and compares it with the state, tensor by tensor; then its files are
+/// overwritten where they lie, which may not change what was loaded, and which must change what is loaded
+/// next. Last of all, what was timed is done once more with collectors, whose findings are metrics of the
 /// case.
 #[scenario(id = "CKPT-1", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]

@@ -30,17 +30,19 @@ struct ReshardAxes {
 
 /// A state of tensors, saved from the devices of `mesh` and loaded onto those of `onto`.
 ///
-/// What does it cost to go on with a training on other devices than it was saved from? Each axis of a mesh cuts the first dimension
-/// of a tensor that it divides, unless the tensor is written with cuts of its own: `a:float32[32x16]{data,-}`. Orbax's devices are
-/// simulated in one process; those of other systems are runs of memory, one for each device. A system that knows nothing of
-/// devices is a recorded skip. The axes that are called as options of Orbax set those.
+/// What does it cost to go on with a training on other devices than it was saved from? Each axis of a mesh
+/// cuts the first dimension of a tensor that it divides, unless the tensor is written with cuts of its own:
+/// `a:float32[32x16]{data,-}`. Orbax's devices are simulated in one process; those of other systems are runs
+/// of memory, one for each device. A system that knows nothing of devices is a recorded skip. The axes that
+/// are called as options of Orbax set those.
 ///
-/// Timed: the load, until each device has its parts, with the way to a worker and back. Not timed: making the state, the save,
-/// letting a loaded state go. The page cache is warm. The work report has no transforms; content is the digests of all tensors.
-/// After the rounds every repeat loads the checkpoint once more and compares each tensor with the state, and the part that each
-/// device has with that which the target mesh says; then its files are overwritten where they lie, which may not change what was
-/// loaded, and which must change what is loaded next. Last of all, one load more has collectors, whose findings are metrics of
-/// the case.
+/// Timed: the load, until each device has its parts, with the way to a worker and back. Not timed: making the
+/// state, the save, letting a loaded state go. The page cache is warm. The work report has no transforms;
+/// content is the digests of all tensors. After the rounds every repeat loads the checkpoint once more and
+/// compares each tensor with the state, and the part that each device has with that which the target mesh
+/// says; then its files are overwritten where they lie, which may not change what was loaded, and which must
+/// change what is loaded next. Last of all, one load more has collectors, whose findings are metrics of the
+/// case.
 #[scenario(id = "CKPT-2", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 fn reshard(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: ReshardAxes) -> Result<()> {

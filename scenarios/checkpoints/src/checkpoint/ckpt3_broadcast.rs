@@ -34,18 +34,20 @@ struct BroadcastAxes {
 
 /// A checkpoint that is loaded onto several replicas: one reads it, and the others get a copy.
 ///
-/// What does it cost to begin a training with several replicas, whose files are far away? The devices are a grid: `replicas` times the
-/// devices that a replica is cut over, `model`. With `sharing=broadcast` the files are read for one replica, and the others get its
-/// numbers from memory; with `sharing=each` a system does as it does without being asked. Orbax's devices are simulated in one
-/// process, and it loads by `use_load_and_broadcast`; those of Reference (sharded) are runs of memory, and with `each` it reads the
+/// What does it cost to begin a training with several replicas, whose files are far away? The devices are a
+/// grid: `replicas` times the devices that a replica is cut over, `model`. With `sharing=broadcast` the files
+/// are read for one replica, and the others get its numbers from memory; with `sharing=each` a system does as
+/// it does without being asked. Orbax's devices are simulated in one process, and it loads by
+/// `use_load_and_broadcast`; those of Reference (sharded) are runs of memory, and with `each` it reads the
 /// files once for every replica. A system that has no devices is a recorded skip.
 ///
-/// Timed: the load, until every device has its parts, with the way to a worker and back. Not timed: making the state, the save,
-/// letting go. The page cache is warm. Metrics say how many times the bytes of the checkpoint's files a load has read. In a broadcast
-/// that must be about once, in every load: from 0.8 times to 1.3 times and 8 MB, for what a process reads beside the files. Then
-/// every device of every replica must have its part of each tensor; numbers that are changed on one device may change on no other, so
-/// that no two replicas are one piece of memory (where no broadcast was asked for, that is a recorded skip); and the files are
-/// overwritten as in CKPT-7. Last of all, one load more has collectors, as in CKPT-1.
+/// Timed: the load, until every device has its parts, with the way to a worker and back. Not timed: making
+/// the state, the save, letting go. The page cache is warm. Metrics say how many times the bytes of the
+/// checkpoint's files a load has read. In a broadcast that must be about once, in every load: from 0.8 times
+/// to 1.3 times and 8 MB, for what a process reads beside the files. Then every device of every replica must
+/// have its part of each tensor; numbers that are changed on one device may change on no other, so that no
+/// two replicas are one piece of memory (where no broadcast was asked for, that is a recorded skip); and the
+/// files are overwritten as in CKPT-7. Last of all, one load more has collectors, as in CKPT-1.
 #[scenario(id = "CKPT-3", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 fn broadcast(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: BroadcastAxes) -> Result<()> {

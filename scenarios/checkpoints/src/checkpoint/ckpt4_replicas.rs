@@ -34,20 +34,24 @@ struct ReplicasAxes {
     orbax: OrbaxOptions,
 }
 
-/// A state that lies on `replicas` times `model` devices, saved by the first replica or by all replicas together.
+/// A state that lies on `replicas` times `model` devices, saved by the first replica or by all replicas
+/// together.
 ///
-/// Is a save quicker if each replica writes a share? The devices are a grid as in CKPT-3: `replicas` times the devices that a replica
-/// is cut over, `model`. With `writers=first` the first replica writes all, with `shared` each replica writes its share of every
-/// tensor that it divides, with `shared_apart` likewise, and what was shared lies in a folder of its own. Orbax does it by
-/// `use_replica_parallel` and `enable_replica_parallel_separate_folder`, with simulated devices of one process: they share its disk
-/// and its processors, so what is gained where every replica has its own is not measured here. A replica of Reference (sharded) is a
-/// copy in memory, and each writes a file. A system that has no replicas is a recorded skip.
+/// Is a save quicker if each replica writes a share? The devices are a grid as in CKPT-3: `replicas` times
+/// the devices that a replica is cut over, `model`. With `writers=first` the first replica writes all, with
+/// `shared` each replica writes its share of every tensor that it divides, with `shared_apart` likewise, and
+/// what was shared lies in a folder of its own. Orbax does it by `use_replica_parallel` and
+/// `enable_replica_parallel_separate_folder`, with simulated devices of one process: they share its disk and
+/// its processors, so what is gained where every replica has its own is not measured here. A replica of
+/// Reference (sharded) is a copy in memory, and each writes a file. A system that has no replicas is a
+/// recorded skip.
 ///
-/// Timed: the save, until a reader finds it, with the way to a worker and back; the blocks are those of CKPT-1. Not timed: making the
-/// state, removing checkpoints. The work report has no transforms; content is the digests of all tensors. After the rounds the state is
-/// overwritten so that every byte says on which device it lies, saved once more and loaded: metrics say which share each replica has
-/// written. The first must have written all, or each at least half of an equal share. Then the last checkpoint that was measured is
-/// compared with the state as it was, and one save more has collectors, as in CKPT-1.
+/// Timed: the save, until a reader finds it, with the way to a worker and back; the blocks are those of
+/// CKPT-1. Not timed: making the state, removing checkpoints. The work report has no transforms; content is
+/// the digests of all tensors. After the rounds the state is overwritten so that every byte says on which
+/// device it lies, saved once more and loaded: metrics say which share each replica has written. The first
+/// must have written all, or each at least half of an equal share. Then the last checkpoint that was measured
+/// is compared with the state as it was, and one save more has collectors, as in CKPT-1.
 #[scenario(id = "CKPT-4", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 fn replicas(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: ReplicasAxes) -> Result<()> {
@@ -145,7 +149,8 @@ fn lying(mesh: DeviceMesh, state: &State) -> Placement {
     Placement { mesh, shardings: cut.shardings }
 }
 
-/// The percentage of the state's numbers whose tensors so many replicas can share: on a device they have a dimension that it divides.
+/// The percentage of the state's numbers whose tensors so many replicas can share: on a device they have a
+/// dimension that it divides.
 fn shared(placement: &Placement, state: &State, replicas: usize) -> usize {
     let (mut shared, mut all) = (0, 0);
     for (tensor, Tensor { shape, .. }) in state.tensors().iter().enumerate() {
@@ -162,7 +167,8 @@ fn shared(placement: &Placement, state: &State, replicas: usize) -> usize {
 fn needs(axes: &ReplicasAxes) -> Requirements {
     let ReplicasAxes { variant, replicas, model, .. } = axes;
     let mut needs = variant.needs();
-    // What the axis of the model does not divide lies on every device. It is there twice while devices are marked.
+    // What the axis of the model does not divide lies on every device. It is there twice while devices are
+    // marked.
     let devices = (2 * replicas.get() * model.get().min(2)) as u64;
     needs.memory = needs.memory.saturating_add(variant.bytes().saturating_mul(devices));
     needs

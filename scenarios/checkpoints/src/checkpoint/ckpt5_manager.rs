@@ -33,22 +33,25 @@ struct ManagerAxes {
 
 /// A training that saves some of its steps, keeps the newest checkpoints, and goes on from the last.
 ///
-/// What does a manager of checkpoints cost? A training has `train_steps` steps. The manager saves each whose number
-/// `save_interval_steps` divides, keeps the newest `max_to_keep`, and deletes older ones with `num_deletion_threads` threads. With
-/// `save_decision_policy` and `preservation_policy` other rules say what is saved and what is kept; several are written
-/// `interval=10 or steps=3+12`, and one suffices.
-/// `save` is until a step's checkpoint is complete and what is kept no longer is gone: the block `blocking` is what the training
-/// waits for, `waiting` what goes on in the background after it. `restore` loads the newest after a training. `delete` has the
-/// training delete each checkpoint itself as soon as the next is complete. The names are those of Orbax. A system without a manager
-/// is a recorded skip. Each checkpoint has the number of its step beside the state.
+/// What does a manager of checkpoints cost? A training has `train_steps` steps. The manager saves each whose
+/// number `save_interval_steps` divides, keeps the newest `max_to_keep`, and deletes older ones with
+/// `num_deletion_threads` threads. With `save_decision_policy` and `preservation_policy` other rules say what
+/// is saved and what is kept; several are written `interval=10 or steps=3+12`, and one suffices. `save` is
+/// until a step's checkpoint is complete and what is kept no longer is gone: the block `blocking` is what the
+/// training waits for, `waiting` what goes on in the background after it. `restore` loads the newest after a
+/// training. `delete` has the training delete each checkpoint itself as soon as the next is complete. The
+/// names are those of Orbax. A system without a manager is a recorded skip. Each checkpoint has the number of
+/// its step beside the state.
 ///
-/// Timed: the save, the load or the deletion, with the way to a worker and back. Not timed: making the state, training steps,
-/// opening a manager, letting a loaded state go. A training step multiplies every number, so that no two steps have the same state.
-/// The work report has no transforms; content is the digests of the newest checkpoint. After every step, due or not, the directory
-/// must have the checkpoints of exactly those steps that are to be kept, and the manager must say the same. Every load of a
-/// newest checkpoint must have the number of the newest step, and a tensor as it was after it. After the rounds every repeat loads the
-/// oldest and the newest and compares them whole; then the newest is overwritten where it lies, which may not change what was
-/// loaded, and which must change what is loaded next. Last of all, what was timed is done once more with collectors, as in CKPT-1.
+/// Timed: the save, the load or the deletion, with the way to a worker and back. Not timed: making the state,
+/// training steps, opening a manager, letting a loaded state go. A training step multiplies every number, so
+/// that no two steps have the same state. The work report has no transforms; content is the digests of the
+/// newest checkpoint. After every step, due or not, the directory must have the checkpoints of exactly those
+/// steps that are to be kept, and the manager must say the same. Every load of a newest checkpoint must have
+/// the number of the newest step, and a tensor as it was after it. After the rounds every repeat loads the
+/// oldest and the newest and compares them whole; then the newest is overwritten where it lies, which may not
+/// change what was loaded, and which must change what is loaded next. Last of all, what was timed is done
+/// once more with collectors, as in CKPT-1.
 #[scenario(id = "CKPT-5", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 fn manager(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: ManagerAxes) -> Result<()> {
@@ -195,7 +198,8 @@ fn fits(axes: &ManagerAxes) -> Result<(), String> {
     mesh.holds(variant)
 }
 
-/// What a point needs, for the plan: a copy more than other scenarios, since the next training begins with the state again.
+/// What a point needs, for the plan: a copy more than other scenarios, since the next training begins with
+/// the state again.
 fn needs(axes: &ManagerAxes) -> Requirements {
     let ManagerAxes { variant, .. } = axes;
     let mut needs = variant.needs();

@@ -35,25 +35,30 @@ struct LoadAxes {
     orbax: OrbaxLoadOptions,
 }
 
-/// A checkpoint that lies somewhere, loaded: from safetensors, from Orbax's files, from those of Reference (sharded).
+/// A checkpoint that lies somewhere, loaded: from safetensors, from Orbax's files, from those of Reference
+/// (sharded).
 ///
-/// What does it cost to begin with somebody else's weights? A variant `path:/models/llama` names a checkpoint: a directory, or a
-/// file of safetensors. It is read by the systems that read its format, and is copied before, since its files are overwritten in the
-/// end. Any other variant is a state: its checkpoint is made before, by each system or, with `format=safetensors`, by the harness.
+/// What does it cost to begin with somebody else's weights? A variant `path:/models/llama` names a
+/// checkpoint: a directory, or a file of safetensors. It is read by the systems that read its format, and is
+/// copied before, since its files are overwritten in the end. Any other variant is a state: its checkpoint is
+/// made before, by each system or, with `format=safetensors`, by the harness.
 ///
-/// `path:s3://BUCKET/PREFIX` is read from an object store, whose address and keys are those of the environment (`AWS_ENDPOINT_URL`),
-/// by who reads safetensors from there. Its objects are not overwritten, so nothing shows that every load reads them: it has no rank.
+/// `path:s3://BUCKET/PREFIX` is read from an object store, whose address and keys are those of the
+/// environment (`AWS_ENDPOINT_URL`), by who reads safetensors from there. Its objects are not overwritten, so
+/// nothing shows that every load reads them: it has no rank.
 ///
-/// A path says nothing of what is right. `path:/models/llama check=DIRECTORY` holds every tensor against digests, in the files that
-/// Orbax's load benchmarks write and read; `capture=DIRECTORY` writes them. Without digests to check a checkpoint that is given as a
-/// path is not ranked. On `onto` the tensors lie on devices: cut as often as the mesh lets them, whole on each with
-/// `cut=replicated`, or whole on each replica along the first axis with `cut=replicas`. `path:/models/llama cuts=FILE` cuts them as a
-/// file says, in the form of Orbax's benchmarks.
+/// A path says nothing of what is right. `path:/models/llama check=DIRECTORY` holds every tensor against
+/// digests, in the files that Orbax's load benchmarks write and read; `capture=DIRECTORY` writes them.
+/// Without digests to check a checkpoint that is given as a path is not ranked. On `onto` the tensors lie on
+/// devices: cut as often as the mesh lets them, whole on each with `cut=replicated`, or whole on each replica
+/// along the first axis with `cut=replicas`. `path:/models/llama cuts=FILE` cuts them as a file says, in the
+/// form of Orbax's benchmarks.
 ///
-/// Timed: the load, with the way to a worker and back. Not timed: copying, reading what the files say of themselves, letting go. The
-/// page cache is warm. What the last timed load has left and what one more load gives must have the digests, and each device its
-/// part; then the files are overwritten where they lie, which may not change what was loaded, and must change what is loaded next.
-/// Last of all, another copy is loaded once more with collectors, as in CKPT-1.
+/// Timed: the load, with the way to a worker and back. Not timed: copying, reading what the files say of
+/// themselves, letting go. The page cache is warm. What the last timed load has left and what one more load
+/// gives must have the digests, and each device its part; then the files are overwritten where they lie,
+/// which may not change what was loaded, and must change what is loaded next. Last of all, another copy is
+/// loaded once more with collectors, as in CKPT-1.
 #[scenario(id = "CKPT-7", category = "Checkpoints", sets = ["checkpoint"], equivalence = by(agreement),
     filter = fits, needs = needs, describe = describe)]
 fn load(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: LoadAxes) -> Result<()> {
@@ -190,8 +195,9 @@ fn fits(axes: &LoadAxes) -> Result<(), String> {
     }
 }
 
-/// What must agree at a point. Where each system makes its checkpoint, what they load is compared; where there are digests, each is
-/// held against those. What is loaded from a path without any agrees with nothing, and neither does what is loaded from a store.
+/// What must agree at a point. Where each system makes its checkpoint, what they load is compared; where
+/// there are digests, each is held against those. What is loaded from a path without any agrees with nothing,
+/// and neither does what is loaded from a store.
 fn agreement(axes: &LoadAxes) -> Equivalence {
     let LoadAxes { variant, format, .. } = axes;
     match (variant, format) {

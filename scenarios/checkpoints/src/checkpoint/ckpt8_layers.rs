@@ -38,21 +38,24 @@ struct LayersAxes {
 
 /// A state of tensors, saved and loaded by one layer of a system.
 ///
-/// What of a checkpoint's cost is of the arrays, and what do the layers above them add? `checkpointer` is what users call, as in
-/// CKPT-1: a checkpoint gets its name when it is complete. `tree` saves the tree of arrays into a directory that the caller names,
-/// and says in files of its own what is in it. `arrays` saves the arrays, and what was written for one process is merged after it;
-/// `arrays_with_metadata` has a file of what is known of each array beside them. Orbax has all of them (`Checkpointer`,
-/// `PyTreeCheckpointHandler`, `ArrayHandler`). Reference (sharded) writes its files under their last names for the second, and without
-/// digests and a manifest for the third; the fourth is as the second. `TensorStore` is a layer of arrays alone. Of other systems the layers below the first are
-/// recorded skips.
+/// What of a checkpoint's cost is of the arrays, and what do the layers above them add? `checkpointer` is
+/// what users call, as in CKPT-1: a checkpoint gets its name when it is complete. `tree` saves the tree of
+/// arrays into a directory that the caller names, and says in files of its own what is in it. `arrays` saves
+/// the arrays, and what was written for one process is merged after it; `arrays_with_metadata` has a file of
+/// what is known of each array beside them. Orbax has all of them (`Checkpointer`, `PyTreeCheckpointHandler`,
+/// `ArrayHandler`). Reference (sharded) writes its files under their last names for the second, and without
+/// digests and a manifest for the third; the fourth is as the second. `TensorStore` is a layer of arrays
+/// alone. Of other systems the layers below the first are recorded skips.
 ///
-/// Timed: the save, until every file is written, the load, or the metadata, with the way to a worker and back. The block `blocking` is what the
-/// caller of a save waits for, `waiting` what goes on after it: with `saving=background` the copies are in the first, and the rest
-/// of the writing and the merge in the second. Not timed: making the state, removing checkpoints, letting a loaded state go. The
-/// page cache is warm. `operation=metadata` reads what a checkpoint says of its tensors (name, type, shape; with Orbax, how they were
-/// cut), and nothing of them. It must be what was saved, and be read by then: the checkpoint is moved away before it is looked at. Of
-/// one that is not there nothing may be said. The work report has no transforms; content is the digests of all tensors. After the rounds every repeat
-/// loads the last checkpoint and compares it with the state, and what was timed is done once more with collectors, as in CKPT-1.
+/// Timed: the save, until every file is written, the load, or the metadata, with the way to a worker and
+/// back. The block `blocking` is what the caller of a save waits for, `waiting` what goes on after it: with
+/// `saving=background` the copies are in the first, and the rest of the writing and the merge in the second.
+/// Not timed: making the state, removing checkpoints, letting a loaded state go. The page cache is warm.
+/// `operation=metadata` reads what a checkpoint says of its tensors (name, type, shape; with Orbax, how they
+/// were cut), and nothing of them. It must be what was saved, and be read by then: the checkpoint is moved
+/// away before it is looked at. Of one that is not there nothing may be said. The work report has no
+/// transforms; content is the digests of all tensors. After the rounds every repeat loads the last checkpoint
+/// and compares it with the state, and what was timed is done once more with collectors, as in CKPT-1.
 #[scenario(id = "CKPT-8", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 fn layers(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: LayersAxes) -> Result<()> {
@@ -111,8 +114,8 @@ impl fmt::Display for LayerOperation {
     }
 }
 
-/// Proves that what was read last of what a checkpoint says is the state's, and was read by then: the checkpoint is moved away before
-/// it is looked at.
+/// Proves that what was read last of what a checkpoint says is the state's, and was read by then: the
+/// checkpoint is moved away before it is looked at.
 fn prove_metadata(checkpoints: &mut dyn Checkpoints, data: &DataSet, directory: &Path) -> Result<()> {
     let away = directory.with_extension("away");
     fs::rename(directory, &away)?;

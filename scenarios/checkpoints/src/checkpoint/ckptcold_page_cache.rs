@@ -20,12 +20,13 @@ use crate::workload::State;
 
 /// A load with the checkpoint's files in the page cache, and with none of them there.
 ///
-/// What does a restart cost, on the machine that has just saved and on another one? `warm` loads files that are in the page cache,
-/// `cold` files that were dropped from it before each load. Cold is proven: the processes of the system must have read at least
-/// nine tenths of the checkpoint's bytes from the disk, or the case fails.
+/// What does a restart cost, on the machine that has just saved and on another one? `warm` loads files that
+/// are in the page cache, `cold` files that were dropped from it before each load. Cold is proven: the
+/// processes of the system must have read at least nine tenths of the checkpoint's bytes from the disk, or
+/// the case fails.
 ///
-/// Timed: the load, until the state is in memory of the process that is its own. Not timed: saving, dropping pages, letting a
-/// loaded state go. The work report and the proof are those of CKPT-1.
+/// Timed: the load, until the state is in memory of the process that is its own. Not timed: saving, dropping
+/// pages, letting a loaded state go. The work report and the proof are those of CKPT-1.
 #[scenario(id = "CKPT-COLD", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     needs = needs, describe = describe)]
 fn cold(
@@ -80,7 +81,8 @@ fn cold(
 /// The share of a checkpoint's bytes that a cold load reads from the disk at least.
 const COLD: f64 = 0.9;
 
-/// Drops the pages of files from the page cache. They are on the disk already: what is not there yet would stay.
+/// Drops the pages of files from the page cache. They are on the disk already: what is not there yet would
+/// stay.
 fn forget(checkpoint: &Inventory) -> Result<()> {
     for path in &checkpoint.files {
         let file = File::open(path)?;

@@ -16,19 +16,20 @@ use crate::workload::State;
 
 /// A save, broken off wherever it changes files.
 ///
-/// May a checkpoint be trusted after a crash? One save is recorded, with every call that changes files and all that it writes.
-/// Then points of it are drawn from the run's seed, at most 100, and what is there at each is loaded: what a *kill* of the process
-/// leaves (all changes so far), and what a *power cut* leaves (all names so far, and of each file what it held when it was synced
-/// last). Each time one of four things is found:
+/// May a checkpoint be trusted after a crash? One save is recorded, with every call that changes files and
+/// all that it writes. Then points of it are drawn from the run's seed, at most 100, and what is there at
+/// each is loaded: what a *kill* of the process leaves (all changes so far), and what a *power cut* leaves
+/// (all names so far, and of each file what it held when it was synced last). Each time one of four things is
+/// found:
 ///
 /// - `absent`: there is no checkpoint of that name, and whoever looks for one takes the one before it;
 /// - `whole`: the state, tensor by tensor;
 /// - `refused`: the load ends with an error;
 /// - `corrupt`: something else is loaded and nothing is said.
 ///
-/// `told rightly` is the share of the points that are not `corrupt`. `safe when reported` is 1 where a power cut right after the
-/// save reported its end leaves the whole state. The save is asked to be durable. It needs `strace`. Nothing is timed that the
-/// table shows, and the proof is that of CKPT-1.
+/// `told rightly` is the share of the points that are not `corrupt`. `safe when reported` is 1 where a power
+/// cut right after the save reported its end leaves the whole state. The save is asked to be durable. It
+/// needs `strace`. Nothing is timed that the table shows, and the proof is that of CKPT-1.
 #[scenario(id = "CKPT-CRASH", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact, repeats = 1,
     needs = needs, describe = describe)]
 fn broken_saves(

@@ -36,17 +36,19 @@ struct ProcessesAxes {
 
 /// A state of tensors that lies on several processes, saved by all of them as one checkpoint, and loaded.
 ///
-/// What does a checkpoint cost a training on several ranks? Each rank has its part of every tensor that their number divides, and the
-/// whole of any other; they know of each other as those of a training do (gloo, `jax.distributed`); those of the reference are threads of one process. All are told to save, or to load, at
-/// once, and the last one that is done stands for all. `rank: save` or `rank: load` is the time of each rank: the record has
-/// their least, mean, greatest, deviation and percentiles, and the ranks of both ends. Ranks that are more than the processors take turns
-/// on them.
+/// What does a checkpoint cost a training on several ranks? Each rank has its part of every tensor that their
+/// number divides, and the whole of any other; they know of each other as those of a training do (gloo,
+/// `jax.distributed`); those of the reference are threads of one process. All are told to save, or to load,
+/// at once, and the last one that is done stands for all. `rank: save` or `rank: load` is the time of each
+/// rank: the record has their least, mean, greatest, deviation and percentiles, and the ranks of both ends.
+/// Ranks that are more than the processors take turns on them.
 ///
-/// Timed: from the order to every rank until the last one is done, with the way to the workers and back; for `durable_save` until the
-/// file system is flushed as well. Not timed: starting processes, their first meeting, making the state. The work report has no
-/// transforms; content is the digests of all tensors, put together from the parts of all ranks. The proof is that of CKPT-1, and of
-/// each rank the part that it has after a load; what was timed is done once more with collectors, as in CKPT-1, and what those of a
-/// rank find is called by its number. A rank that dies or hangs is named, and the others are ended.
+/// Timed: from the order to every rank until the last one is done, with the way to the workers and back; for
+/// `durable_save` until the file system is flushed as well. Not timed: starting processes, their first
+/// meeting, making the state. The work report has no transforms; content is the digests of all tensors, put
+/// together from the parts of all ranks. The proof is that of CKPT-1, and of each rank the part that it has
+/// after a load; what was timed is done once more with collectors, as in CKPT-1, and what those of a rank
+/// find is called by its number. A rank that dies or hangs is named, and the others are ended.
 #[scenario(id = "CKPT-RANKS", category = "Checkpoints", sets = ["checkpoint-ranks"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 fn processes(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: ProcessesAxes) -> Result<()> {
@@ -125,7 +127,8 @@ mod tests {
     use crate::adapters::native::{ReferenceSharded, Safetensors};
     use crate::checkpoint::proof::expected;
 
-    /// Ranks in threads of this process: each writes a file for its part of each tensor, and one may be at fault.
+    /// Ranks in threads of this process: each writes a file for its part of each tensor, and one may be at
+    /// fault.
     struct Folders(RankFault);
 
     #[derive(Clone, Copy, Debug, PartialEq)]

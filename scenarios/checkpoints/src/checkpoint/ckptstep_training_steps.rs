@@ -30,18 +30,20 @@ struct TrainingStepsAxes {
 
 /// Steps of a training loop, and a save in the middle of them.
 ///
-/// What does a checkpoint take from the training? Steps of a stub run in the process that holds the state: first alone, then on
-/// while the state is saved, until that is complete. `step` says what they are bound by: one `processor`, the way to `memory`, or
-/// the lock of an `interpreter`. The metrics of each save:
+/// What does a checkpoint take from the training? Steps of a stub run in the process that holds the state:
+/// first alone, then on while the state is saved, until that is complete. `step` says what they are bound by:
+/// one `processor`, the way to `memory`, or the lock of an `interpreter`. The metrics of each save:
 ///
-/// - `time lost to a save`: all time from its request until it was complete, less what as many steps take alone;
+/// - `time lost to a save`: all time from its request until it was complete, less what as many steps take
+///   alone;
 /// - `stall`: how long the loop waited before it could go on;
-/// - `median step beside a save` (without the stall) and `p99 step beside a save` (with it): over those of steps alone;
+/// - `median step beside a save` (without the stall) and `p99 step beside a save` (with it): over those of
+///   steps alone;
 /// - `safe after`: from the request until its file system was flushed, so that it would survive a power cut.
 ///
-/// Each repeat saves four times, the first of which does not count. Timed: the steps, by the clock of the process that they run
-/// in, which may not claim more than passed. Not timed: making the state, removing checkpoints. The work report and the proof are
-/// those of CKPT-1.
+/// Each repeat saves four times, the first of which does not count. Timed: the steps, by the clock of the
+/// process that they run in, which may not claim more than passed. Not timed: making the state, removing
+/// checkpoints. The work report and the proof are those of CKPT-1.
 #[scenario(id = "CKPT-STEP", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     needs = needs, describe = describe)]
 fn training_steps(

@@ -1,4 +1,5 @@
-//! What was timed, once more, with everything collected that there is: after all that is measured, so that it costs that nothing.
+//! What was timed, once more, with everything collected that there is: after all that is measured, so that it
+//! costs that nothing.
 
 use std::path::Path;
 use std::thread;
@@ -29,7 +30,8 @@ pub(super) enum Collecting {
     Load,
     /// What a checkpoint says of itself, read: the region `metadata`.
     Metadata,
-    /// A save that is cancelled after so long: the request is the region `cancel`, and until nothing goes on `waiting`.
+    /// A save that is cancelled after so long: the request is the region `cancel`, and until nothing goes on
+    /// `waiting`.
     Cancel(Duration),
 }
 
@@ -44,12 +46,14 @@ impl Collecting {
 }
 
 /// Does once more below a directory what was timed, with collectors. What they find are metrics of the case,
-/// called by region and tag: `blocking/0_basics/time_s`. Time, memory and what is read and written are looked at from here, of
-/// every system alike; what else there is, the system tells.
+/// called by region and tag: `blocking/0_basics/time_s`. Time, memory and what is read and written are looked
+/// at from here, of every system alike; what else there is, the system tells.
 ///
-/// What a collector took itself is told as well. Nothing that goes wrong here is a failure of the case: it is noted.
+/// What a collector took itself is told as well. Nothing that goes wrong here is a failure of the case: it is
+/// noted.
 ///
-/// The state is one that was opened for it: a system that has refused a damaged checkpoint may be asked nothing more.
+/// The state is one that was opened for it: a system that has refused a damaged checkpoint may be asked
+/// nothing more.
 pub(super) fn collect(
     bencher: &Bencher,
     opened: Result<Box<dyn Checkpoints + '_>>,
@@ -254,7 +258,8 @@ const UNITS: &[Unit] = &[
     Unit::other("GiB/s"),
 ];
 
-/// Tells what the system's own collectors have found. It is another program that says so: of what is none, the reason is noted.
+/// Tells what the system's own collectors have found. It is another program that says so: of what is none,
+/// the reason is noted.
 fn tell_collected(bencher: &Bencher, region: &str, collected: &Collected) {
     let mut told: Vec<&str> = Vec::new();
     if collected.metrics.len() > MOST {

@@ -33,10 +33,13 @@ impl<'a> Proof<'a> {
     }
 }
 
-/// Proves a checkpoint that a measured save has written, and hands in the digests of all tensors as what was delivered:
+/// Proves a checkpoint that a measured save has written, and hands in the digests of all tensors as what was
+/// delivered:
 ///
-/// 1. What is loaded from it has the digests of the state, and each device has its part where it is loaded onto devices.
-/// 2. Its files are then overwritten. What was loaded stays as it is, so it is memory that is owned: a mapping would show it.
+/// 1. What is loaded from it has the digests of the state, and each device has its part where it is loaded
+///    onto devices.
+/// 2. Its files are then overwritten. What was loaded stays as it is, so it is memory that is owned: a
+///    mapping would show it.
 /// 3. What is loaded then is not the state: nothing was kept from before, and no digest is needed to see it.
 ///
 /// # Errors

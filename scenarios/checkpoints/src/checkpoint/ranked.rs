@@ -16,7 +16,8 @@ use crate::workload::Placement;
 /// What the metric of each rank is called before what it did.
 const RANK: &str = "rank: ";
 
-/// A state that lies on the processes of a line: the device of the same number in the placement is each one's own.
+/// A state that lies on the processes of a line: the device of the same number in the placement is each one's
+/// own.
 pub(super) struct RankedCheckpoints<'a> {
     ranks: ClosedTogether<Box<dyn Checkpoints + Send + 'a>>,
     placement: Placement,
@@ -50,8 +51,9 @@ impl<'a> RankedCheckpoints<'a> {
         })
     }
 
-    /// Tells what loads have taken on each rank, or saves where nothing was loaded: the median, from the order until it is done
-    /// there. What is loaded was saved before, and that save is none of what is measured.
+    /// Tells what loads have taken on each rank, or saves where nothing was loaded: the median, from the
+    /// order until it is done there. What is loaded was saved before, and that save is none of what is
+    /// measured.
     pub(super) fn tell(&self, bencher: &Bencher) {
         let (what, rounds) =
             if self.loads.is_empty() { ("save", &self.saves) } else { ("load", &self.loads) };
@@ -147,7 +149,8 @@ impl Checkpoints for RankedCheckpoints<'_> {
     }
 }
 
-/// What the collectors of each rank have found, each tag below the number of its rank: `rank 1/6_io/file_reads_count`.
+/// What the collectors of each rank have found, each tag below the number of its rank:
+/// `rank 1/6_io/file_reads_count`.
 fn of_ranks(ranks: Vec<Collected>) -> Collected {
     let mut all = Collected::default();
     for (rank, Collected { metrics, cost, failed }) in ranks.into_iter().enumerate() {

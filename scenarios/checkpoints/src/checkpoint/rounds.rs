@@ -39,8 +39,8 @@ impl<'a> SaveRounds<'a> {
         }
     }
 
-    /// Measures saves, each in a directory of its own: until a reader finds the checkpoint, and where it is to be `durable`, until
-    /// its file system is flushed. The block `blocking` is what the caller waits for.
+    /// Measures saves, each in a directory of its own: until a reader finds the checkpoint, and where it is
+    /// to be `durable`, until its file system is flushed. The block `blocking` is what the caller waits for.
     ///
     /// # Errors
     /// What the system says; a checkpoint that is smaller than the last one by a tenth.
@@ -144,7 +144,8 @@ impl<'a> SaveRounds<'a> {
         });
     }
 
-    /// The last checkpoint, on its own: the files of the one before it are overwritten, so that none of them is in both.
+    /// The last checkpoint, on its own: the files of the one before it are overwritten, so that none of them
+    /// is in both.
     fn end(self) -> Result<SavedRound> {
         self.failed.result()?;
         let [before, last] = self.last.into_inner();
@@ -165,11 +166,13 @@ impl<'a> SaveRounds<'a> {
     }
 }
 
-/// Bytes of a checkpoint that may be there or not: metadata, with times in them, and pieces that are not merged yet.
+/// Bytes of a checkpoint that may be there or not: metadata, with times in them, and pieces that are not
+/// merged yet.
 const BESIDE_TENSORS: u64 = 16 << 10;
 
-/// Whether a checkpoint has so much less than another of the same state that something of it is missing: a tenth. What is written
-/// beside the tensors is not always as long, and of a few kilobytes it is more than that, but never a quarter of all.
+/// Whether a checkpoint has so much less than another of the same state that something of it is missing: a
+/// tenth. What is written beside the tensors is not always as long, and of a few kilobytes it is more than
+/// that, but never a quarter of all.
 fn is_less(bytes: u64, whole: u64) -> bool {
     let beside = BESIDE_TENSORS.min(whole / 4);
     (bytes.saturating_add(beside) as f64) < 0.9 * whole as f64

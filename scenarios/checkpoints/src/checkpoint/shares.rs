@@ -1,4 +1,5 @@
-//! Which replica has written which share of a checkpoint: told by a state whose bytes say on which device they lie.
+//! Which replica has written which share of a checkpoint: told by a state whose bytes say on which device
+//! they lie.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Files that are overwritten where they lie: what was made of them before must not change, and what is made of them after must.
+//! Files that are overwritten where they lie: what was made of them before must not change, and what is made
+//! of them after must.
 
 use std::fs::File;
 use std::io;
@@ -14,8 +15,8 @@ const EVERY: usize = 64 << 10;
 /// Bytes of a run.
 const RUN: usize = 64;
 
-/// Inverts runs of bytes all over the files, at their beginnings and ends too. Nothing is truncated or replaced: a mapping of a
-/// file shows it.
+/// Inverts runs of bytes all over the files, at their beginnings and ends too. Nothing is truncated or
+/// replaced: a mapping of a file shows it.
 ///
 /// # Errors
 /// When a file cannot be read or written.

@@ -10,8 +10,8 @@ pub(super) struct Watched {
     moved: [Option<u64>; MOVED.len()],
 }
 
-/// What the kernel counts of a process: calls, the bytes that they asked for, and those of them that came from a disk or went
-/// to one.
+/// What the kernel counts of a process: calls, the bytes that they asked for, and those of them that came
+/// from a disk or went to one.
 const MOVED: [&str; 6] = ["syscr:", "syscw:", "rchar:", "wchar:", "read_bytes:", "write_bytes:"];
 
 /// What was used from then on. `None` is what the system does not tell.

@@ -14,20 +14,23 @@ use crate::workload::{Compression, Placement, Setting, StepKind, Stub, SystemOpt
 
 /// A system that saves states and loads them.
 pub trait Checkpointer {
-    /// Takes a state, whose tensors are the fields of `data` (one element), into memory of its own, in the form that its users
-    /// have there. What happens here is set-up and never timed. A system that knows nothing of devices has the state whole, and
-    /// takes no notice of options that are another's.
+    /// Takes a state, whose tensors are the fields of `data` (one element), into memory of its own, in the
+    /// form that its users have there. What happens here is set-up and never timed. A system that knows
+    /// nothing of devices has the state whole, and takes no notice of options that are another's.
     ///
     /// # Errors
-    /// A [`skip`](weighbridge::skip) for a way to save that the system does not have. A failure for anything else.
+    /// A [`skip`](weighbridge::skip) for a way to save that the system does not have. A failure for anything
+    /// else.
     fn open(&mut self, options: &SaveOptions, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>>;
 
-    /// Opens a state that lies on several processes: the device of the same number in [`SaveOptions::placement`] is each one's own. They
-    /// are asked for everything together, from threads of their own, and save one checkpoint. [`Checkpoints::part`] gives what a
-    /// rank has after a load, by the number of its device.
+    /// Opens a state that lies on several processes: the device of the same number in
+    /// [`SaveOptions::placement`] is each one's own. They are asked for everything together, from threads of
+    /// their own, and save one checkpoint. [`Checkpoints::part`] gives what a rank has after a load, by the
+    /// number of its device.
     ///
     /// # Errors
-    /// As [`Checkpointer::open`]. A system that saves from one process declines, which is what happens unless it says otherwise.
+    /// As [`Checkpointer::open`]. A system that saves from one process declines, which is what happens unless
+    /// it says otherwise.
     fn open_ranks(
         &mut self,
         options: &SaveOptions,
@@ -40,7 +43,8 @@ pub trait Checkpointer {
     /// Looks into a checkpoint that lies somewhere, and loads nothing of it yet.
     ///
     /// # Errors
-    /// A [`skip`](weighbridge::skip) for a format that the system does not read. A failure for files that are damaged.
+    /// A [`skip`](weighbridge::skip) for a format that the system does not read. A failure for files that are
+    /// damaged.
     fn open_stored(&mut self, _files: StoredFiles<'_>) -> Result<Box<dyn StoredCheckpoint + '_>> {
         Err(skip("a checkpoint that lies somewhere: it is not asked for those here"))
     }
@@ -53,8 +57,8 @@ pub struct SaveOptions {
     pub saving: Saving,
     /// The devices that the state lies on.
     pub placement: Placement,
-    /// The replicas that have all of it, along the first axis of the devices, and who of them writes. A system that holds a state
-    /// once declines.
+    /// The replicas that have all of it, along the first axis of the devices, and who of them writes. A
+    /// system that holds a state once declines.
     pub replicas: Option<Replicas>,
     /// The devices that it is loaded onto, where that is to be another placement.
     pub onto: Option<Placement>,
@@ -183,9 +187,9 @@ impl fmt::Display for SaveLayer {
 
 /// A state that is saved again and again, and loaded.
 pub trait Checkpoints {
-    /// Saves the state in a directory that is not there yet, below one that is. Returns when the caller may go on and change
-    /// the state. `durable` says that the caller flushes the file system after [`Checkpoints::wait`]: a system may write in the
-    /// way that is best then.
+    /// Saves the state in a directory that is not there yet, below one that is. Returns when the caller may
+    /// go on and change the state. `durable` says that the caller flushes the file system after
+    /// [`Checkpoints::wait`]: a system may write in the way that is best then.
     ///
     /// # Errors
     /// What the system says; the repeat fails with it.
@@ -207,8 +211,8 @@ pub trait Checkpoints {
         Ok(true)
     }
 
-    /// Cancels what [`Checkpoints::save`] began. [`Checkpoints::wait`] returns without an error then, when the system says that
-    /// nothing of it goes on. Under its name is a whole checkpoint or none.
+    /// Cancels what [`Checkpoints::save`] began. [`Checkpoints::wait`] returns without an error then, when
+    /// the system says that nothing of it goes on. Under its name is a whole checkpoint or none.
     ///
     /// # Errors
     /// A skip where the system has no call for it. As [`Checkpoints::save`].
@@ -216,8 +220,8 @@ pub trait Checkpoints {
         Err(skip("cancelling a save: it has no call for that"))
     }
 
-    /// Runs steps of a stub where the state is: first as many as `steps` says with nothing beside them, then on while the state
-    /// is saved in a directory, until that is complete.
+    /// Runs steps of a stub where the state is: first as many as `steps` says with nothing beside them, then
+    /// on while the state is saved in a directory, until that is complete.
     ///
     /// # Errors
     /// A skip where there is no such stub. As [`Checkpoints::save`].
@@ -242,8 +246,8 @@ pub trait Checkpoints {
         Ok(StepTimes { idle, during, stall, complete: begun.elapsed() })
     }
 
-    /// Loads what lies in a directory into memory that is owned and was touched, and keeps it: onto the devices of
-    /// [`SaveOptions::onto`] where it names some.
+    /// Loads what lies in a directory into memory that is owned and was touched, and keeps it: onto the
+    /// devices of [`SaveOptions::onto`] where it names some.
     ///
     /// # Errors
     /// What the system says of a checkpoint that is damaged, is another state's or is not there.
@@ -272,7 +276,8 @@ pub trait Checkpoints {
     /// Reads what a checkpoint says of its tensors, and nothing of these.
     ///
     /// # Errors
-    /// A skip where the system has no call for it. What it says of a checkpoint that is damaged or is not there.
+    /// A skip where the system has no call for it. What it says of a checkpoint that is damaged or is not
+    /// there.
     fn read_metadata(&mut self, _directory: &Path) -> Result<()> {
         Err(skip("reading what a checkpoint says of its tensors: it is not asked for that here"))
     }
@@ -280,12 +285,14 @@ pub trait Checkpoints {
     /// What was read last by [`Checkpoints::read_metadata`], in the order of the state.
     ///
     /// # Errors
-    /// When nothing was read; what it says that is not so, of what a header does not have. As [`Checkpoints::save`].
+    /// When nothing was read; what it says that is not so, of what a header does not have. As
+    /// [`Checkpoints::save`].
     fn described(&mut self) -> Result<Vec<TensorHeader>> {
         Err(Error::new("nothing was read of what a checkpoint says"))
     }
 
-    /// Has the system's own collectors collect from now on; `false` ends them. What they have so far is forgotten.
+    /// Has the system's own collectors collect from now on; `false` ends them. What they have so far is
+    /// forgotten.
     ///
     /// # Errors
     /// What the system says. Nothing of the case depends on it.
@@ -301,8 +308,9 @@ pub trait Checkpoints {
         Ok(Collected::default())
     }
 
-    /// Overwrites the state: on each device, every byte is the number of the device and one. What is saved then tells from which
-    /// device it came. A system whose replicas are not cut has the number of a replica's first device in all of it.
+    /// Overwrites the state: on each device, every byte is the number of the device and one. What is saved
+    /// then tells from which device it came. A system whose replicas are not cut has the number of a
+    /// replica's first device in all of it.
     ///
     /// # Errors
     /// When the state lies on no devices. As [`Checkpoints::save`].
@@ -337,7 +345,8 @@ pub trait Checkpoints {
 pub struct StepTimes {
     /// Each step before the save.
     pub idle: Vec<Duration>,
-    /// Each step from the request for the save on until it was complete. The first has the time in which the caller waited.
+    /// Each step from the request for the save on until it was complete. The first has the time in which the
+    /// caller waited.
     pub during: Vec<Duration>,
     /// How long the caller waited before it could go on.
     pub stall: Duration,

@@ -1,19 +1,21 @@
-//! The manager of a training's checkpoints: which steps are saved, which of those are kept, and which is gone on with.
+//! The manager of a training's checkpoints: which steps are saved, which of those are kept, and which is gone
+//! on with.
 
 use std::path::Path;
 
 use weighbridge::worker::Collected;
 use weighbridge::{Kept, Result};
 
-/// What every number of a state is multiplied by in a training step. It is exact in `f32`, so that each step has one rounding, and
-/// all systems have the same numbers after it. A step changes every number that is not zero.
+/// What every number of a state is multiplied by in a training step. It is exact in `f32`, so that each step
+/// has one rounding, and all systems have the same numbers after it. A step changes every number that is not
+/// zero.
 pub const TRAINED: f32 = 1.0 + 1.0 / 1024.0;
 
-/// Checkpoints of trainings, each in a directory of its own. The checkpoint of a step is called as the number of the step is, and
-/// has the state and the number.
+/// Checkpoints of trainings, each in a directory of its own. The checkpoint of a step is called as the number
+/// of the step is, and has the state and the number.
 pub trait Manager {
-    /// Begins a training: the state is as it was opened, and its checkpoints come into a directory that is there and empty. A
-    /// training that was begun before has ended.
+    /// Begins a training: the state is as it was opened, and its checkpoints come into a directory that is
+    /// there and empty. A training that was begun before has ended.
     ///
     /// # Errors
     /// What the system says; the repeat fails with it.
@@ -25,7 +27,8 @@ pub trait Manager {
     /// As [`Manager::begin`].
     fn train(&mut self) -> Result<()>;
 
-    /// Offers the state after a step, which the manager saves if it is due. Returns when the caller may go on and change the state.
+    /// Offers the state after a step, which the manager saves if it is due. Returns when the caller may go on
+    /// and change the state.
     ///
     /// # Errors
     /// As [`Manager::begin`].
@@ -49,13 +52,15 @@ pub trait Manager {
     /// As [`Manager::begin`].
     fn kept(&mut self) -> Result<Kept>;
 
-    /// Loads the checkpoint of a step, or the newest one, into memory that is owned and was touched, and keeps it.
+    /// Loads the checkpoint of a step, or the newest one, into memory that is owned and was touched, and
+    /// keeps it.
     ///
     /// # Errors
     /// What the system says of a checkpoint that is damaged or is not there.
     fn restore(&mut self, step: Option<u64>) -> Result<()>;
 
-    /// The number of the step, as the checkpoint has it that was loaded last: `i64`, one field with one number.
+    /// The number of the step, as the checkpoint has it that was loaded last: `i64`, one field with one
+    /// number.
     ///
     /// # Errors
     /// When nothing was loaded. As [`Manager::begin`].
@@ -73,7 +78,8 @@ pub trait Manager {
     /// As [`Manager::begin`].
     fn release(&mut self) -> Result<()>;
 
-    /// Has the system's own collectors collect, as [`Checkpoints::collect`](super::Checkpoints::collect) does.
+    /// Has the system's own collectors collect, as [`Checkpoints::collect`](super::Checkpoints::collect)
+    /// does.
     ///
     /// # Errors
     /// What the system says. Nothing of the case depends on it.

@@ -1,7 +1,8 @@
-//! Which steps of a training a manager saves, and which checkpoints it keeps. Names and rules are those of Orbax 0.12.8.
+//! Which steps of a training a manager saves, and which checkpoints it keeps. Names and rules are those of
+//! Orbax 0.12.8.
 //!
-//! Some rules ask how much time has passed. Whoever watches a manager knows the moment of a save only as lying between two
-//! others, so an answer may be open: `None`.
+//! Some rules ask how much time has passed. Whoever watches a manager knows the moment of a save only as
+//! lying between two others, so an answer may be open: `None`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,9 +13,11 @@ use serde::Serialize;
 /// Which steps are saved, and which checkpoints are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// A step is saved if this divides its number. Steps are counted from 0. It counts where no policy says what is saved.
+    /// A step is saved if this divides its number. Steps are counted from 0. It counts where no policy says
+    /// what is saved.
     pub save_interval_steps: u64,
-    /// So many checkpoints are kept, the newest ones; older ones are deleted. It counts where no policy says what is kept.
+    /// So many checkpoints are kept, the newest ones; older ones are deleted. It counts where no policy says
+    /// what is kept.
     pub max_to_keep: u64,
     /// How many threads delete a checkpoint.
     pub num_deletion_threads: u64,
@@ -49,17 +52,20 @@ pub enum KeepPolicy {
     /// This divides the number of its step.
     #[serde(rename = "interval")]
     StepInterval(u64),
-    /// It is the oldest that is there, or so many seconds younger than the one before it that this policy keeps.
+    /// It is the oldest that is there, or so many seconds younger than the one before it that this policy
+    /// keeps.
     Seconds(u64),
     /// Its step is one of these.
     Steps(Vec<u64>),
 }
 
-/// Reasons to save a step, of which one suffices: `interval=10 or steps=3+12`. Without any `save_interval_steps` counts.
+/// Reasons to save a step, of which one suffices: `interval=10 or steps=3+12`. Without any
+/// `save_interval_steps` counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavePolicies(Vec<SavePolicy>);
 
-/// Reasons to keep a checkpoint, of which one suffices: `latest=5 or steps=11+22`. Without any `max_to_keep` counts.
+/// Reasons to keep a checkpoint, of which one suffices: `latest=5 or steps=11+22`. Without any `max_to_keep`
+/// counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeepPolicies(Vec<KeepPolicy>);
 
@@ -128,7 +134,8 @@ impl Retention {
         }
     }
 
-    /// Whether a step is saved at a moment, if these checkpoints are there, oldest first; `None` if that is open.
+    /// Whether a step is saved at a moment, if these checkpoints are there, oldest first; `None` if that is
+    /// open.
     pub fn is_due(&self, step: u64, now: Moment, there: &[SavedStep]) -> Option<bool> {
         if self.save_policies.0.is_empty() {
             return Some(step.is_multiple_of(self.save_interval_steps));
@@ -144,8 +151,8 @@ impl Retention {
         }))
     }
 
-    /// Which of the checkpoints that are there are kept, oldest first, when the last of them was just saved; `None` if that is
-    /// open.
+    /// Which of the checkpoints that are there are kept, oldest first, when the last of them was just saved;
+    /// `None` if that is open.
     pub fn kept(&self, there: &[SavedStep]) -> Vec<Option<bool>> {
         let by_number = [KeepPolicy::Latest(Some(self.max_to_keep))];
         let policies = if self.keep_policies.0.is_empty() { &by_number[..] } else { &self.keep_policies.0 };
@@ -153,8 +160,9 @@ impl Retention {
         (0..there.len()).map(|at| any(each.iter().map(|answers| answers[at]))).collect()
     }
 
-    /// What a training of so many steps, at most [`Retention::MOST_STEPS`], saves and keeps if no second passes: the steps that are
-    /// there in the end, and how many were there at most with the one that was just saved.
+    /// What a training of so many steps, at most [`Retention::MOST_STEPS`], saves and keeps if no second
+    /// passes: the steps that are there in the end, and how many were there at most with the one that was
+    /// just saved.
     pub fn at_once(&self, train_steps: u64) -> (Vec<u64>, u64) {
         let now = Moment::at(Duration::ZERO);
         let (mut there, mut most): (Vec<SavedStep>, usize) = (Vec::new(), 0);
@@ -407,7 +415,8 @@ mod tests {
             seconds.kept(&[saved(0, 0, 10), saved(1, 500, 510), saved(2, 1020, 1030)]),
             [Some(true), Some(false), Some(true)]
         );
-        // The second may be kept or not; the third is a second after the first and half of one after the second.
+        // The second may be kept or not; the third is a second after the first and half of one after the
+        // second.
         assert_eq!(
             seconds.kept(&[saved(0, 0, 10), saved(1, 990, 1005), saved(2, 1500, 1510)]),
             [Some(true), None, None]

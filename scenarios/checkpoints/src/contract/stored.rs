@@ -62,7 +62,8 @@ impl StoredFiles<'_> {
 /// What a checkpoint says of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorHeader {
-    /// Where it is in the tree of the checkpoint, as JAX writes that: `['blocks']['0']`, or `['weight']` in a flat one.
+    /// Where it is in the tree of the checkpoint, as JAX writes that: `['blocks']['0']`, or `['weight']` in a
+    /// flat one.
     pub key: String,
     /// Its type, as numpy writes it: `<f4`.
     pub dtype: String,
@@ -128,8 +129,9 @@ pub trait StoredCheckpoint {
         Err(skip("loading onto devices: it has none, and holds a state whole"))
     }
 
-    /// Has the loads that follow read the files for one replica alone where `once`, and the others get a copy from memory. Replicas
-    /// lie along the first axis of the devices. Without `once` the system does as it does without being asked.
+    /// Has the loads that follow read the files for one replica alone where `once`, and the others get a copy
+    /// from memory. Replicas lie along the first axis of the devices. Without `once` the system does as it
+    /// does without being asked.
     ///
     /// # Errors
     /// A skip where the system has no such way.
@@ -171,7 +173,8 @@ pub trait StoredCheckpoint {
     /// As [`StoredCheckpoint::load`].
     fn release(&mut self) -> Result<()>;
 
-    /// Has the system's own collectors collect from now on; `false` ends them. What they have so far is forgotten.
+    /// Has the system's own collectors collect from now on; `false` ends them. What they have so far is
+    /// forgotten.
     ///
     /// # Errors
     /// What the system says. Nothing of the case depends on it.

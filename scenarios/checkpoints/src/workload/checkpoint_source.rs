@@ -76,8 +76,8 @@ impl fmt::Display for DigestUse {
     }
 }
 
-/// A state as it is written, or a path: `path:/models/llama`, `path:/models/llama cuts=/cuts.json check=/digests`,
-/// `path:s3://bucket/llama`.
+/// A state as it is written, or a path: `path:/models/llama`,
+/// `path:/models/llama cuts=/cuts.json check=/digests`, `path:s3://bucket/llama`.
 impl fmt::Display for CheckpointSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

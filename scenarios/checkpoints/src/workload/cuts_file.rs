@@ -51,8 +51,8 @@ impl CutsFile {
     /// Reads such a file.
     ///
     /// # Errors
-    /// A file that cannot be read or has another form; a mesh with an axis twice; tensors on two meshes; a cut along an axis that
-    /// the mesh lacks, or twice along one. Each names the file, and the tensor.
+    /// A file that cannot be read or has another form; a mesh with an axis twice; tensors on two meshes; a
+    /// cut along an axis that the mesh lacks, or twice along one. Each names the file, and the tensor.
     pub fn read(path: &Path) -> Result<Self, String> {
         let wrong = |what: String| format!("the cuts in {}: {what}", path.display());
         let text = fs::read(path).map_err(|error| wrong(error.to_string()))?;

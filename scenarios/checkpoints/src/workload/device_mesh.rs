@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use super::DeviceCount;
 
-/// A grid of devices: each axis with its size. Without axes there is no grid, and a state lies in memory whole.
+/// A grid of devices: each axis with its size. Without axes there is no grid, and a state lies in memory
+/// whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceMesh {
     pub(super) axes: Vec<(String, usize)>,

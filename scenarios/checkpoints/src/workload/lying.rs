@@ -9,7 +9,8 @@ impl DeviceMesh {
     /// Whether a state can lie on it.
     ///
     /// # Errors
-    /// Why not: more devices than one process simulates, an axis that the mesh lacks, a dimension that does not divide.
+    /// Why not: more devices than one process simulates, an axis that the mesh lacks, a dimension that does
+    /// not divide.
     pub fn holds(&self, state: &State) -> Result<(), String> {
         let devices = self.axes.iter().try_fold(1_usize, |devices, (_, size)| devices.checked_mul(*size));
         if devices.is_none_or(|devices| devices > MOST) {

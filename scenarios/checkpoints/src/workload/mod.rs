@@ -1,4 +1,5 @@
-//! What a checkpointer is asked to save and load: a [`State`], where it lies ([`Placement`]), and how it is written.
+//! What a checkpointer is asked to save and load: a [`State`], where it lies ([`Placement`]), and how it is
+//! written.
 
 mod checkpoint_source;
 mod compression;

@@ -22,8 +22,8 @@ impl Placement {
         Self { mesh, shardings: state.tensors().into_iter().map(|tensor| tensor.sharding).collect() }
     }
 
-    /// A state that is cut as often as the mesh lets it. A tensor that is written with a cut keeps it. In any other, each axis of
-    /// the mesh cuts the first dimension that it divides and that nothing cuts yet.
+    /// A state that is cut as often as the mesh lets it. A tensor that is written with a cut keeps it. In any
+    /// other, each axis of the mesh cuts the first dimension that it divides and that nothing cuts yet.
     pub fn spread(mesh: DeviceMesh, state: &State) -> Self {
         let cut = |shape: &[usize]| {
             let mut cuts: Vec<Vec<String>> = vec![Vec::new(); shape.len()];

@@ -14,8 +14,8 @@ use super::{StateFile, Tensor};
 /// A state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The weights of a decoder in the shapes of Llama, of `f32`: embedding, blocks with grouped attention and a gated network,
-    /// output.
+    /// The weights of a decoder in the shapes of Llama, of `f32`: embedding, blocks with grouped attention
+    /// and a gated network, output.
     Llama {
         /// Numbers of a token.
         width: usize,
@@ -110,7 +110,8 @@ impl State {
         self.data().bytes()
     }
 
-    /// What a point with it needs: the mapped data, the state, what was loaded, and a copy of either; and a process around it.
+    /// What a point with it needs: the mapped data, the state, what was loaded, and a copy of either; and a
+    /// process around it.
     pub fn needs(&self) -> Requirements {
         let memory = (400 * (1_u64 << 20)).saturating_add(self.bytes().saturating_mul(4));
         Requirements { memory, batch: 1 }
@@ -139,8 +140,9 @@ impl State {
     }
 }
 
-/// Tensors as a text: `a:float32[32x16]{data,-};b:float32[8] seed=7`. In braces is the axis of a mesh that each dimension is cut
-/// along, several as `data+model`, or `-`; without a seed it is 0. `step:int` and `name:str` are leaves that are no arrays. Or the path of files that have them: `path:/models/llama`.
+/// Tensors as a text: `a:float32[32x16]{data,-};b:float32[8] seed=7`. In braces is the axis of a mesh that
+/// each dimension is cut along, several as `data+model`, or `-`; without a seed it is 0. `step:int` and
+/// `name:str` are leaves that are no arrays. Or the path of files that have them: `path:/models/llama`.
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Self::File(file) = self {

@@ -89,7 +89,8 @@ impl fmt::Display for StateFile {
     }
 }
 
-/// Reads the headers of the files. A checkpoint of Orbax is refused with what makes files of safetensors of it.
+/// Reads the headers of the files. A checkpoint of Orbax is refused with what makes files of safetensors of
+/// it.
 impl FromStr for StateFile {
     type Err = String;
 

@@ -1,4 +1,5 @@
-//! Stubs of training steps: each is bound by one thing, and has nothing to do with the state that is saved beside it.
+//! Stubs of training steps: each is bound by one thing, and has nothing to do with the state that is saved
+//! beside it.
 
 use std::fmt;
 use std::hint::black_box;

@@ -26,8 +26,8 @@ pub struct Tensor {
     pub dtype: Dtype,
     /// Its sizes.
     pub shape: Vec<usize>,
-    /// The axes of a mesh that each dimension is cut along, the coarsest first; a dimension without any is not cut, and neither is
-    /// one at the end that is missing.
+    /// The axes of a mesh that each dimension is cut along, the coarsest first; a dimension without any is
+    /// not cut, and neither is one at the end that is missing.
     pub sharding: Vec<Vec<String>>,
 }
 

@@ -6,11 +6,13 @@ use crate::prelude::*;
 
 /// Normalised images with noise for each number and a shift for each image.
 ///
-/// What do random numbers cost? `GaussianNoise` draws one for each of 3,072 numbers of an image, `RandomBrightness` one
-/// for the image; both are addressed, so that the batches are the same in every run, with any number of workers.
+/// What do random numbers cost? `GaussianNoise` draws one for each of 3,072 numbers of an image,
+/// `RandomBrightness` one for the image; both are addressed, so that the batches are the same in every run,
+/// with any number of workers.
 ///
-/// Timed: fetching the rows, all three transforms, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline. The work report must show `Normalize`, `GaussianNoise`, `RandomBrightness`, and `image` as `f32`.
+/// Timed: fetching the rows, all three transforms, putting the batch together. Not timed: making and mapping
+/// the data, opening the pipeline. The work report must show `Normalize`, `GaussianNoise`,
+/// `RandomBrightness`, and `image` as `f32`.
 #[scenario(id = "AUG-1", category = "Augmentation",
     workload = workload)]
 fn stochastic_chain(

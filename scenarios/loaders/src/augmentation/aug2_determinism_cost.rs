@@ -8,13 +8,14 @@ use crate::prelude::*;
 
 /// Two chains of three transforms on the same images: one without draws, one with.
 ///
-/// What does randomness cost beside arithmetic of the same depth? `deterministic` is `Normalize`, `Scale`, `Clip`;
-/// `stochastic` is `Normalize`, `GaussianNoise`, `RandomScale`. Both are cases of one run. The metric `stochastic over
-/// deterministic` is the ratio of the times of one epoch of each, through the same loader, after the stream.
+/// What does randomness cost beside arithmetic of the same depth? `deterministic` is `Normalize`, `Scale`,
+/// `Clip`; `stochastic` is `Normalize`, `GaussianNoise`, `RandomScale`. Both are cases of one run. The metric
+/// `stochastic over deterministic` is the ratio of the times of one epoch of each, through the same loader,
+/// after the stream.
 ///
-/// Timed: fetching the rows, all three transforms, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline, the two epochs of the ratio. The work report must show the three transforms of the variant, and
-/// `image` as `f32`.
+/// Timed: fetching the rows, all three transforms, putting the batch together. Not timed: making and mapping
+/// the data, opening the pipeline, the two epochs of the ratio. The work report must show the three
+/// transforms of the variant, and `image` as `f32`.
 ///
 /// In the suite that this one follows only the deterministic half was run.
 #[scenario(id = "AUG-2", category = "Augmentation", workload = workload)]

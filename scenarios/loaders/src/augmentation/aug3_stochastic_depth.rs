@@ -8,12 +8,13 @@ use crate::prelude::*;
 
 /// Throughput against the depth of a random chain: 1, 3, 6 and 12 random transforms after `Normalize`.
 ///
-/// What does one more random transform cost? The chain goes round `GaussianNoise`, `RandomBrightness`, `RandomScale`,
-/// over 64 x 64 `u8` numbers. Each transform has draws of its own, since its place in the chain is part of their
-/// address.
+/// What does one more random transform cost? The chain goes round `GaussianNoise`, `RandomBrightness`,
+/// `RandomScale`, over 64 x 64 `u8` numbers. Each transform has draws of its own, since its place in the
+/// chain is part of their address.
 ///
-/// Timed: fetching the rows, every transform, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline. The work report must show as many random transforms as the depth says, and `data` as `f32`.
+/// Timed: fetching the rows, every transform, putting the batch together. Not timed: making and mapping the
+/// data, opening the pipeline. The work report must show as many random transforms as the depth says, and
+/// `data` as `f32`.
 #[scenario(id = "AUG-3", category = "Augmentation", workload = workload)]
 fn stochastic_depth(
     bencher: &mut Bencher,

@@ -19,12 +19,12 @@ pub(super) fn check_platform(bencher: &Bencher, spec: &PipelineSpec) -> Result<(
     Ok(())
 }
 
-/// The pipeline, with its batches where they are asked for, as [`Load`](super::Load) does it: one of this process that
-/// makes them on the host has each copied to the device, which is timed.
+/// The pipeline, with its batches where they are asked for, as [`Load`](super::Load) does it: one of this
+/// process that makes them on the host has each copied to the device, which is timed.
 ///
 /// # Errors
-/// A skip where this build has no devices; a failure where a pipeline leaves its batches on a device that are asked for on
-/// the host, or one of another process does not deliver as asked.
+/// A skip where this build has no devices; a failure where a pipeline leaves its batches on a device that are
+/// asked for on the host, or one of another process does not deliver as asked.
 pub fn deliver<'a>(mut epochs: Box<dyn Epochs + 'a>, spec: &PipelineSpec) -> Result<Box<dyn Epochs + 'a>> {
     let there = match epochs.executed().delivery {
         Delivery::Device => Destination::Device,

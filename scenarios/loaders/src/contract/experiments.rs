@@ -1,8 +1,9 @@
-//! Experiments on a loader, where the environment asks for them: the pipeline as it is, and the same with one thing replaced.
+//! Experiments on a loader, where the environment asks for them: the pipeline as it is, and the same with one
+//! thing replaced.
 //!
-//! `WEIGHBRIDGE_EXPERIMENTS=1 cargo bench -- CV-1` makes them after each repeat, outside its clock, and the metrics of the case
-//! say what they took. `bottleneck` makes a sentence of them. What they compute is not compared with anything: an experiment shows
-//! where time goes, and ranks nobody.
+//! `WEIGHBRIDGE_EXPERIMENTS=1 cargo bench -- CV-1` makes them after each repeat, outside its clock, and the
+//! metrics of the case say what they took. `bottleneck` makes a sentence of them. What they compute is not
+//! compared with anything: an experiment shows where time goes, and ranks nobody.
 
 use std::fmt;
 use std::sync::Arc;
@@ -96,8 +97,9 @@ const EPOCHS: usize = 3;
 /// An epoch that takes longer is not repeated.
 const LONG: Duration = Duration::from_secs(2);
 
-/// Makes all experiments on a pipeline that it has something to replace in, and tells what an epoch of each took. The pipeline as it
-/// is stands before and after them, so that a machine that slows down accuses nobody. One that the loader declines is not told, and one that fails is a note.
+/// Makes all experiments on a pipeline that it has something to replace in, and tells what an epoch of each
+/// took. The pipeline as it is stands before and after them, so that a machine that slows down accuses
+/// nobody. One that the loader declines is not told, and one that fails is a note.
 ///
 /// # Errors
 /// What the loader says of the pipeline as it is.

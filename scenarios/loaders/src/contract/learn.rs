@@ -1,4 +1,5 @@
-//! `bencher.learn`: a learner's steps as a stream that the harness can time; their blocks; the proof of their gradient.
+//! `bencher.learn`: a learner's steps as a stream that the harness can time; their blocks; the proof of their
+//! gradient.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -14,11 +15,12 @@ use crate::workload::{LearningTask, Parameters};
 
 /// Adds `learn` to the bencher.
 pub trait Learn {
-    /// Runs a learning task over its data through a learner, as [`open_learning_task`] gives both: opens the learning task, times its batches,
-    /// hands in the work report.
+    /// Runs a learning task over its data through a learner, as [`open_learning_task`] gives both: opens the
+    /// learning task, times its batches, hands in the work report.
     ///
-    /// Timed: from the request for a batch (a group, where the pipeline regroups) until it is there with its gradient and
-    /// the parameters are updated. Not timed: opening the learning task, going back to the start.
+    /// Timed: from the request for a batch (a group, where the pipeline regroups) until it is there with its
+    /// gradient and the parameters are updated. Not timed: opening the learning task, going back to the
+    /// start.
     ///
     /// # Errors
     /// What the learner declines (a skip) or says; what the stream says.
@@ -51,8 +53,8 @@ impl Learn for Bencher {
     }
 }
 
-/// Tells how often a system has compiled while its batches were timed, as the metric [`RECOMPILATIONS`] of the repeat; nothing
-/// where it does not tell. `before` and `after` are its compilations so far.
+/// Tells how often a system has compiled while its batches were timed, as the metric [`RECOMPILATIONS`] of
+/// the repeat; nothing where it does not tell. `before` and `after` are its compilations so far.
 pub fn tell_recompilations(bencher: &Bencher, before: Option<u64>, after: Option<u64>) {
     if let Some((before, after)) = before.zip(after) {
         let count = after.saturating_sub(before) as f64;
@@ -63,9 +65,10 @@ pub fn tell_recompilations(bencher: &Bencher, before: Option<u64>, after: Option
 /// The metric that has how often a system has compiled from the first batch of the stream to its last.
 pub const RECOMPILATIONS: &str = "recompilations";
 
-/// Runs up to 32 steps once more, each as the block `step` with the blocks `step/forward`, `step/backward`, `step/update`.
-/// A learner in another process times the parts itself: the metrics `phase: forward`, `phase: backward`, `phase: update` and
-/// `phase: data`, what a step takes its rows and draws in, are the mean times of up to 32 steps, and `phase: all` of whole ones.
+/// Runs up to 32 steps once more, each as the block `step` with the blocks `step/forward`, `step/backward`,
+/// `step/update`. A learner in another process times the parts itself: the metrics `phase: forward`,
+/// `phase: backward`, `phase: update` and `phase: data`, what a step takes its rows and draws in, are the
+/// mean times of up to 32 steps, and `phase: all` of whole ones.
 ///
 /// # Errors
 /// As [`Learn::learn`].
@@ -130,11 +133,13 @@ pub fn time_steps_of(
 /// Steps that are timed together, to compare learning tasks.
 const COMPARED: usize = 8;
 
-/// Holds a learner's gradient of the first batch against finite differences of its own loss, a step of gradient descent
-/// against what it is by definition, and the step that is timed against its parts. Gives how many derivatives were looked at.
+/// Holds a learner's gradient of the first batch against finite differences of its own loss, a step of
+/// gradient descent against what it is by definition, and the step that is timed against its parts. Gives how
+/// many derivatives were looked at.
 ///
-/// The loss is computed here, from what is delivered. It is a polynomial of the second degree in each parameter, so that
-/// its central difference `(L(p + h) - L(p - h)) / 2h` is its derivative for any `h`, and only rounding is left.
+/// The loss is computed here, from what is delivered. It is a polynomial of the second degree in each
+/// parameter, so that its central difference `(L(p + h) - L(p - h)) / 2h` is its derivative for any `h`, and
+/// only rounding is left.
 ///
 /// # Errors
 /// A derivative, a loss, a parameter or a number of the whole step that is another; as [`Learn::learn`].
@@ -218,10 +223,11 @@ fn within(share: f64, found: f64, expected: f64) -> bool {
 /// A share that rounding leaves nothing of.
 const NEAR: f64 = 1e-4;
 
-/// What rounding in `f32` may leave of a sum of so many terms that are added one by one, as a share of it: `8 u sqrt(n)` with `u` of
-/// 2^-24 (the probabilistic bound of Higham and Mary 2019, "A new approach to probabilistic rounding error analysis", section 2, which
-/// holds but once in many thousands), and at least [`NEAR`]. `TensorFlow` was found at 3.8e-4 for a million terms, where this is
-/// 4.9e-4; half precision is 20 times as far off.
+/// What rounding in `f32` may leave of a sum of so many terms that are added one by one, as a share of it:
+/// `8 u sqrt(n)` with `u` of 2^-24 (the probabilistic bound of Higham and Mary 2019, "A new approach to
+/// probabilistic rounding error analysis", section 2, which holds but once in many thousands), and at least
+/// [`NEAR`]. `TensorFlow` was found at 3.8e-4 for a million terms, where this is 4.9e-4; half precision is 20
+/// times as far off.
 fn rounding_of_sum(terms: usize) -> f64 {
     (8.0 * (terms as f64).sqrt() / f64::from(1_u32 << 24)).max(NEAR)
 }
@@ -275,7 +281,8 @@ fn loss_at(steps: &mut dyn LearningLoop, parameters: &Parameters) -> Result<f64>
     }
 }
 
-/// Epoch 0 of an open learning task, from the same parameters again and again, so that every pass does the same work.
+/// Epoch 0 of an open learning task, from the same parameters again and again, so that every pass does the
+/// same work.
 struct LearningStream<'a> {
     steps: &'a mut dyn LearningLoop,
     start: Parameters,
@@ -319,8 +326,8 @@ mod tests {
     use crate::contract::changed::{bencher, metrics};
     use crate::workload::{Images, PipelineSpec, Transform};
 
-    /// The reference, which tells of itself what one in another process does: it compiles for every batch, and a step takes
-    /// four seconds.
+    /// The reference, which tells of itself what one in another process does: it compiles for every batch,
+    /// and a step takes four seconds.
     struct Telling(ReferenceLearner);
 
     struct Told<'a>(Box<dyn LearningLoop + 'a>, u64);

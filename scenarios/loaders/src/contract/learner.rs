@@ -14,12 +14,13 @@ pub trait Learner {
     /// Makes a learning task over data that is there. What happens here is set-up and never timed.
     ///
     /// # Errors
-    /// A [`skip`](weighbridge::skip) for what the system has no gradient of, naming the transform or the parameter. A
-    /// failure for anything else.
+    /// A [`skip`](weighbridge::skip) for what the system has no gradient of, naming the transform or the
+    /// parameter. A failure for anything else.
     fn open(&mut self, task: &LearningTask, data: &Arc<DataSet>) -> Result<Box<dyn LearningLoop + '_>>;
 }
 
-/// An open learning task: a cursor over steps, each of which is forward, backward, update, over one batch that the pipeline makes.
+/// An open learning task: a cursor over steps, each of which is forward, backward, update, over one batch
+/// that the pipeline makes.
 pub trait LearningLoop {
     /// Goes to before the first batch of an epoch, with these parameters. Never timed.
     ///
@@ -27,14 +28,15 @@ pub trait LearningLoop {
     /// What the system says; the repeat fails with it.
     fn begin(&mut self, epoch: u64, parameters: &Parameters) -> Result<()>;
 
-    /// Makes the next batch through the whole pipeline and its loss; `false` at the end of the epoch. The first group of
-    /// the batch becomes the current one.
+    /// Makes the next batch through the whole pipeline and its loss; `false` at the end of the epoch. The
+    /// first group of the batch becomes the current one.
     ///
     /// # Errors
     /// As [`LearningLoop::begin`].
     fn forward(&mut self) -> Result<bool>;
 
-    /// Takes the gradient of the batch's loss: to the parameters, and to the rows that the batch was made from.
+    /// Takes the gradient of the batch's loss: to the parameters, and to the rows that the batch was made
+    /// from.
     ///
     /// # Errors
     /// When there is no batch: [`LearningLoop::forward`] comes first. As [`LearningLoop::begin`].
@@ -60,7 +62,8 @@ pub trait LearningLoop {
     /// Moves to the next group of the batch; `false` where there is none: the next batch is due.
     fn regroup(&mut self) -> bool;
 
-    /// The current group: the fields of [`LearningTask::output`]. The second has no bytes until [`LearningLoop::backward`].
+    /// The current group: the fields of [`LearningTask::output`]. The second has no bytes until
+    /// [`LearningLoop::backward`].
     fn batch(&self) -> &dyn Batch;
 
     /// The loss of the batch: the sum over its groups.
@@ -75,7 +78,8 @@ pub trait LearningLoop {
     /// What the learning task really does, for the work report.
     fn executed(&self) -> Executed;
 
-    /// What takes the gradient, where it comes from, and its version: for a system that is not the adapter itself.
+    /// What takes the gradient, where it comes from, and its version: for a system that is not the adapter
+    /// itself.
     fn entry_point(&self) -> Option<String> {
         None
     }
@@ -88,7 +92,8 @@ pub trait LearningLoop {
         Ok(None)
     }
 
-    /// How often the system has compiled in its process so far; `None` where it compiles nothing, or does not tell.
+    /// How often the system has compiled in its process so far; `None` where it compiles nothing, or does not
+    /// tell.
     ///
     /// # Errors
     /// As [`LearningLoop::begin`].
@@ -96,8 +101,8 @@ pub trait LearningLoop {
         Ok(None)
     }
 
-    /// How long so many of the steps that are timed take from the beginning, after as many that do not count, by the clock of the
-    /// process that they run in; `None` where that is this one.
+    /// How long so many of the steps that are timed take from the beginning, after as many that do not count,
+    /// by the clock of the process that they run in; `None` where that is this one.
     ///
     /// # Errors
     /// As [`LearningLoop::begin`]; that more time is claimed than has passed.
@@ -106,8 +111,8 @@ pub trait LearningLoop {
         Ok(None)
     }
 
-    /// How long so many steps take part by part after some that are not told (`skip`), each part complete before the next one, by
-    /// the clock of the process that they run in; `None` where that is this one.
+    /// How long so many steps take part by part after some that are not told (`skip`), each part complete
+    /// before the next one, by the clock of the process that they run in; `None` where that is this one.
     ///
     /// # Errors
     /// As [`LearningLoop::time`].

@@ -17,14 +17,17 @@ const SMOKE_BATCHES: usize = 2;
 
 /// Adds `load` to the bencher.
 pub trait Load {
-    /// Runs a pipeline through a loader: makes the data, opens the pipeline, times its batches, hands in the work report.
+    /// Runs a pipeline through a loader: makes the data, opens the pipeline, times its batches, hands in the
+    /// work report.
     ///
-    /// Timed: from the request for a batch until it is ready where the pipeline is to deliver it. Not timed: making and mapping the data, opening the
-    /// pipeline, going back to the start of the epoch. A smoke run cuts the data to two batches.
+    /// Timed: from the request for a batch until it is ready where the pipeline is to deliver it. Not timed:
+    /// making and mapping the data, opening the pipeline, going back to the start of the epoch. A smoke run
+    /// cuts the data to two batches.
     ///
     /// # Errors
-    /// What is impossible in the pipeline; what the loader declines (a skip) or says; batches that are to be on a device in
-    /// a run for the host (a skip), or that are not where they were asked for; what the stream says.
+    /// What is impossible in the pipeline; what the loader declines (a skip) or says; batches that are to be
+    /// on a device in a run for the host (a skip), or that are not where they were asked for; what the stream
+    /// says.
     fn load(&self, loader: &mut dyn Loader, spec: &PipelineSpec) -> Result<()>;
 }
 
@@ -37,8 +40,9 @@ impl Load for Bencher {
     }
 }
 
-/// As [`Load::load`], for a scenario that compares batches place by place: a pipeline that hands them out in any order is
-/// declined before anything is measured. Gives the pipeline as it was run, and its data, for what follows.
+/// As [`Load::load`], for a scenario that compares batches place by place: a pipeline that hands them out in
+/// any order is declined before anything is measured. Gives the pipeline as it was run, and its data, for
+/// what follows.
 ///
 /// # Errors
 /// As [`Load::load`] and [`keep_order`].
@@ -84,8 +88,8 @@ fn load_and_close(
     Ok(())
 }
 
-/// Times the batches of an open pipeline, as [`Load::load`] does, and hands in its work report. A pipeline in another process
-/// times itself. Elements are counted by the specification.
+/// Times the batches of an open pipeline, as [`Load::load`] does, and hands in its work report. A pipeline in
+/// another process times itself. Elements are counted by the specification.
 ///
 /// # Errors
 /// What the stream says; what is impossible in the pipeline.
@@ -120,12 +124,12 @@ pub fn stream_epochs(
     bencher.stream(&mut EpochStream::over(epochs, epoch, expected, on_device, data))
 }
 
-/// The data of a pipeline, and the pipeline as it is run: over two batches alone in a smoke run, and over as many as
-/// `WEIGHBRIDGE_CUT` says.
+/// The data of a pipeline, and the pipeline as it is run: over two batches alone in a smoke run, and over as
+/// many as `WEIGHBRIDGE_CUT` says.
 ///
 /// # Errors
-/// What is impossible in the pipeline; a device that the run is not for (a skip); real data that are absent (a skip) or malformed; a cache that cannot be written; a
-/// `WEIGHBRIDGE_CUT` that is no number.
+/// What is impossible in the pipeline; a device that the run is not for (a skip); real data that are absent
+/// (a skip) or malformed; a cache that cannot be written; a `WEIGHBRIDGE_CUT` that is no number.
 pub fn open_data(bencher: &Bencher, spec: &PipelineSpec) -> Result<(PipelineSpec, Arc<DataSet>)> {
     spec.check()?;
     check_platform(bencher, spec)?;
@@ -199,7 +203,8 @@ impl<'a> EpochStream<'a> {
         let fields: Vec<&[u8]> =
             (0..data.kinds().count()).map(|field| data.rows(field, 0..data.elements())).collect();
         if fields.iter().map(|field| field.len()).sum::<usize>() <= SMALL {
-            // An epoch of it is over before its pages are mapped: the first one would be no measure of the others.
+            // An epoch of it is over before its pages are mapped: the first one would be no measure of the
+            // others.
             black_box(fields.iter().copied().flatten().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)));
         }
         let addresses = |field: &&[u8]| {

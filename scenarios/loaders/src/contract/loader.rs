@@ -12,15 +12,16 @@ pub trait Loader {
     /// Makes a pipeline over data that is there. What happens here is set-up and never timed.
     ///
     /// # Errors
-    /// A [`skip`](weighbridge::skip) for what the system cannot do, naming the transform or the parameter: another
-    /// pipeline under the same name would be worse than none. A failure for anything else.
+    /// A [`skip`](weighbridge::skip) for what the system cannot do, naming the transform or the parameter:
+    /// another pipeline under the same name would be worse than none. A failure for anything else.
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>>;
 
-    /// Makes one pipeline for each of `specs` over the same data, to be driven side by side from threads of their own:
-    /// the shards of a distributed run. Each may be in a process of its own ([`Epochs::rank`]).
+    /// Makes one pipeline for each of `specs` over the same data, to be driven side by side from threads of
+    /// their own: the shards of a distributed run. Each may be in a process of its own ([`Epochs::rank`]).
     ///
     /// # Errors
-    /// As [`Loader::open`]. A loader that has one pipeline at a time declines, which is what happens unless it says otherwise.
+    /// As [`Loader::open`]. A loader that has one pipeline at a time declines, which is what happens unless
+    /// it says otherwise.
     fn open_many(
         &mut self,
         specs: &[PipelineSpec],
@@ -33,7 +34,8 @@ pub trait Loader {
     /// Makes a pipeline that runs its transforms in this way and no other.
     ///
     /// # Errors
-    /// As [`Loader::open`]. A loader that has one way declines, which is what happens unless it says otherwise.
+    /// As [`Loader::open`]. A loader that has one way declines, which is what happens unless it says
+    /// otherwise.
     fn open_in(
         &mut self,
         mode: ExecutionMode,

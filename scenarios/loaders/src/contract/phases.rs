@@ -10,8 +10,8 @@ use weighbridge::{Bencher, Direction, Error, Result, Unit};
 pub struct Phases {
     /// Each step, from before its first phase until after its last.
     pub step: Vec<Duration>,
-    /// Each phase of each step, by the names that the system can tell apart: `data`, `forward`, `backward`, `optimiser`,
-    /// `communication`, or several of them as one (`forward+backward`, `whole step`).
+    /// Each phase of each step, by the names that the system can tell apart: `data`, `forward`, `backward`,
+    /// `optimiser`, `communication`, or several of them as one (`forward+backward`, `whole step`).
     pub phases: BTreeMap<String, Vec<Duration>>,
 }
 
@@ -32,8 +32,8 @@ pub fn tell_phases(bencher: &Bencher, phases: &Phases) -> Result<()> {
     Ok(())
 }
 
-/// Whether the phases are the step: in the median of the steps, since one whose thread lost its processor between two phases is
-/// nothing that a system has left out.
+/// Whether the phases are the step: in the median of the steps, since one whose thread lost its processor
+/// between two phases is nothing that a system has left out.
 fn check_phases(phases: &Phases) -> Result<()> {
     let names = || phases.phases.keys().collect::<Vec<_>>();
     if phases.phases.values().any(|times| times.len() != phases.step.len()) {

@@ -1,5 +1,6 @@
-//! Batches of a pipeline on the host, copied to the device: through pinned memory, as whoever feeds a device from the host
-//! does it, and waited for. Nothing is prepared ahead: what a pipeline does meanwhile is its own.
+//! Batches of a pipeline on the host, copied to the device: through pinned memory, as whoever feeds a device
+//! from the host does it, and waited for. Nothing is prepared ahead: what a pipeline does meanwhile is its
+//! own.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -17,7 +18,8 @@ pub(crate) fn failed(what: &'static str) -> impl Fn(DriverError) -> Error {
     move |error| DeviceError::of_cuda(what, error.0 as i32, format!("{:?}", error.0)).into()
 }
 
-/// `CU_MEMHOSTALLOC_WRITECOMBINED`: quick for the device to read, and slow for the host, which only writes it.
+/// `CU_MEMHOSTALLOC_WRITECOMBINED`: quick for the device to read, and slow for the host, which only writes
+/// it.
 pub(crate) const WRITE_COMBINED: u32 = 4;
 
 /// Bytes of the host that the device copies from and to at full speed.
@@ -42,8 +44,9 @@ pub(crate) fn room(stream: &Arc<CudaStream>, bytes: usize) -> Result<CudaSlice<u
 /// Switches off the bindings' own events between streams, which would be work for each copy and each launch.
 #[expect(unsafe_code, reason = "who switches them off orders the streams")]
 pub(crate) fn stop_tracking(ctx: &Arc<CudaContext>) {
-    // SAFETY: who calls this orders the streams that use a buffer one after the other. One is used again when its batch was
-    // let go, and so was waited for; of a batch that was skipped nobody reads what a race leaves.
+    // SAFETY: who calls this orders the streams that use a buffer one after the other. One is used again when
+    // its batch was let go, and so was waited for; of a batch that was skipped nobody reads what a race
+    // leaves.
     unsafe { ctx.disable_event_tracking() };
 }
 

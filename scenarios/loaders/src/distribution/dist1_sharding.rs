@@ -10,21 +10,23 @@ use crate::prelude::*;
 
 /// One data set shared among 1, 2, 4 or 8 workers that move in step.
 ///
-/// What does it bring, and what does it cost, to have a batch of 64 made in equal parts by several workers, each with a
-/// pipeline over a shard of its own? Every worker is a thread, or a process where the system runs in processes of its own
-/// (a framework of Python: one for each rank, as data-parallel training has them); a batch is there when its last part is.
-/// With one worker the hand-over is paid too, so that the counts compare.
+/// What does it bring, and what does it cost, to have a batch of 64 made in equal parts by several workers,
+/// each with a pipeline over a shard of its own? Every worker is a thread, or a process where the system runs
+/// in processes of its own (a framework of Python: one for each rank, as data-parallel training has them); a
+/// batch is there when its last part is. With one worker the hand-over is paid too, so that the counts
+/// compare.
 ///
-/// Timed: the order to every worker, fetching the rows, the transform, waiting for the last part; to a process, the message
-/// and its answer. Not timed: making and mapping the data, opening the pipelines, starting threads and processes, handing
-/// content over between processes, the proof. Processor time and memory are those of all processes.
+/// Timed: the order to every worker, fetching the rows, the transform, waiting for the last part; to a
+/// process, the message and its answer. Not timed: making and mapping the data, opening the pipelines,
+/// starting threads and processes, handing content over between processes, the proof. Processor time and
+/// memory are those of all processes.
 ///
-/// The proof runs after the clock in every repeat: all workers go through an epoch at once, stamping their start and end,
-/// and every element is hashed. Fewer threads or processes at work than asked for, workers that were not at work at the same
-/// time, a shard that does not hold exactly its elements, in order, as one pipeline alone gives them: each is a failure.
-/// Where a system says that it loses the order, a shard is compared without it, with the reference's elements. The
-/// work report must show `Normalize` and as many workers as the variant says. The older suite took the number of devices and
-/// ran on one.
+/// The proof runs after the clock in every repeat: all workers go through an epoch at once, stamping their
+/// start and end, and every element is hashed. Fewer threads or processes at work than asked for, workers
+/// that were not at work at the same time, a shard that does not hold exactly its elements, in order, as one
+/// pipeline alone gives them: each is a failure. Where a system says that it loses the order, a shard is
+/// compared without it, with the reference's elements. The work report must show `Normalize` and as many
+/// workers as the variant says. The older suite took the number of devices and ran on one.
 #[scenario(id = "DIST-1", category = "Distribution", sets = ["canonical", "tpu"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 fn sharding(

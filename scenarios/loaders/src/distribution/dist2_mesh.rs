@@ -10,14 +10,15 @@ use crate::prelude::*;
 
 /// Four workers along one axis, or on two.
 ///
-/// What does the second axis of a mesh cost? In a line of four each worker makes a quarter of a batch's images. Two by
-/// two, the first axis halves the batch and the second halves the rows of every image: each worker delivers a tile, the
-/// upper or the lower half of its images. A pipeline makes whole elements, so the two workers of one shard do the same
-/// transforms and each cuts out its half; that is the price that is seen.
+/// What does the second axis of a mesh cost? In a line of four each worker makes a quarter of a batch's
+/// images. Two by two, the first axis halves the batch and the second halves the rows of every image: each
+/// worker delivers a tile, the upper or the lower half of its images. A pipeline makes whole elements, so the
+/// two workers of one shard do the same transforms and each cuts out its half; that is the price that is
+/// seen.
 ///
-/// Timed, not timed and proven: as in DIST-1; elements count once, not once per band, and every band of every element is
-/// held against one pipeline's. The work report must show `Normalize`, four workers, and the mesh that was used. The older
-/// suite took the shape of the mesh and ran on one device.
+/// Timed, not timed and proven: as in DIST-1; elements count once, not once per band, and every band of every
+/// element is held against one pipeline's. The work report must show `Normalize`, four workers, and the mesh
+/// that was used. The older suite took the shape of the mesh and ran on one device.
 #[scenario(id = "DIST-2", category = "Distribution", equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 fn mesh(

@@ -8,12 +8,13 @@ use crate::prelude::*;
 
 /// Images of 224 pixels, cropped, resized and normalised by workers that share the data set and move in step.
 ///
-/// Does sharing pay where a batch is long work, unlike in DIST-1? Every worker is a thread, or a process of a framework,
-/// with a pipeline over a shard of its own; a batch is there when its last part is.
+/// Does sharing pay where a batch is long work, unlike in DIST-1? Every worker is a thread, or a process of a
+/// framework, with a pipeline over a shard of its own; a batch is there when its last part is.
 ///
-/// Timed: the order to every worker, fetching the rows, all three transforms, waiting for the last part. Not timed: making
-/// and mapping the data, opening the pipelines, starting threads and processes, the proof, which is that of DIST-1. The work report must show the three transforms and as many workers as the axis says. The older suite ran on
-/// one device whatever it was asked.
+/// Timed: the order to every worker, fetching the rows, all three transforms, waiting for the last part. Not
+/// timed: making and mapping the data, opening the pipelines, starting threads and processes, the proof,
+/// which is that of DIST-1. The work report must show the three transforms and as many workers as the axis
+/// says. The older suite ran on one device whatever it was asked.
 #[scenario(id = "HDIST-1", category = "Distribution", sets = ["heavy"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 fn sharded_images(

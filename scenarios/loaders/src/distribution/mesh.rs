@@ -7,8 +7,8 @@ use weighbridge::{Error, FieldKind, Result};
 
 use crate::workload::{PipelineSpec, Shard};
 
-/// A grid of workers. The first axis divides the elements, the second the first axis of every element (the rows of an
-/// image): what a mesh with two axes is for when one element is too much for one worker.
+/// A grid of workers. The first axis divides the elements, the second the first axis of every element (the
+/// rows of an image): what a mesh with two axes is for when one element is too much for one worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mesh {
     /// Workers along the elements.
@@ -46,8 +46,8 @@ impl Mesh {
     /// What each worker does of a pipeline, row by row of the mesh.
     ///
     /// # Errors
-    /// A mesh without workers; one that does not divide the batch, the elements or the rows of a field: the parameter
-    /// is named.
+    /// A mesh without workers; one that does not divide the batch, the elements or the rows of a field: the
+    /// parameter is named.
     pub(super) fn places(self, spec: &PipelineSpec) -> Result<Vec<MeshPlace>> {
         let Self { shards, bands } = self;
         let refuse = |what: String| Err(Error::new(format!("`mesh` {self} {what}")));

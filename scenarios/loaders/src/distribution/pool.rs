@@ -1,8 +1,9 @@
-//! Workers that each drive a pipeline of their own, in step: threads, or processes that a thread each speaks to.
+//! Workers that each drive a pipeline of their own, in step: threads, or processes that a thread each speaks
+//! to.
 //!
-//! A step hands every worker the order to advance and waits for all answers: a batch is there when the last part of it
-//! is. Between steps nobody is asked to run ahead, as in a training step that ends in a collective operation. A process
-//! keeps what it makes until the clock has stopped.
+//! A step hands every worker the order to advance and waits for all answers: a batch is there when the last
+//! part of it is. Between steps nobody is asked to run ahead, as in a training step that ends in a collective
+//! operation. A process keeps what it makes until the clock has stopped.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, Scope, ThreadId};
@@ -106,8 +107,8 @@ impl WorkerPool {
         Ok(Self { members, noun, apart, epoch: 0, current: Count::default() })
     }
 
-    /// Gives all workers an order before any answer is waited for, and waits for all answers: where one failed, others may have
-    /// failed for that alone.
+    /// Gives all workers an order before any answer is waited for, and waits for all answers: where one
+    /// failed, others may have failed for that alone.
     fn ask(&self, order: fn(&Self) -> PoolOrder) -> Result<Vec<PoolAnswer>> {
         let gone = |index: usize| Error::new(format!("{} {index} ended early: it panicked", self.noun));
         for (index, member) in self.members.iter().enumerate() {
@@ -120,8 +121,8 @@ impl WorkerPool {
         blame(self.noun, answers)
     }
 
-    /// Goes through an epoch with all workers at once: nobody goes on from its first batch before all have one, and from
-    /// there on each runs freely.
+    /// Goes through an epoch with all workers at once: nobody goes on from its first batch before all have
+    /// one, and from there on each runs freely.
     pub(super) fn run_epoch(&mut self, epoch: u64) -> Result<Vec<WorkerEpoch>> {
         self.epoch = epoch;
         self.rewind()?;

@@ -20,11 +20,13 @@ pub(super) struct ShardProof {
     pub(super) wall: Duration,
 }
 
-/// Holds what the workers of a mesh did against what one pipeline alone gives, whose hashes of band `b` of every element
-/// are `alone[b]`, in order. Where a shard's own elements come in any order, they are compared without it: `in_order` says.
+/// Holds what the workers of a mesh did against what one pipeline alone gives, whose hashes of band `b` of
+/// every element are `alone[b]`, in order. Where a shard's own elements come in any order, they are compared
+/// without it: `in_order` says.
 ///
 /// # Errors
-/// Fewer threads or processes at work than the mesh has; two that did not overlap; a shard that does not hold exactly its elements.
+/// Fewer threads or processes at work than the mesh has; two that did not overlap; a shard that does not hold
+/// exactly its elements.
 pub(super) fn judge(
     mesh: Mesh,
     spec: &PipelineSpec,

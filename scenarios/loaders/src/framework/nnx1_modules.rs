@@ -7,16 +7,18 @@ use crate::prelude::*;
 
 /// The same learnable pipeline as modules with state and as a plain function.
 ///
-/// What do modules cost that hold parameters and are gone through one by one, beside a function that is given both? Images
-/// go through `Normalize`, `RandomCrop` and a learnable step (scale and bias for each channel, then dropout); half the mean
-/// square of what comes out is the loss, whose gradient goes all the way back to the rows; a step of gradient descent
-/// follows. Both forms are cases of one run. The metric `module over function` is the ratio of the times of twice up to 8
-/// steps of each, in turns (module, function, function, module), through the same learner, after the stream.
+/// What do modules cost that hold parameters and are gone through one by one, beside a function that is given
+/// both? Images go through `Normalize`, `RandomCrop` and a learnable step (scale and bias for each channel,
+/// then dropout); half the mean square of what comes out is the loss, whose gradient goes all the way back to
+/// the rows; a step of gradient descent follows. Both forms are cases of one run. The metric
+/// `module over function` is the ratio of the times of twice up to 8 steps of each, in turns (module,
+/// function, function, module), through the same learner, after the stream.
 ///
-/// Timed: fetching the rows, forward, backward, update. Not timed: making and mapping the data, opening the learning task, the
-/// comparisons. The work report must show `Normalize`, `RandomCrop` and the form; the content of both forms is the same up to
-/// rounding, so the reference's two forms are compared too, bit by bit, in a test. After the stream the gradient is held
-/// against finite differences in every repeat. `recompilations` is as in PC-5.
+/// Timed: fetching the rows, forward, backward, update. Not timed: making and mapping the data, opening the
+/// learning task, the comparisons. The work report must show `Normalize`, `RandomCrop` and the form; the
+/// content of both forms is the same up to rounding, so the reference's two forms are compared too, bit by
+/// bit, in a test. After the stream the gradient is held against finite differences in every repeat.
+/// `recompilations` is as in PC-5.
 ///
 /// The older suite took the mode and ran one pipeline.
 #[scenario(id = "NNX-1", category = "Framework", equivalence = approx(1e-4), workload = task)]

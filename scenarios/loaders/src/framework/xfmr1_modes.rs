@@ -8,22 +8,22 @@ use crate::prelude::*;
 
 /// The same three transforms, eager, vectorised, compiled and fused, at three resolutions.
 ///
-/// What does it bring to run a list of transforms in another way? Images go through `Normalize`, `RandomCrop` and
-/// `AffineRotation`
+/// What does it bring to run a list of transforms in another way? Images go through `Normalize`, `RandomCrop`
+/// and `AffineRotation`
 ///
 /// - `eager`: element by element, each transform called through a pointer and giving a new array;
 /// - `vectorised`: transform by transform, each over the whole batch;
 /// - `compiled`: element by element, through a list that was put together when the program was compiled;
 /// - `fused`: in one pass, each number computed from its source at once.
 ///
-/// Each mode is code of its own and a case of one run. After the stream, outside the clock, in every repeat, the first
-/// batches of the mode are hashed and those of the loader's ordinary pipeline: they must be the same bits, or the scenario
-/// fails.
+/// Each mode is code of its own and a case of one run. After the stream, outside the clock, in every repeat,
+/// the first batches of the mode are hashed and those of the loader's ordinary pipeline: they must be the
+/// same bits, or the scenario fails.
 ///
-/// Timed: fetching the rows, the transforms, putting the batch together. Not timed: making and mapping the data, opening
-/// the pipeline, the comparison. The metric `recompilations` is how often a system that compiles has done so from the first
-/// batch of the stream to its last. The work report must show the three transforms and the mode, and `image` as `f32`. A loader
-/// that has one way to run a list declines.
+/// Timed: fetching the rows, the transforms, putting the batch together. Not timed: making and mapping the
+/// data, opening the pipeline, the comparison. The metric `recompilations` is how often a system that
+/// compiles has done so from the first batch of the stream to its last. The work report must show the three
+/// transforms and the mode, and `image` as `f32`. A loader that has one way to run a list declines.
 ///
 /// The older suite took the list of modes and ran one.
 #[scenario(id = "XFMR-1", category = "Framework", equivalence = exact, workload = workload)]

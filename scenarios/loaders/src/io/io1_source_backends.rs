@@ -9,21 +9,24 @@ use crate::prelude::*;
 
 /// The same records from memory and from files.
 ///
-/// What does it cost to take rows from a file instead of from memory? 5,000 images of 64 x 64 x 3 `u8`, normalised, come
-/// from
+/// What does it cost to take rows from a file instead of from memory? 5,000 images of 64 x 64 x 3 `u8`,
+/// normalised, come from
 ///
 /// - `memory_source`: memory that was filled in set-up;
-/// - `file_eager`: the data set's file, read whole into memory when the first batch is asked for. That read is the first
-///   item's time; the batches after it come from memory, at the price of a second copy of the data;
-/// - `file_streaming`: the data set's file, read batch by batch inside the timed region, with memory for one batch.
+/// - `file_eager`: the data set's file, read whole into memory when the first batch is asked for. That read
+///   is the first item's time; the batches after it come from memory, at the price of a second copy of the
+///   data;
+/// - `file_streaming`: the data set's file, read batch by batch inside the timed region, with memory for one
+///   batch.
 ///
-/// The file was read in set-up to check it, so it lies in the page cache: what is seen is the price of reading through
-/// the system, not of the disk.
+/// The file was read in set-up to check it, so it lies in the page cache: what is seen is the price of
+/// reading through the system, not of the disk.
 ///
-/// Timed: reading (as above), the transform, putting the batch together. Not timed: making and checking the data,
-/// opening the files. The work report must show the same input digest and `Normalize` for all three.
+/// Timed: reading (as above), the transform, putting the batch together. Not timed: making and checking the
+/// data, opening the files. The work report must show the same input digest and `Normalize` for all three.
 ///
-/// `--param variant=tiny` streams 640 images, for smoke runs. It is no label, so that a plain run goes on with the three.
+/// `--param variant=tiny` streams 640 images, for smoke runs. It is no label, so that a plain run goes on
+/// with the three.
 #[scenario(id = "IO-1", category = "Input and output", sets = ["canonical", "gate"], equivalence = exact,
     workload = workload)]
 fn source_backends(

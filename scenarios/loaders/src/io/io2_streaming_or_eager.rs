@@ -6,13 +6,14 @@ use crate::prelude::*;
 
 /// Float images from a file, streamed or read whole, at three sizes of the data set.
 ///
-/// When does it pay to read a data set into memory? `streaming` reads batch by batch, `eager` reads everything with the
-/// first request and then slices memory. The metric `memory planned` says what each needs; `peak_memory` what it took.
-/// (Both have the map by which the data were checked; `eager` has a copy beside it.)
+/// When does it pay to read a data set into memory? `streaming` reads batch by batch, `eager` reads
+/// everything with the first request and then slices memory. The metric `memory planned` says what each
+/// needs; `peak_memory` what it took. (Both have the map by which the data were checked; `eager` has a copy
+/// beside it.)
 ///
-/// Timed: reading (as above), the transform, putting the batch together. Not timed: making and checking the data,
-/// opening the files. The file lies in the page cache, so what is seen is the price of reading through the system. The
-/// work report must show the same input digest and `Normalize` for both.
+/// Timed: reading (as above), the transform, putting the batch together. Not timed: making and checking the
+/// data, opening the files. The file lies in the page cache, so what is seen is the price of reading through
+/// the system. The work report must show the same input digest and `Normalize` for both.
 ///
 /// In the suite that this one follows nothing was streamed: three sizes were read from memory.
 #[scenario(id = "IO-2", category = "Input and output", sets = ["canonical"], equivalence = exact,

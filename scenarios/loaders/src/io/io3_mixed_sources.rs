@@ -11,16 +11,17 @@ use crate::prelude::*;
 
 /// Two halves of a data set, mixed by equal weights.
 ///
-/// What does it cost to draw a source for every element? Neighbours in a batch lie far apart in memory, and rows are
-/// gathered one by one. A half that is used up begins again.
+/// What does it cost to draw a source for every element? Neighbours in a batch lie far apart in memory, and
+/// rows are gathered one by one. A half that is used up begins again.
 ///
-/// Timed: fetching the rows, the draws and the gathering, the transform, putting the batch together. Not timed: making
-/// and mapping the data, opening the pipeline. The work report must show `Normalize` and `mixture 1:1`, `image` as `f32`,
-/// `label` as `i32`.
+/// Timed: fetching the rows, the draws and the gathering, the transform, putting the batch together. Not
+/// timed: making and mapping the data, opening the pipeline. The work report must show `Normalize` and
+/// `mixture 1:1`, `image` as `f32`, `label` as `i32`.
 ///
-/// After the stream, outside the clock, one epoch is looked at: labels are drawn from 2^30, so each tells which half it
-/// is from. The metric `realised share of the first source` must be 1/2 within six standard deviations of so many
-/// draws, and so must the share of neighbours that are of different sources, or the scenario fails.
+/// After the stream, outside the clock, one epoch is looked at: labels are drawn from 2^30, so each tells
+/// which half it is from. The metric `realised share of the first source` must be 1/2 within six standard
+/// deviations of so many draws, and so must the share of neighbours that are of different sources, or the
+/// scenario fails.
 #[scenario(id = "IO-3", category = "Input and output", equivalence = exact,
     workload = workload)]
 fn mixed_sources(

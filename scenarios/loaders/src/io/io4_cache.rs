@@ -12,17 +12,17 @@ use crate::prelude::*;
 
 /// An expensive transform and a cheap one, with a cache: the first epoch beside later ones.
 ///
-/// What does a cache of finished batches bring? The case `first` streams the first epoch of a pipeline whose cache is
-/// empty; `later` streams an epoch after a first one that was whole, so every batch is there. Both have all records:
-/// nothing is measured over the warm-up's batches alone. The metric `cache speed-up`, of `later`, is the time of the
-/// first epoch over the mean time of the two after it.
+/// What does a cache of finished batches bring? The case `first` streams the first epoch of a pipeline whose
+/// cache is empty; `later` streams an epoch after a first one that was whole, so every batch is there. Both
+/// have all records: nothing is measured over the warm-up's batches alone. The metric `cache speed-up`, of
+/// `later`, is the time of the first epoch over the mean time of the two after it.
 ///
-/// Timed: fetching the rows, both transforms and keeping the batch (`first`), or copying the batch that was kept
-/// (`later`). Not timed: making and mapping the data, opening the pipeline, and for `later` the first epoch and the
-/// comparison. The work report must show `ExpensiveTransform`, `CheapTransform` and `cache`.
+/// Timed: fetching the rows, both transforms and keeping the batch (`first`), or copying the batch that was
+/// kept (`later`). Not timed: making and mapping the data, opening the pipeline, and for `later` the first
+/// epoch and the comparison. The work report must show `ExpensiveTransform`, `CheapTransform` and `cache`.
 ///
-/// In `later`, outside the clock, three epochs are hashed: they must have one digest and all elements, or the scenario
-/// fails.
+/// In `later`, outside the clock, three epochs are hashed: they must have one digest and all elements, or the
+/// scenario fails.
 #[scenario(id = "IO-4", category = "Input and output", equivalence = exact, workload = workload)]
 fn cache(
     bencher: &mut Bencher,
@@ -64,8 +64,8 @@ fn pipeline(variant: &Images) -> PipelineSpec {
     PipelineSpec::images(variant).map(ExpensiveTransform).map(CheapTransform).cached()
 }
 
-/// Goes through three epochs twice: by the clock, and with a hash. Gives the seconds of the first epoch and the mean of
-/// the others.
+/// Goes through three epochs twice: by the clock, and with a hash. Gives the seconds of the first epoch and
+/// the mean of the others.
 fn compare(epochs: &mut dyn Epochs, data: &Arc<DataSet>) -> Result<(f64, f64)> {
     let mut seconds = [0.0; 3];
     for (epoch, seconds) in (0..).zip(&mut seconds) {

@@ -8,12 +8,12 @@ use crate::prelude::*;
 
 /// Images of 224 pixels, cropped and normalised, with 77 tokens each.
 ///
-/// What does the input of contrastive models cost at its usual size? The crop is of images alone; the tokens beside
-/// them pass.
+/// What does the input of contrastive models cost at its usual size? The crop is of images alone; the tokens
+/// beside them pass.
 ///
-/// Timed: fetching the rows, all three transforms, both fields, putting the batch together. Not timed: making and
-/// mapping the data, opening the pipeline. The work report must show the three transforms, `image` and `tokens` as `f32`:
-/// the cast is of every field.
+/// Timed: fetching the rows, all three transforms, both fields, putting the batch together. Not timed: making
+/// and mapping the data, opening the pipeline. The work report must show the three transforms, `image` and
+/// `tokens` as `f32`: the cast is of every field.
 ///
 /// In the suite that this one follows most systems failed here, since the crop took the tokens for an image.
 #[scenario(id = "HMM-1", category = "Multimodal", sets = ["heavy"], equivalence = exact,

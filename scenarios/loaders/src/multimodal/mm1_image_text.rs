@@ -10,10 +10,12 @@ use crate::prelude::*;
 ///
 /// What does a second field cost, when one is large and one is small: the input of contrastive models?
 ///
-/// Timed: fetching the rows, the transform, both fields, putting the batch together. Not timed: making and mapping the
-/// data, opening the pipeline. The work report must show `Normalize`, `image` as `f32` and `tokens` as `i32`.
+/// Timed: fetching the rows, the transform, both fields, putting the batch together. Not timed: making and
+/// mapping the data, opening the pipeline. The work report must show `Normalize`, `image` as `f32` and
+/// `tokens` as `i32`.
 ///
-/// `Normalize` standardises by the constants of the data set, so it changes every number; it leaves the tokens alone.
+/// `Normalize` standardises by the constants of the data set, so it changes every number; it leaves the
+/// tokens alone.
 #[scenario(id = "MM-1", category = "Multimodal", equivalence = exact,
     workload = workload)]
 fn image_text(

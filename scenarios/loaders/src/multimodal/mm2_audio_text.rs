@@ -8,11 +8,12 @@ use crate::prelude::*;
 
 /// Waveforms of one second with 128 tokens each, untransformed.
 ///
-/// What does it cost to iterate over long rows of floats beside short rows of tokens: the input of speech models, 64 KB
-/// an element? (16,000 samples are a second at 16 kHz; `large` has five.)
+/// What does it cost to iterate over long rows of floats beside short rows of tokens: the input of speech
+/// models, 64 KB an element? (16,000 samples are a second at 16 kHz; `large` has five.)
 ///
-/// Timed: fetching the rows of both fields, putting the batch together. Not timed: making and mapping the data, opening
-/// the pipeline. The work report must show no transform, `waveform` as `f32` and `tokens` as `i32`.
+/// Timed: fetching the rows of both fields, putting the batch together. Not timed: making and mapping the
+/// data, opening the pipeline. The work report must show no transform, `waveform` as `f32` and `tokens` as
+/// `i32`.
 #[scenario(id = "MM-2", category = "Multimodal", equivalence = exact,
     workload = workload)]
 fn audio_text(

@@ -5,12 +5,12 @@ use weighbridge::prelude::*;
 
 /// Token rows of 2,048 and more, with a mask for attention and one for causality.
 ///
-/// What does it cost to write large masks? The causal mask is a square for each element: 16 MiB at 2,048 tokens, a
-/// gibibyte a batch; at 8,192 tokens 8 GiB. The scenario is the speed of writing memory.
+/// What does it cost to write large masks? The causal mask is a square for each element: 16 MiB at 2,048
+/// tokens, a gibibyte a batch; at 8,192 tokens 8 GiB. The scenario is the speed of writing memory.
 ///
-/// Timed: fetching the rows, both masks, putting the batch together. Not timed: making and mapping the data, opening
-/// the pipeline. The work report must show `CreateAttentionMask`, `CausalMaskGeneration`; `tokens`, `attention_mask`,
-/// `causal_mask`.
+/// Timed: fetching the rows, both masks, putting the batch together. Not timed: making and mapping the data,
+/// opening the pipeline. The work report must show `CreateAttentionMask`, `CausalMaskGeneration`; `tokens`,
+/// `attention_mask`, `causal_mask`.
 #[scenario(id = "HNLP-1", category = "Natural language", sets = ["heavy"], equivalence = exact,
     workload = workload)]
 fn long_context(

@@ -5,11 +5,11 @@ use weighbridge::prelude::*;
 
 /// Token rows of 256 and 512, with a mask for attention.
 ///
-/// What does a field cost that is made from another? It is the last step of preparing text; the tokens themselves are
-/// there already, since none of the transforms reads text.
+/// What does a field cost that is made from another? It is the last step of preparing text; the tokens
+/// themselves are there already, since none of the transforms reads text.
 ///
-/// Timed: fetching the rows, the mask, putting the batch together. Not timed: making and mapping the data, opening the
-/// pipeline. The work report must show `CreateAttentionMask`; `tokens` and `attention_mask`.
+/// Timed: fetching the rows, the mask, putting the batch together. Not timed: making and mapping the data,
+/// opening the pipeline. The work report must show `CreateAttentionMask`; `tokens` and `attention_mask`.
 #[scenario(id = "HNLP-2", category = "Natural language", sets = ["heavy"], equivalence = exact,
     workload = workload)]
 fn masked_rows(

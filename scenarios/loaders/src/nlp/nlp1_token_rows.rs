@@ -6,12 +6,12 @@ use crate::prelude::*;
 
 /// Fixed-length token rows to batches, untransformed.
 ///
-/// What does iteration itself cost, when there is nothing to compute: the input of language-model pretraining? A batch
-/// is 16 KiB, so the loop around it is most of what is seen.
+/// What does iteration itself cost, when there is nothing to compute: the input of language-model
+/// pretraining? A batch is 16 KiB, so the loop around it is most of what is seen.
 ///
-/// Timed: fetching the rows and copying them into a batch. Views of the data set do not count as batches: the consumer
-/// must be free to write. Not timed: making and mapping the data, reading and hashing real text, opening the pipeline.
-/// The work report must show no transform, owned batches, and `tokens` as `i32`.
+/// Timed: fetching the rows and copying them into a batch. Views of the data set do not count as batches: the
+/// consumer must be free to write. Not timed: making and mapping the data, reading and hashing real text,
+/// opening the pipeline. The work report must show no transform, owned batches, and `tokens` as `i32`.
 #[scenario(id = "NLP-1", category = "Natural language", sets = ["canonical", "gate", "tpu"], equivalence = exact,
     workload = workload)]
 fn token_rows(

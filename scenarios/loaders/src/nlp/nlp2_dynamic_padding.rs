@@ -9,16 +9,16 @@ use crate::prelude::*;
 
 /// Token rows of 10 to 512 tokens, padded to the longest of their batch, with a mask.
 ///
-/// What does padding cost where rows differ in length? A batch is as wide as its longest row, rounded up to a multiple
-/// of 8, so batches differ in width, and the mask says which tokens are real.
+/// What does padding cost where rows differ in length? A batch is as wide as its longest row, rounded up to a
+/// multiple of 8, so batches differ in width, and the mask says which tokens are real.
 ///
-/// Timed: fetching the rows, padding, the mask, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline. The work report must show `DynamicPad`, `CreateAttentionMask`; `tokens`, `length` and
-/// `attention_mask` in every batch.
+/// Timed: fetching the rows, padding, the mask, putting the batch together. Not timed: making and mapping the
+/// data, opening the pipeline. The work report must show `DynamicPad`, `CreateAttentionMask`; `tokens`,
+/// `length` and `attention_mask` in every batch.
 ///
-/// After the stream, outside the clock, one epoch shows the widths of its first batches; if eight or more are all
-/// alike, the scenario fails. In the suite that this one follows the generator had padded every row to 512, and nothing
-/// was left to do.
+/// After the stream, outside the clock, one epoch shows the widths of its first batches; if eight or more are
+/// all alike, the scenario fails. In the suite that this one follows the generator had padded every row to
+/// 512, and nothing was left to do.
 #[scenario(id = "NLP-2", category = "Natural language", sets = ["canonical", "tpu"], equivalence = exact,
     workload = workload)]
 fn dynamic_padding(

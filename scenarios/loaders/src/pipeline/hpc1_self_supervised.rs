@@ -5,11 +5,11 @@ use weighbridge::prelude::*;
 
 /// Images of 224 pixels through the eight transforms of self-supervised learning.
 ///
-/// What does a long chain of real work cost, where no step is memory traffic alone: crop, mirror, jitter, grey, blur,
-/// solarise, normalise, cast? It is the scenario that more workers should help most.
+/// What does a long chain of real work cost, where no step is memory traffic alone: crop, mirror, jitter,
+/// grey, blur, solarise, normalise, cast? It is the scenario that more workers should help most.
 ///
-/// Timed: fetching the rows, all eight transforms, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline. The work report must show the eight transforms, and `image` as `f32`.
+/// Timed: fetching the rows, all eight transforms, putting the batch together. Not timed: making and mapping
+/// the data, opening the pipeline. The work report must show the eight transforms, and `image` as `f32`.
 #[scenario(id = "HPC-1", category = "Pipeline complexity", sets = ["heavy"],
     workload = workload)]
 fn self_supervised(

@@ -5,12 +5,12 @@ use weighbridge::prelude::*;
 
 /// Images of 224 pixels, each delivered twice, through seven transforms with draws of their own.
 ///
-/// What do two views of an image cost, the input of contrastive learning? Two branches start from the same row; nothing
-/// is merged: the batch has the fields `image_1` and `image_2`.
+/// What do two views of an image cost, the input of contrastive learning? Two branches start from the same
+/// row; nothing is merged: the batch has the fields `image_1` and `image_2`.
 ///
-/// Timed: fetching the rows, both branches, putting the batch together. Not timed: making and mapping the data, opening
-/// the pipeline. The work report must show the seven transforms in each of two branches, `2 branches delivered as views`,
-/// `image_1` and `image_2` as `f32`.
+/// Timed: fetching the rows, both branches, putting the batch together. Not timed: making and mapping the
+/// data, opening the pipeline. The work report must show the seven transforms in each of two branches,
+/// `2 branches delivered as views`, `image_1` and `image_2` as `f32`.
 ///
 /// In the suite that this one follows there was one view, from one chain.
 #[scenario(id = "HPC-2", category = "Pipeline complexity", sets = ["heavy"], equivalence = exact,

@@ -9,16 +9,18 @@ use crate::prelude::*;
 
 /// Throughput against the depth of the chain: 1 to 100 transforms on the same rows.
 ///
-/// What does one more transform cost: its arithmetic, another trip through memory, or the machinery around it? The
-/// chain goes round `Normalize`, `Scale`, `Clip`, `Add`, `Multiply`, over 64 x 64 normal `f32` numbers; `Normalize`
-/// subtracts and multiplies by the constants of the data set's columns, so all five do work.
+/// What does one more transform cost: its arithmetic, another trip through memory, or the machinery around
+/// it? The chain goes round `Normalize`, `Scale`, `Clip`, `Add`, `Multiply`, over 64 x 64 normal `f32`
+/// numbers; `Normalize` subtracts and multiplies by the constants of the data set's columns, so all five do
+/// work.
 ///
-/// Timed: fetching the rows, every transform, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline. The work report must show as many transforms as the depth says; it alone can, from depth 20 on: by then
-/// the chain has brought every number to 0.99, so the content of deeper batches is the same.
+/// Timed: fetching the rows, every transform, putting the batch together. Not timed: making and mapping the
+/// data, opening the pipeline. The work report must show as many transforms as the depth says; it alone can,
+/// from depth 20 on: by then the chain has brought every number to 0.99, so the content of deeper batches is
+/// the same.
 ///
-/// `--param variant=tiny` runs depth 5 over 1,000 rows, for smoke runs. It is no label, so that a plain run goes on with the
-/// seven depths; `--param variant=7` takes any other depth.
+/// `--param variant=tiny` runs depth 5 over 1,000 rows, for smoke runs. It is no label, so that a plain run
+/// goes on with the seven depths; `--param variant=7` takes any other depth.
 #[scenario(id = "PC-1", category = "Pipeline complexity", sets = ["canonical", "gate", "tpu"], equivalence = exact,
     workload = workload)]
 fn deep_chain(

@@ -9,15 +9,15 @@ use crate::prelude::*;
 
 /// Float images through two branches, one shifted and one with noise, merged by their mean.
 ///
-/// What does a graph cost that is not a line? Each image goes into `RandomBrightness` and into `GaussianNoise`, each
-/// with draws of its own, and what comes out is the mean of both.
+/// What does a graph cost that is not a line? Each image goes into `RandomBrightness` and into
+/// `GaussianNoise`, each with draws of its own, and what comes out is the mean of both.
 ///
-/// Timed: fetching the rows, both branches, the merge, putting the batch together. Not timed: making and mapping the
-/// data, opening the pipeline. The work report must show both branches and `2 branches merged by their mean`, and `image` as
-/// `f32`.
+/// Timed: fetching the rows, both branches, the merge, putting the batch together. Not timed: making and
+/// mapping the data, opening the pipeline. The work report must show both branches and
+/// `2 branches merged by their mean`, and `image` as `f32`.
 ///
-/// After the stream, outside the clock, the first batches are made once more with the branches delivered as views:
-/// every merged number must be the mean of the two, bit by bit, or the scenario fails.
+/// After the stream, outside the clock, the first batches are made once more with the branches delivered as
+/// views: every merged number must be the mean of the two, bit by bit, or the scenario fails.
 #[scenario(id = "PC-2", category = "Pipeline complexity", sets = ["canonical", "tpu"], equivalence = exact,
     workload = workload)]
 fn branches(

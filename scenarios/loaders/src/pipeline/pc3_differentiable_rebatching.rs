@@ -7,19 +7,21 @@ use crate::prelude::*;
 
 /// Batches of 256 regrouped to batches of 32, with a gradient that goes back through the regrouping.
 ///
-/// What does it cost to regroup batches where a gradient has to find its way back? Batches of 256 float images are
-/// normalised and go through a learnable step (scale and bias for each channel, then dropout); each is then cut into groups
-/// of 32, which are what is delivered. Each group has a loss of its own, half the mean square of its numbers; their sum goes
-/// back through the groups to the batch of 256, its parameters and its rows, and a step of gradient descent follows.
+/// What does it cost to regroup batches where a gradient has to find its way back? Batches of 256 float
+/// images are normalised and go through a learnable step (scale and bias for each channel, then dropout);
+/// each is then cut into groups of 32, which are what is delivered. Each group has a loss of its own, half
+/// the mean square of its numbers; their sum goes back through the groups to the batch of 256, its parameters
+/// and its rows, and a step of gradient descent follows.
 ///
-/// Timed: fetching the rows, forward, regrouping, backward, update: all of that falls on the first group of a batch, as
-/// the latencies show. Not timed: making and mapping the data, opening the learning task, what follows. The work report must show
-/// `Normalize`, the learnable step, `rebatch to 32` and the gradient; each group counts as 32 elements, so an epoch has all
-/// of them and no more.
+/// Timed: fetching the rows, forward, regrouping, backward, update: all of that falls on the first group of a
+/// batch, as the latencies show. Not timed: making and mapping the data, opening the learning task, what
+/// follows. The work report must show `Normalize`, the learnable step, `rebatch to 32` and the gradient; each
+/// group counts as 32 elements, so an epoch has all of them and no more.
 ///
-/// After the stream, in every repeat, up to 32 steps are timed in blocks (`step/forward`, `step/backward`, `step/update`; by
-/// a learner in another process itself, as `phase: forward` and so on), the gradient to every parameter is held against
-/// finite differences of the loss over all groups, and the step that is timed against its parts. `recompilations` is as in PC-5.
+/// After the stream, in every repeat, up to 32 steps are timed in blocks (`step/forward`, `step/backward`,
+/// `step/update`; by a learner in another process itself, as `phase: forward` and so on), the gradient to
+/// every parameter is held against finite differences of the loss over all groups, and the step that is timed
+/// against its parts. `recompilations` is as in PC-5.
 ///
 /// The older suite moved an axis and counted 32 elements for every 256, and took no gradient.
 #[scenario(id = "PC-3", category = "Pipeline complexity", equivalence = approx(1e-4),

@@ -9,15 +9,16 @@ use crate::prelude::*;
 
 /// Float images: a shift with probability 1/2, then either a shift or noise.
 ///
-/// What does it cost when elements take different ways? Each image draws whether `RandomBrightness` is done, then which
-/// of `RandomBrightness` and `GaussianNoise` follows.
+/// What does it cost when elements take different ways? Each image draws whether `RandomBrightness` is done,
+/// then which of `RandomBrightness` and `GaussianNoise` follows.
 ///
-/// Timed: fetching the rows, whichever transforms an image draws, putting the batch together. Not timed: making and
-/// mapping the data, opening the pipeline. The work report must show three transforms with their probabilities, and `image`
-/// as `f32`.
+/// Timed: fetching the rows, whichever transforms an image draws, putting the batch together. Not timed:
+/// making and mapping the data, opening the pipeline. The work report must show three transforms with their
+/// probabilities, and `image` as `f32`.
 ///
-/// After the stream, outside the clock, the first step alone runs over up to 64 batches, and the images that it changed
-/// are counted. The share must be 1/2 within six standard deviations of so many tosses, or the scenario fails.
+/// After the stream, outside the clock, the first step alone runs over up to 64 batches, and the images that
+/// it changed are counted. The share must be 1/2 within six standard deviations of so many tosses, or the
+/// scenario fails.
 #[scenario(id = "PC-4", category = "Pipeline complexity", equivalence = exact,
     workload = workload)]
 fn chance_and_choice(

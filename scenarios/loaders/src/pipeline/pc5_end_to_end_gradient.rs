@@ -7,19 +7,21 @@ use crate::prelude::*;
 
 /// Float images through a pipeline that learns: forward, backward, update.
 ///
-/// What does a gradient through the whole of a pipeline cost, beside going through it once? Images are normalised and go
-/// through a learnable step (scale and bias for each channel, then dropout); half the mean square of what comes out is the
-/// loss; its gradient goes back to the parameters and, through the transforms, to every number of the rows; a step of
-/// gradient descent follows. A batch is delivered with the gradient to its rows beside it.
+/// What does a gradient through the whole of a pipeline cost, beside going through it once? Images are
+/// normalised and go through a learnable step (scale and bias for each channel, then dropout); half the mean
+/// square of what comes out is the loss; its gradient goes back to the parameters and, through the
+/// transforms, to every number of the rows; a step of gradient descent follows. A batch is delivered with the
+/// gradient to its rows beside it.
 ///
-/// Timed: fetching the rows, forward, backward, update. Not timed: making and mapping the data, opening the learning task, what
-/// follows. The work report must show `Normalize`, the learnable step and the gradient.
+/// Timed: fetching the rows, forward, backward, update. Not timed: making and mapping the data, opening the
+/// learning task, what follows. The work report must show `Normalize`, the learnable step and the gradient.
 ///
-/// After the stream, in every repeat, up to 32 steps are timed in blocks: `step` is their whole, `step/forward`,
-/// `step/backward` and `step/update` its parts. A learner in another process times them itself: the metrics `phase: data`,
-/// `phase: forward`, `phase: backward`, `phase: update` and `phase: all`. Then the gradient to every parameter is held against
-/// finite differences of the loss, the update against the gradient, and the step that is timed against its parts. The metric
-/// `recompilations` is how often a system that compiles has done so from the first batch of the stream to its last.
+/// After the stream, in every repeat, up to 32 steps are timed in blocks: `step` is their whole,
+/// `step/forward`, `step/backward` and `step/update` its parts. A learner in another process times them
+/// itself: the metrics `phase: data`, `phase: forward`, `phase: backward`, `phase: update` and `phase: all`.
+/// Then the gradient to every parameter is held against finite differences of the loss, the update against
+/// the gradient, and the step that is timed against its parts. The metric `recompilations` is how often a
+/// system that compiles has done so from the first batch of the stream to its last.
 ///
 /// The older suite went forward alone.
 #[scenario(id = "PC-5", category = "Pipeline complexity", equivalence = approx(1e-4),

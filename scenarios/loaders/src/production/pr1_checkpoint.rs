@@ -10,16 +10,17 @@ use crate::prelude::*;
 
 /// Save the place in an epoch, restore it elsewhere, and go on with the same bytes.
 ///
-/// What does a checkpoint of the input pipeline cost, and is it true? The timed stream is the pipeline's throughput, as
-/// it is between two checkpoints. After it, in every repeat, a pipeline is broken off after its first batch, in the
-/// middle and before its last batch; each time its place is saved, written to a file and synced; then the pipeline is
-/// dropped, another is opened, and the file is read and restored. Everything it delivers from there on, hashed in order,
-/// must be what a pipeline delivers that was never broken off. The older suite took `checkpoint` and iterated.
+/// What does a checkpoint of the input pipeline cost, and is it true? The timed stream is the pipeline's
+/// throughput, as it is between two checkpoints. After it, in every repeat, a pipeline is broken off after
+/// its first batch, in the middle and before its last batch; each time its place is saved, written to a file
+/// and synced; then the pipeline is dropped, another is opened, and the file is read and restored. Everything
+/// it delivers from there on, hashed in order, must be what a pipeline delivers that was never broken off.
+/// The older suite took `checkpoint` and iterated.
 ///
-/// Timed: in the stream, fetching the rows, the transform, putting the batch together; in the blocks `save` and `restore`,
-/// those two alone, with the file. Not timed: making and mapping the data, opening pipelines, the comparison. The work report
-/// must show `Normalize`; the metrics are the size of a checkpoint, the blocks' times, and the wait for the first batch
-/// after a restore.
+/// Timed: in the stream, fetching the rows, the transform, putting the batch together; in the blocks `save`
+/// and `restore`, those two alone, with the file. Not timed: making and mapping the data, opening pipelines,
+/// the comparison. The work report must show `Normalize`; the metrics are the size of a checkpoint, the
+/// blocks' times, and the wait for the first batch after a restore.
 #[scenario(id = "PR-1", category = "Production", sets = ["canonical", "tpu"], equivalence = exact,
     workload = workload)]
 fn checkpoint(

@@ -11,15 +11,17 @@ use crate::prelude::*;
 
 /// Random crops and flips: the same bytes in every run, other bytes in every epoch.
 ///
-/// Can a training run be repeated exactly, and what does the randomness cost? The timed stream is the throughput of
-/// `RandomCrop` and `RandomFlip` over 5,000 images. After it, outside the clock, in every repeat: the pipeline is opened
-/// once per run and goes through every epoch; the bytes are hashed in the order of delivery. Epoch `e` must have one
-/// digest in all runs, different epochs different digests, and every epoch all elements; and one more run goes through
-/// the first epoch with no worker, one and two, which must change nothing. Anything else is a failure. (A loader that
-/// declines a number of workers, or hands out their batches in any order, is compared over the others.)
+/// Can a training run be repeated exactly, and what does the randomness cost? The timed stream is the
+/// throughput of `RandomCrop` and `RandomFlip` over 5,000 images. After it, outside the clock, in every
+/// repeat: the pipeline is opened once per run and goes through every epoch; the bytes are hashed in the
+/// order of delivery. Epoch `e` must have one digest in all runs, different epochs different digests, and
+/// every epoch all elements; and one more run goes through the first epoch with no worker, one and two, which
+/// must change nothing. Anything else is a failure. (A loader that declines a number of workers, or hands out
+/// their batches in any order, is compared over the others.)
 ///
-/// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline, the comparison. The work report must show `RandomCrop`, `RandomFlip`, and `image` as `u8`.
+/// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the
+/// data, opening the pipeline, the comparison. The work report must show `RandomCrop`, `RandomFlip`, and
+/// `image` as `u8`.
 #[scenario(id = "PR-2", category = "Production", sets = ["canonical", "gate"], equivalence = exact,
     workload = workload)]
 fn determinism(
@@ -56,7 +58,8 @@ pub struct Repeated {
     pub elements: usize,
 }
 
-/// As records have it, without the usual number of images: by this text they know that a label still means the same.
+/// As records have it, without the usual number of images: by this text they know that a label still means
+/// the same.
 impl fmt::Debug for Repeated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_struct("Repeated");

@@ -8,15 +8,17 @@ use crate::prelude::*;
 
 /// Thirteen dense columns and 26 columns of ids: logarithm, hash, normalisation.
 ///
-/// What does the preparation of click logs cost? The dense columns go through `LogTransform` and `Normalize`, whose
-/// constants are those of the raw columns; the ids, below 2^30, are hashed to 10,000 rows of an embedding.
+/// What does the preparation of click logs cost? The dense columns go through `LogTransform` and `Normalize`,
+/// whose constants are those of the raw columns; the ids, below 2^30, are hashed to 10,000 rows of an
+/// embedding.
 ///
-/// Timed: fetching the rows, all three transforms, both fields, putting the batch together. Not timed: making and
-/// mapping the data, opening the pipeline. The work report must show `LogTransform`, `HashEmbeddingIndex`, `Normalize`;
-/// `dense` as `f32` and `sparse` as `i32` (of `real_criteo`, `i64`: the CRC-32 of each category's text).
+/// Timed: fetching the rows, all three transforms, both fields, putting the batch together. Not timed: making
+/// and mapping the data, opening the pipeline. The work report must show `LogTransform`,
+/// `HashEmbeddingIndex`, `Normalize`; `dense` as `f32` and `sparse` as `i32` (of `real_criteo`, `i64`: the
+/// CRC-32 of each category's text).
 ///
-/// In the suite that this one follows the ids were cast to `f32` and went through the logarithm; nothing was hashed,
-/// and `Normalize` did nothing.
+/// In the suite that this one follows the ids were cast to `f32` and went through the logarithm; nothing was
+/// hashed, and `Normalize` did nothing.
 #[scenario(id = "HTAB-1", category = "Tabular", sets = ["heavy"], equivalence = exact,
     workload = workload)]
 fn recommendation(

@@ -6,12 +6,13 @@ use crate::prelude::*;
 
 /// Dense float rows, standardised column by column.
 ///
-/// How fast does a loader feed rows of features to a model, with the one step that tables always need? `Normalize`
-/// subtracts each column's mean and multiplies by one over its deviation, so the data change in every number; the
-/// constants are part of the data set.
+/// How fast does a loader feed rows of features to a model, with the one step that tables always need?
+/// `Normalize` subtracts each column's mean and multiplies by one over its deviation, so the data change in
+/// every number; the constants are part of the data set.
 ///
-/// Timed: fetching the rows, the transform, putting the batch together. Not timed: making and mapping the data,
-/// computing the constants, opening the pipeline. The work report must show `Normalize`, and `features` as `f32`.
+/// Timed: fetching the rows, the transform, putting the batch together. Not timed: making and mapping the
+/// data, computing the constants, opening the pipeline. The work report must show `Normalize`, and `features`
+/// as `f32`.
 #[scenario(id = "TAB-1", category = "Tabular", sets = ["canonical", "gate", "tpu"], equivalence = exact,
     workload = workload)]
 fn dense_table(

@@ -8,12 +8,12 @@ use crate::prelude::*;
 
 /// Thirteen dense columns and 26 sparse ones, each a field of its own, untransformed.
 ///
-/// What does a field cost? A row is 13 `f32` and 26 `i64` ids below 1,000, as click models read them: 27 fields, of
-/// which all must be put together for every batch of 1,024.
+/// What does a field cost? A row is 13 `f32` and 26 `i64` ids below 1,000, as click models read them: 27
+/// fields, of which all must be put together for every batch of 1,024.
 ///
-/// Timed: fetching the rows of every field, putting the batch together. Not timed: making and mapping the data, opening
-/// the pipeline. The work report must show no transform; `dense` as `f32` and `sparse_0` to `sparse_25` as `i64` in every
-/// batch.
+/// Timed: fetching the rows of every field, putting the batch together. Not timed: making and mapping the
+/// data, opening the pipeline. The work report must show no transform; `dense` as `f32` and `sparse_0` to
+/// `sparse_25` as `i64` in every batch.
 #[scenario(id = "TAB-2", category = "Tabular", sets = ["canonical", "tpu"], equivalence = exact,
     workload = workload)]
 fn sparse_features(

@@ -6,13 +6,14 @@ use crate::prelude::*;
 
 /// Images to normalised float batches.
 ///
-/// How fast does a loader turn `u8` images (height, width, channels) into `f32` batches in `[0, 1]`: the input of every
-/// image classifier?
+/// How fast does a loader turn `u8` images (height, width, channels) into `f32` batches in `[0, 1]`: the
+/// input of every image classifier?
 ///
-/// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline. The work report must show `Normalize`, `CastToFloat32`, and `image` as `f32`; the cast finds `f32`
-/// already and has nothing to do where the system's `Normalize` gives that type. The variants `batch_1` to `batch_512` are
-/// `small` in batches of other sizes: small ones show what a batch costs a system however little is in it.
+/// Timed: fetching the rows, both transforms, putting the batch together. Not timed: making and mapping the
+/// data, opening the pipeline. The work report must show `Normalize`, `CastToFloat32`, and `image` as `f32`;
+/// the cast finds `f32` already and has nothing to do where the system's `Normalize` gives that type. The
+/// variants `batch_1` to `batch_512` are `small` in batches of other sizes: small ones show what a batch
+/// costs a system however little is in it.
 #[scenario(id = "CV-1", category = "Computer vision", sets = ["canonical", "gate", "tpu"],
     workload = workload)]
 #[expect(clippy::too_many_arguments, reason = "each is an axis")]

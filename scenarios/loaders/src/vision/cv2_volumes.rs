@@ -6,14 +6,14 @@ use crate::prelude::*;
 
 /// Float volumes in batches of two, standardised.
 ///
-/// How fast does a loader move few but large elements, as medical images are: 1 MiB a volume, 2 MiB a batch? The loop
-/// around a batch costs nothing here; memory does.
+/// How fast does a loader move few but large elements, as medical images are: 1 MiB a volume, 2 MiB a batch?
+/// The loop around a batch costs nothing here; memory does.
 ///
-/// Timed: fetching the rows, the transform, putting the batch together. Not timed: making and mapping the data, opening
-/// the pipeline. The work report must show `Normalize`, and `volume` as `f32`.
+/// Timed: fetching the rows, the transform, putting the batch together. Not timed: making and mapping the
+/// data, opening the pipeline. The work report must show `Normalize`, and `volume` as `f32`.
 ///
-/// `Normalize` takes the constants of the data set for each index of the last axis, so it changes every number. In the
-/// suite that this one follows it left `f32` as it was, and the scenario was iteration alone.
+/// `Normalize` takes the constants of the data set for each index of the last axis, so it changes every
+/// number. In the suite that this one follows it left `f32` as it was, and the scenario was iteration alone.
 #[scenario(id = "CV-2", category = "Computer vision", sets = ["canonical", "tpu"],
     workload = workload)]
 fn volumes(

@@ -6,14 +6,14 @@ use crate::prelude::*;
 
 /// Normalised images, mixed with each other batch by batch: `MixUp` and `CutMix`.
 ///
-/// What does it cost to mix whole batches, which no transform of one element can do? Both ways are cases of one run:
-/// `mixup` touches every number twice, `cutmix` moves rectangles. Each batch draws its share from Beta(0.4, 0.4); image
-/// `i` of `n` is mixed with image `n - 1 - i`. The draw has an address, so a consumer that mixes labels can make it
-/// again.
+/// What does it cost to mix whole batches, which no transform of one element can do? Both ways are cases of
+/// one run: `mixup` touches every number twice, `cutmix` moves rectangles. Each batch draws its share from
+/// Beta(0.4, 0.4); image `i` of `n` is mixed with image `n - 1 - i`. The draw has an address, so a consumer
+/// that mixes labels can make it again.
 ///
-/// Timed: fetching the rows, the transform, the mixing, putting the batch together. Not timed: making and mapping the
-/// data, opening the pipeline. The work report must show `Normalize`, then `MixUp` or `CutMix` with its alpha, and `image`
-/// as `f32`.
+/// Timed: fetching the rows, the transform, the mixing, putting the batch together. Not timed: making and
+/// mapping the data, opening the pipeline. The work report must show `Normalize`, then `MixUp` or `CutMix`
+/// with its alpha, and `image` as `f32`.
 ///
 /// In the suite that this one follows `CutMix` was never selected.
 #[scenario(id = "CV-3", category = "Computer vision", filter = can_be_verified, workload = workload)]
@@ -31,8 +31,8 @@ fn batch_mixing(
     bencher.load(loader, &workload(&variant, &mixing, &workers, &delivery, &operators))
 }
 
-/// By operators of their own, `MixUp` of many batches alone. What `CutMix` moves shows in no trait of an element; and each batch
-/// has one draw, so that of few batches nobody can say whether they were mixed.
+/// By operators of their own, `MixUp` of many batches alone. What `CutMix` moves shows in no trait of an
+/// element; and each batch has one draw, so that of few batches nobody can say whether they were mixed.
 fn can_be_verified(
     variant: &Images,
     mixing: &Mixing,

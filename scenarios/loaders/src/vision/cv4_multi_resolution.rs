@@ -6,11 +6,12 @@ use crate::prelude::*;
 
 /// Images resized to half of each side and back to the whole, then normalised.
 ///
-/// What does resizing cost, to more than one target in one pipeline: down to half of the resolution, and up again? Both
-/// are bilinear, on `u8`, rounded to `u8` after each.
+/// What does resizing cost, to more than one target in one pipeline: down to half of the resolution, and up
+/// again? Both are bilinear, on `u8`, rounded to `u8` after each.
 ///
-/// Timed: fetching the rows, both resizings, the cast, putting the batch together. Not timed: making and mapping the
-/// data, opening the pipeline. The work report must show `MultiScaleResize`, `Normalize`, and `image` as `f32`.
+/// Timed: fetching the rows, both resizings, the cast, putting the batch together. Not timed: making and
+/// mapping the data, opening the pipeline. The work report must show `MultiScaleResize`, `Normalize`, and
+/// `image` as `f32`.
 #[scenario(id = "CV-4", category = "Computer vision",
     workload = workload)]
 fn multi_resolution(

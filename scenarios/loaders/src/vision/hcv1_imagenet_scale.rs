@@ -7,11 +7,11 @@ use weighbridge::prelude::*;
 ///
 /// What does the usual augmentation of an image classifier cost at its usual size?
 ///
-/// Timed: fetching the rows, all five transforms, putting the batch together. Not timed: making and mapping the data,
-/// opening the pipeline. The work report must show the five transforms, and `image` as `f32`.
+/// Timed: fetching the rows, all five transforms, putting the batch together. Not timed: making and mapping
+/// the data, opening the pipeline. The work report must show the five transforms, and `image` as `f32`.
 ///
-/// The colours are jittered on the range of `u8`. In the suite that this one follows they were limited to [0, 1] there,
-/// and every image came out nearly black.
+/// The colours are jittered on the range of `u8`. In the suite that this one follows they were limited to [0,
+/// 1] there, and every image came out nearly black.
 #[scenario(id = "HCV-1", category = "Computer vision", sets = ["heavy"], equivalence = exact,
     workload = workload)]
 fn imagenet_scale(

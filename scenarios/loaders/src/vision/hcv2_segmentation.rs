@@ -8,12 +8,12 @@ use crate::prelude::*;
 
 /// Images with masks of 21 classes, moved together and resized each in its way.
 ///
-/// What does a paired field cost, and is it kept in step? The crop and the mirror are drawn once for both; the image is
-/// resized bilinearly, the mask to the nearest pixel, and only the image's colours are jittered.
+/// What does a paired field cost, and is it kept in step? The crop and the mirror are drawn once for both;
+/// the image is resized bilinearly, the mask to the nearest pixel, and only the image's colours are jittered.
 ///
-/// Timed: fetching the rows, all five transforms, both fields, putting the batch together. Not timed: making and
-/// mapping the data, opening the pipeline. The work report must show the five transforms, `image` and `mask` as `f32`: the
-/// cast is of every field, and a class stays a whole number.
+/// Timed: fetching the rows, all five transforms, both fields, putting the batch together. Not timed: making
+/// and mapping the data, opening the pipeline. The work report must show the five transforms, `image` and
+/// `mask` as `f32`: the cast is of every field, and a class stays a whole number.
 ///
 /// In the suite that this one follows the mask was interpolated and jittered like an image.
 #[scenario(id = "HCV-2", category = "Computer vision", sets = ["heavy"], equivalence = exact,

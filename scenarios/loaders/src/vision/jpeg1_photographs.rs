@@ -9,15 +9,16 @@ use crate::prelude::*;
 
 /// Photographs decoded, cropped at random, mirrored, normalised and put together.
 ///
-/// How fast does a loader feed an image classifier from what people really have: JPEG files of 500 x 375 pixels, 4:2:0? Every
-/// system decodes by the decoder that its users take, and crops and resizes by its own operators. `files` has a file for each
-/// photograph, `tar` shards of such files, `records` the system's own format, and `memory` their bytes in memory, where decoding
-/// alone is left.
+/// How fast does a loader feed an image classifier from what people really have: JPEG files of 500 x 375
+/// pixels, 4:2:0? Every system decodes by the decoder that its users take, and crops and resizes by its own
+/// operators. `files` has a file for each photograph, `tar` shards of such files, `records` the system's own
+/// format, and `memory` their bytes in memory, where decoding alone is left.
 ///
-/// Timed: reading, decoding, the crop of 8 to 100 % of the area to 224 x 224, the mirror, the division, putting the batch
-/// together. Not timed: making the photographs, writing them in the form that is asked for, opening the pipeline. The work report must
-/// show `DecodeResizedCrop`, `RandomFlip`, `Normalize`, and `image` as `f32`. Work must be alike, and not the same: decoders
-/// differ by a level or two, and draws are each system's own.
+/// Timed: reading, decoding, the crop of 8 to 100 % of the area to 224 x 224, the mirror, the division,
+/// putting the batch together. Not timed: making the photographs, writing them in the form that is asked for,
+/// opening the pipeline. The work report must show `DecodeResizedCrop`, `RandomFlip`, `Normalize`, and
+/// `image` as `f32`. Work must be alike, and not the same: decoders differ by a level or two, and draws are
+/// each system's own.
 #[scenario(id = "JPEG-1", category = "Computer vision", workload = workload)]
 fn photographs(
     bencher: &mut Bencher,

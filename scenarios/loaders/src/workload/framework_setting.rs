@@ -2,14 +2,15 @@
 
 use weighbridge_data::either;
 
-/// How a framework is set up, of those that set something otherwise than its documentation begins with. For native systems it says
-/// nothing.
+/// How a framework is set up, of those that set something otherwise than its documentation begins with. For
+/// native systems it says nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FrameworkSetting {
     /// As was found to be best: what its documentation has further on, held against its first example.
     #[default]
     Best,
-    /// As its users start: what the first example of its documentation has. A framework that is best so declines.
+    /// As its users start: what the first example of its documentation has. A framework that is best so
+    /// declines.
     Default,
 }
 

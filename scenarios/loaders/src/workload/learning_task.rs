@@ -1,4 +1,5 @@
-//! What a learner is asked to do: a pipeline with a learnable step at its end, a loss, and the gradient of it.
+//! What a learner is asked to do: a pipeline with a learnable step at its end, a loss, and the gradient of
+//! it.
 
 use std::fmt;
 
@@ -9,10 +10,10 @@ use crate::workload::PipelineSpec;
 
 /// A pipeline of `f32` numbers that ends in a learnable step.
 ///
-/// The step gives `y = k * (x * scale[c] + bias[c])`, where `c` is the index on the last axis and `k` is 0 for a number
-/// that is dropped, else 1/0.9 (see [`LearningTask::factor`]). The loss of a batch is half the mean of `y * y`. A pipeline that
-/// regroups its batches (`rebatch`) has the sum of the losses of the groups that one batch becomes. One step of gradient
-/// descent follows each batch: `parameter - rate * gradient`.
+/// The step gives `y = k * (x * scale[c] + bias[c])`, where `c` is the index on the last axis and `k` is 0
+/// for a number that is dropped, else 1/0.9 (see [`LearningTask::factor`]). The loss of a batch is half the
+/// mean of `y * y`. A pipeline that regroups its batches (`rebatch`) has the sum of the losses of the groups
+/// that one batch becomes. One step of gradient descent follows each batch: `parameter - rate * gradient`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LearningTask {
     /// What comes before the learnable step, and how what comes after it is grouped.
@@ -26,7 +27,8 @@ pub struct LearningTask {
 /// How a learnable step is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As modules, which hold their parameters and what they need to go back, and are gone through one by one.
+    /// As modules, which hold their parameters and what they need to go back, and are gone through one by
+    /// one.
     Module,
     /// As a function of numbers and parameters, which holds nothing.
     Function,
@@ -86,15 +88,15 @@ impl LearningTask {
     /// What a number that is not dropped is multiplied with.
     pub const KEPT: f32 = 1.0 / 0.9;
 
-    /// What number `number` of an element is multiplied with: draw `number / 4`, of its four times 16 bits those from bit
-    /// `16 * (number % 4)` on.
+    /// What number `number` of an element is multiplied with: draw `number / 4`, of its four times 16 bits
+    /// those from bit `16 * (number % 4)` on.
     pub fn factor(draw: Draw, number: usize) -> f32 {
         let bits = draw.bits(number as u64 / 4) >> (16 * (number % 4)) & 0xffff;
         if bits < Self::DROPPED_BELOW { 0.0 } else { Self::KEPT }
     }
 
-    /// The fields of a delivered batch: what comes out of the learnable step, and the gradient of the loss to the row
-    /// that it was made from.
+    /// The fields of a delivered batch: what comes out of the learnable step, and the gradient of the loss to
+    /// the row that it was made from.
     ///
     /// # Errors
     /// As [`LearningTask::check`].
@@ -135,8 +137,8 @@ impl LearningTask {
     /// Refuses what no learner could do, and names the parameter.
     ///
     /// # Errors
-    /// As [`PipelineSpec::check`]; more than one field, or one that is not `f32` all along; groups that do not fit into a
-    /// batch; a rate that is no number.
+    /// As [`PipelineSpec::check`]; more than one field, or one that is not `f32` all along; groups that do
+    /// not fit into a batch; a rate that is no number.
     pub fn check(&self) -> Result<()> {
         let output = self.pipeline.output()?;
         let source = &self.pipeline.source.fields;
@@ -191,7 +193,8 @@ impl Workload for LearningTask {
         format!("{source}, batch {batch_size}, {}, seed {seed}", self.work().join(" > "))
     }
 
-    /// What the learning task needs, for a plan: what its pipeline needs, and what is kept of a batch to go back.
+    /// What the learning task needs, for a plan: what its pipeline needs, and what is kept of a batch to go
+    /// back.
     fn needs(&self) -> Requirements {
         let Requirements { memory, batch } = self.pipeline.needs();
         let row: usize =
@@ -202,7 +205,8 @@ impl Workload for LearningTask {
     }
 }
 
-/// Arrays of a batch's size that are kept to go back, and the second field of the batches that the harness holds.
+/// Arrays of a batch's size that are kept to go back, and the second field of the batches that the harness
+/// holds.
 const ARRAYS: u64 = 10;
 
 #[cfg(test)]

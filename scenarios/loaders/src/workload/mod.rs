@@ -1,7 +1,8 @@
-//! What a loader is asked to do: a [`PipelineSpec`], made of data alone, so that any system in any language can be
-//! given the same one.
+//! What a loader is asked to do: a [`PipelineSpec`], made of data alone, so that any system in any language
+//! can be given the same one.
 //!
-//! Takes the description of a data set ([`DataSpec`](weighbridge_data::DataSpec)), hands on a checked pipeline.
+//! Takes the description of a data set ([`DataSpec`](weighbridge_data::DataSpec)), hands on a checked
+//! pipeline.
 
 mod destination;
 mod framework_setting;

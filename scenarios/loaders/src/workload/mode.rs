@@ -11,7 +11,8 @@ pub enum ExecutionMode {
     Vectorised,
     /// Element by element, through a list of transforms that was put together when the program was compiled.
     Compiled,
-    /// In one pass: every number that is delivered is computed from its source at once, and nothing lies between.
+    /// In one pass: every number that is delivered is computed from its source at once, and nothing lies
+    /// between.
     Fused,
 }
 

@@ -1,4 +1,5 @@
-//! How each delivered field comes about: which field of the data it starts from, and which transforms touch it.
+//! How each delivered field comes about: which field of the data it starts from, and which transforms touch
+//! it.
 
 use weighbridge::{Dtype, Error, FieldKind, Result};
 
@@ -116,7 +117,8 @@ pub(super) fn routes(
     Ok(routes)
 }
 
-/// Lets every route that a branch touches go through the branches, whose positions follow those of the `trunk`.
+/// Lets every route that a branch touches go through the branches, whose positions follow those of the
+/// `trunk`.
 fn branch(
     trunk: usize,
     structure: &Structure,

@@ -24,7 +24,8 @@ pub struct PipelineSpec {
     pub transforms: Vec<Transform>,
     /// Elements in a batch; the last batch of an epoch holds what is left.
     pub batch_size: usize,
-    /// Threads or processes that prepare batches beside the consumer. 0: the consumer's own thread does the work.
+    /// Threads or processes that prepare batches beside the consumer. 0: the consumer's own thread does the
+    /// work.
     pub workers: usize,
     /// Where each batch is handed over.
     pub destination: Destination,
@@ -43,7 +44,8 @@ pub struct PipelineSpec {
 }
 
 impl PipelineSpec {
-    /// All of `source` in batches of `batch_size`: from memory, without transforms, workers or shards, to the host.
+    /// All of `source` in batches of `batch_size`: from memory, without transforms, workers or shards, to the
+    /// host.
     pub fn new(source: DataSpec, batch_size: usize) -> Self {
         Self {
             source,
@@ -170,8 +172,8 @@ impl PipelineSpec {
         Self { seed, ..self }
     }
 
-    /// Sets whose operators do the transforms. Where it is each system's own, images are pictures of a scene: in noise nobody
-    /// could see whether a step was done.
+    /// Sets whose operators do the transforms. Where it is each system's own, images are pictures of a scene:
+    /// in noise nobody could see whether a step was done.
     #[must_use]
     pub fn operators(mut self, operators: Operators) -> Self {
         if operators == Operators::Own {
@@ -251,8 +253,8 @@ impl PipelineSpec {
         })
     }
 
-    /// Every step by name, in order, as work reports tell it: transforms with their probabilities, branches, and what is
-    /// done with whole batches.
+    /// Every step by name, in order, as work reports tell it: transforms with their probabilities, branches,
+    /// and what is done with whole batches.
     pub fn work(&self) -> Vec<String> {
         self.structure.work(&self.transforms)
     }
@@ -260,8 +262,8 @@ impl PipelineSpec {
     /// Refuses what no loader could do, and names the parameter.
     ///
     /// # Errors
-    /// A batch of none, a shard that is not there, a transform that touches nothing, a crop of an image without room,
-    /// a probability that is none, weights that sum to nothing.
+    /// A batch of none, a shard that is not there, a transform that touches nothing, a crop of an image
+    /// without room, a probability that is none, weights that sum to nothing.
     pub fn check(&self) -> Result<()> {
         self.routes().map(drop)
     }
@@ -330,10 +332,11 @@ impl PipelineSpec {
 }
 
 impl Workload for PipelineSpec {
-    /// How far the work of two systems must agree: bit by bit where both follow `scenarios/docs/transforms.md`.
-    /// By operators of their own within what rounding may do to the traits of an element: half a level of 255 for each
-    /// step on `u8` that makes fractions (two for a resize there and back), at least 0.001. A batch that is mixed shares
-    /// its draw, so that chance goes down with the number of batches alone: there 0.13 more, over its root.
+    /// How far the work of two systems must agree: bit by bit where both follow
+    /// `scenarios/docs/transforms.md`. By operators of their own within what rounding may do to the traits of
+    /// an element: half a level of 255 for each step on `u8` that makes fractions (two for a resize there and
+    /// back), at least 0.001. A batch that is mixed shares its draw, so that chance goes down with the number
+    /// of batches alone: there 0.13 more, over its root.
     fn agreement(&self) -> Equivalence {
         if self.operators == Operators::Shared {
             return Equivalence::Exact;
@@ -362,9 +365,9 @@ impl Workload for PipelineSpec {
         )
     }
 
-    /// What the pipeline needs, for a plan to judge by before anything is made: what a measuring process has resident at
-    /// its peak. That is the data as they are mapped, the batches in flight and the rows that they are made from, the
-    /// batches that the harness holds back to verify, and the process itself.
+    /// What the pipeline needs, for a plan to judge by before anything is made: what a measuring process has
+    /// resident at its peak. That is the data as they are mapped, the batches in flight and the rows that
+    /// they are made from, the batches that the harness holds back to verify, and the process itself.
     fn needs(&self) -> Requirements {
         match cut() {
             Ok(Some(batches)) => self.clone().cut_to(batches).whole_needs(),
@@ -376,16 +379,16 @@ impl Workload for PipelineSpec {
 /// The least tolerance, a share of the field's range: arithmetic on `f32` in another order is far below it.
 const LEAST: f64 = 0.001;
 
-/// What one draw for each batch does to the mean of a trait: five and a half standard errors of the difference of two means over
-/// batches, as a share of the field's range. (A trait of pictures that are mixed with Beta(0.4, 0.4) has a deviation of 0.012 to
-/// 0.02 over draws.)
+/// What one draw for each batch does to the mean of a trait: five and a half standard errors of the
+/// difference of two means over batches, as a share of the field's range. (A trait of pictures that are mixed
+/// with Beta(0.4, 0.4) has a deviation of 0.012 to 0.02 over draws.)
 const MIXED: f64 = 0.13;
 
 /// Batches that a measuring process copies and holds until the clock has stopped.
 const HELD: u64 = 4;
 
-/// Bytes that a plan takes a process to have resident besides what its pipeline needs: code, libraries, samples. Pages of
-/// code are read as they are needed, so this is no figure of one machine; no test holds it.
+/// Bytes that a plan takes a process to have resident besides what its pipeline needs: code, libraries,
+/// samples. Pages of code are read as they are needed, so this is no figure of one machine; no test holds it.
 pub const PROCESS: u64 = 6 << 20;
 
 fn size(kind: &FieldKind) -> usize {
@@ -422,8 +425,8 @@ impl Shard {
     /// The whole.
     pub const ALL: Self = Self { index: 0, count: 1 };
 
-    /// The indices of this part of `elements`: from `floor(index * elements / count)` up to the next part's start.
-    /// Together the parts hold every index once.
+    /// The indices of this part of `elements`: from `floor(index * elements / count)` up to the next part's
+    /// start. Together the parts hold every index once.
     pub fn of(self, elements: usize) -> Range<usize> {
         let start = |index: usize| (index as u128 * elements as u128 / self.count as u128) as usize;
         start(self.index)..start(self.index + 1)

@@ -1,4 +1,5 @@
-//! What of a pipeline is not a step on one element after the other: choices, branches, mixing, regrouping, caching.
+//! What of a pipeline is not a step on one element after the other: choices, branches, mixing, regrouping,
+//! caching.
 
 use std::fmt;
 
@@ -17,18 +18,18 @@ pub struct Structure {
     pub merge: Merge,
     /// How the elements of a finished batch are mixed with each other.
     pub mixing: Option<Mixing>,
-    /// Weights of the equal, contiguous parts of the data set that an epoch is mixed from; empty: the data set as it
-    /// is.
+    /// Weights of the equal, contiguous parts of the data set that an epoch is mixed from; empty: the data
+    /// set as it is.
     pub mixture: Vec<f64>,
-    /// Whether the batches of the first epoch are kept and delivered again in later ones. Beginning epoch 0 begins with
-    /// an empty cache.
+    /// Whether the batches of the first epoch are kept and delivered again in later ones. Beginning epoch 0
+    /// begins with an empty cache.
     pub cache: bool,
     /// Regroups the finished batches into batches of this many elements.
     pub rebatch: Option<usize>,
 }
 
-/// Lets a transform of the list be done for some elements alone: those whose draw `unit(2^32)` at position `decided_at`
-/// lies in `[from, below)`.
+/// Lets a transform of the list be done for some elements alone: those whose draw `unit(2^32)` at position
+/// `decided_at` lies in `[from, below)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransformGate {
     /// The position of the transform.
@@ -64,7 +65,8 @@ pub enum Mixing {
         /// Both parameters of the distribution.
         alpha: f64,
     },
-    /// A rectangle taken over from the partner, whose share of the area is one less a draw from Beta(alpha, alpha).
+    /// A rectangle taken over from the partner, whose share of the area is one less a draw from Beta(alpha,
+    /// alpha).
     CutMix {
         /// Both parameters of the distribution.
         alpha: f64,
@@ -103,8 +105,8 @@ impl Structure {
         self.gates.iter().copied().find(|gate| gate.position == position)
     }
 
-    /// What is asked for beyond a list of transforms, in words: empty for a plain pipeline. A loader that can run plain
-    /// pipelines alone declines with them.
+    /// What is asked for beyond a list of transforms, in words: empty for a plain pipeline. A loader that can
+    /// run plain pipelines alone declines with them.
     pub fn capabilities(&self) -> Vec<String> {
         let mut asked = Vec::new();
         if !self.mixture.is_empty() {
@@ -128,7 +130,8 @@ impl Structure {
         asked
     }
 
-    /// The transforms of a pipeline as work reports name them: with their gates, then branches, merge and what follows.
+    /// The transforms of a pipeline as work reports name them: with their gates, then branches, merge and
+    /// what follows.
     pub(super) fn work(&self, transforms: &[Transform]) -> Vec<String> {
         let gated = |(position, transform): (usize, &Transform)| match self.gate(position) {
             None => transform.to_string(),

@@ -5,42 +5,43 @@ use std::str::FromStr;
 
 use weighbridge::{Dtype, FieldKind};
 
-/// One step of a pipeline. The variant is the whole of it: constants belong to the definition, so that a name alone
-/// tells any implementation in any language what to do. The definitions in full, with every rounding and every draw,
-/// are in `scenarios/docs/transforms.md`; the lines here say what each is.
+/// One step of a pipeline. The variant is the whole of it: constants belong to the definition, so that a name
+/// alone tells any implementation in any language what to do. The definitions in full, with every rounding
+/// and every draw, are in `scenarios/docs/transforms.md`; the lines here say what each is.
 ///
-/// Each step says which fields it touches; the others pass unchanged. A step that touches no field of the data is
-/// refused when the pipeline is checked, because it would be a step in name only. All arithmetic on `f32` is rounded
-/// to nearest after each operation (no fused multiply-add), so every implementation gives the same bits.
+/// Each step says which fields it touches; the others pass unchanged. A step that touches no field of the
+/// data is refused when the pipeline is checked, because it would be a step in name only. All arithmetic on
+/// `f32` is rounded to nearest after each operation (no fused multiply-add), so every implementation gives
+/// the same bits.
 ///
-/// Random steps take their draws from [`Draws`](weighbridge_data::Draws); all fields of one element share them, so that an image
-/// and its mask move together.
+/// Random steps take their draws from [`Draws`](weighbridge_data::Draws); all fields of one element share
+/// them, so that an image and its mask move together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transform {
     /// Brings numbers to a common range.
     ///
-    /// - A field that is `u8` in the source: to `f32(x) / 255`, correctly rounded, as `f32`. (Also when an earlier
-    ///   step has cast it.)
-    /// - A field that is `f32` in the source: to `(x - mean[k]) * scale[k]`, where `k` is the index on the last axis
-    ///   of the element and `mean` and `scale` are the `f32` constants in the data set's manifest. They describe the
-    ///   source: a later `Normalize` in the same list uses the same ones.
+    /// - A field that is `u8` in the source: to `f32(x) / 255`, correctly rounded, as `f32`. (Also when an
+    ///   earlier step has cast it.)
+    /// - A field that is `f32` in the source: to `(x - mean[k]) * scale[k]`, where `k` is the index on the
+    ///   last axis of the element and `mean` and `scale` are the `f32` constants in the data set's manifest.
+    ///   They describe the source: a later `Normalize` in the same list uses the same ones.
     /// - Other fields (token ids): untouched.
     Normalize,
-    /// Casts every field to `f32`, rounding to nearest, ties to even. Touches every field; a no-op where the field is
-    /// `f32` already.
+    /// Casts every field to `f32`, rounding to nearest, ties to even. Touches every field; a no-op where the
+    /// field is `f32` already.
     CastToFloat32,
     /// `x * 2`, on `f32` fields.
     Scale,
-    /// `x` limited to `[0, 1]`, on `f32` fields: what is below 0 becomes 0, what is above 1 becomes 1. Negative zero
-    /// and NaN stay.
+    /// `x` limited to `[0, 1]`, on `f32` fields: what is below 0 becomes 0, what is above 1 becomes 1.
+    /// Negative zero and NaN stay.
     Clip,
     /// `x + 0.1` (the `f32` nearest to it), on `f32` fields.
     Add,
     /// `x * 0.9` (the `f32` nearest to it), on `f32` fields.
     Multiply,
-    /// Keeps a window of `floor(7h/8)` by `floor(7w/8)` pixels, moves it to the upper left corner, and fills the rest
-    /// with zeros, on fields with three axes (height, width, channels). The window's top is draw 0 below
-    /// `h - floor(7h/8) + 1`, its left draw 1 below `w - floor(7w/8) + 1`.
+    /// Keeps a window of `floor(7h/8)` by `floor(7w/8)` pixels, moves it to the upper left corner, and fills
+    /// the rest with zeros, on fields with three axes (height, width, channels). The window's top is draw 0
+    /// below `h - floor(7h/8) + 1`, its left draw 1 below `w - floor(7w/8) + 1`.
     RandomCrop,
     /// Mirrors left and right with probability 1/2 (draw 0's highest bit set), on fields with three axes.
     /// `RandomHorizontalFlip` is another name of it.
@@ -51,44 +52,48 @@ pub enum Transform {
     RandomBrightness,
     /// Multiplies the whole element by one number from [0.8, 1.2), on `f32` fields.
     RandomScale,
-    /// Cuts out a window of 8 to 100 % of the area and 3:4 to 4:3 in aspect and resizes it to the element's own size:
-    /// bilinear for `u8` and `f32`, nearest for other types, which hold classes. On fields with three axes.
+    /// Cuts out a window of 8 to 100 % of the area and 3:4 to 4:3 in aspect and resizes it to the element's
+    /// own size: bilinear for `u8` and `f32`, nearest for other types, which hold classes. On fields with
+    /// three axes.
     RandomResizedCrop,
-    /// Shifts the brightness, stretches the contrast about the element's mean, stretches the saturation about each
-    /// pixel's grey, and limits to the range, on `u8` and `f32` fields with three axes and three channels.
-    ColorJitter,
-    /// Replaces all channels by their mean with probability 1/5, on `u8` and `f32` fields with three axes and three
+    /// Shifts the brightness, stretches the contrast about the element's mean, stretches the saturation about
+    /// each pixel's grey, and limits to the range, on `u8` and `f32` fields with three axes and three
     /// channels.
+    ColorJitter,
+    /// Replaces all channels by their mean with probability 1/5, on `u8` and `f32` fields with three axes and
+    /// three channels.
     RandomGrayscale,
-    /// Blurs with a Gaussian of five pixels and a deviation from [0.1, 2), edges repeated, on `u8` and `f32` fields
-    /// with three axes.
+    /// Blurs with a Gaussian of five pixels and a deviation from [0.1, 2), edges repeated, on `u8` and `f32`
+    /// fields with three axes.
     GaussianBlur,
-    /// Inverts what is at least half of the range with probability 1/2, on `u8` and `f32` fields with three axes.
+    /// Inverts what is at least half of the range with probability 1/2, on `u8` and `f32` fields with three
+    /// axes.
     RandomSolarize,
     /// Turns by a random multiple of 90 degrees, counterclockwise, on square fields with three axes.
     AffineRotation,
-    /// Resizes to half of each side and back: bilinear for `u8` and `f32`, nearest for other types. On fields with
-    /// three axes.
+    /// Resizes to half of each side and back: bilinear for `u8` and `f32`, nearest for other types. On fields
+    /// with three axes.
     MultiScaleResize,
-    /// Pads the rows of a batch with zeros to the longest of them, rounded up to a multiple of 8, on integer fields
-    /// with one axis. How long a row is stands in the field `length`.
+    /// Pads the rows of a batch with zeros to the longest of them, rounded up to a multiple of 8, on integer
+    /// fields with one axis. How long a row is stands in the field `length`.
     DynamicPad,
     /// `ln(1 + |x|)`, on `f32` fields.
     LogTransform,
     /// `|x| mod 10000`, on `i32` and `i64` fields.
     HashEmbeddingIndex,
-    /// Adds the field `attention_mask`: 1 where the token is not 0, else 0, as `f32`. On integer fields with one axis.
+    /// Adds the field `attention_mask`: 1 where the token is not 0, else 0, as `f32`. On integer fields with
+    /// one axis.
     CreateAttentionMask,
-    /// Adds the field `causal_mask`: ones on and below the diagonal of a square as long as the row, as `f32`. On
-    /// integer fields with one axis.
+    /// Adds the field `causal_mask`: ones on and below the diagonal of a square as long as the row, as `f32`.
+    /// On integer fields with one axis.
     CausalMaskGeneration,
     /// Eight rounds of `sin(x) + cos(x)`, on `f32` fields.
     ExpensiveTransform,
     /// `x + 0.1` (the `f32` nearest to it), on `f32` fields: beside `ExpensiveTransform`, what costs nothing.
     CheapTransform,
-    /// Decodes a JPEG image, cuts out a window as [`Transform::RandomResizedCrop`] does, and resizes it to 224 x 224 pixels, on
-    /// `u8` fields with one axis, whose images have [`Transform::PHOTOGRAPH`]. Decoders differ in a level or two, so it is
-    /// defined up to that, and no member of [`Transform::ALL`].
+    /// Decodes a JPEG image, cuts out a window as [`Transform::RandomResizedCrop`] does, and resizes it to
+    /// 224 x 224 pixels, on `u8` fields with one axis, whose images have [`Transform::PHOTOGRAPH`]. Decoders
+    /// differ in a level or two, so it is defined up to that, and no member of [`Transform::ALL`].
     DecodeResizedCrop,
 }
 
@@ -104,7 +109,8 @@ pub enum TransformEffect {
 }
 
 impl Transform {
-    /// All that have one exact definition. `RandomHorizontalFlip`, the 26th name, is [`Transform::RandomFlip`].
+    /// All that have one exact definition. `RandomHorizontalFlip`, the 26th name, is
+    /// [`Transform::RandomFlip`].
     pub const ALL: [Self; 25] = [
         Self::Normalize,
         Self::CastToFloat32,

@@ -47,7 +47,8 @@ impl Images {
 }
 
 impl Images {
-    /// COCO's validation images as `u8`, brought to this side. Their captions are a field that a pipeline adds.
+    /// COCO's validation images as `u8`, brought to this side. Their captions are a field that a pipeline
+    /// adds.
     pub const fn coco(elements: usize, side: usize, batch_size: usize, vocabulary: u32) -> Self {
         let origin = Some(Origin::CocoCaptions { vocabulary });
         Self { elements, side, batch_size, floats: false, origin }

@@ -1,5 +1,5 @@
-//! Systems that work by operators and draws of their own: honest ones agree with the reference, and whoever leaves a step out
-//! or does another in its place is refused, with the trait that shows it.
+//! Systems that work by operators and draws of their own: honest ones agree with the reference, and whoever
+//! leaves a step out or does another in its place is refused, with the trait that shows it.
 
 use weighbridge::data::{Agreement, Content, Work, WorkReport, agree};
 use weighbridge::{Kept, Workload};
@@ -35,8 +35,8 @@ fn said(asked: &PipelineSpec, reference: &Work, delivered: &[Kept]) -> Vec<Strin
     }
 }
 
-/// An honest system: the same steps with other draws. And systems that do other steps under the same work report: each must be
-/// refused for one of the traits that are named for it.
+/// An honest system: the same steps with other draws. And systems that do other steps under the same work
+/// report: each must be refused for one of the traits that are named for it.
 #[track_caller]
 fn check(asked: &PipelineSpec, lies: &[(PipelineSpec, &str)]) {
     let (_place, data) = data(asked);
@@ -98,7 +98,8 @@ fn resizing_and_mixing_that_are_left_out_are_refused() {
     check(&images.clone().mix(Mixing::MixUp { alpha: 0.4 }), &[(images, "`image: deviation`")]);
 }
 
-/// A part of each picture, resized to the whole: at least this share of its area, by the nearest pixel or between pixels.
+/// A part of each picture, resized to the whole: at least this share of its area, by the nearest pixel or
+/// between pixels.
 fn cropped(data: &DataSet, least: f64, nearest: bool, mirror: bool) -> Vec<Kept> {
     let mut state = 0x1234_5678_9abc_def0_u64;
     let mut unit = move || {

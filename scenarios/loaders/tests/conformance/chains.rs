@@ -1,4 +1,5 @@
-//! Any chain of transforms: random pipelines have the bits of the reference, and the reference those of the definitions.
+//! Any chain of transforms: random pipelines have the bits of the reference, and the reference those of the
+//! definitions.
 
 use std::collections::BTreeMap;
 use std::thread;

@@ -37,7 +37,8 @@ fn pipeline() -> PipelineSpec {
     PipelineSpec::new(DataSpec::synthetic(ELEMENTS, fields), ELEMENTS)
 }
 
-/// What the script writes: the fields that differ from the input, and of those that are added the first element.
+/// What the script writes: the fields that differ from the input, and of those that are added the first
+/// element.
 fn written(batch: &Kept, data: &DataSet) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (position, field) in batch.fields.iter().enumerate() {
@@ -76,7 +77,8 @@ fn every_transform_gives_the_bytes_that_numpy_gave() {
     }
 }
 
-/// A wrong version of each transform: other draws where it draws, and where it does not, what is most like it.
+/// A wrong version of each transform: other draws where it draws, and where it does not, what is most like
+/// it.
 #[test]
 fn a_wrong_version_of_any_transform_is_noticed() {
     use Transform::{

@@ -1,4 +1,5 @@
-//! What every loader and every learner of this build must do, over toy pipelines; and that the checks would notice if it did not.
+//! What every loader and every learner of this build must do, over toy pipelines; and that the checks would
+//! notice if it did not.
 
 mod alike;
 mod chains;
@@ -69,8 +70,8 @@ fn batches(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>) ->
     epoch(&mut *loader.open(spec, data).unwrap(), 0)
 }
 
-/// Whether a loader gives the batches of this pipeline in the order of the epoch. Those of one that does not are compared
-/// in any order, by a test of their own.
+/// Whether a loader gives the batches of this pipeline in the order of the epoch. Those of one that does not
+/// are compared in any order, by a test of their own.
 fn keeps_order(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>) -> bool {
     loader.open(spec, data).unwrap().in_order()
 }

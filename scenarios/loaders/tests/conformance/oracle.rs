@@ -259,8 +259,8 @@ fn sincos(x: f32) -> f32 {
     }
 }
 
-/// One element as the page has it: all delivered fields of a pipeline without branches. Rows that are padded dynamically
-/// keep their full length, with zeros.
+/// One element as the page has it: all delivered fields of a pipeline without branches. Rows that are padded
+/// dynamically keep their full length, with zeros.
 pub(crate) fn oracle(spec: &PipelineSpec, data: &DataSet, element: usize, epoch: u64) -> Vec<Field> {
     let mut fields: Vec<Field> =
         (0..spec.source.fields.len()).map(|field| read(spec, data, field, element)).collect();

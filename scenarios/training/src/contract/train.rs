@@ -45,11 +45,12 @@ pub fn open_material(bencher: &Bencher, spec: &TrainingSpec) -> Result<(Training
 
 /// Adds `train` to the bencher.
 pub trait Train {
-    /// Opens a training, times its steps, and hands in the work report. Gives the open training for what follows. Tells what memory it
-    /// takes to go forward alone, before the first step, and to train.
+    /// Opens a training, times its steps, and hands in the work report. Gives the open training for what
+    /// follows. Tells what memory it takes to go forward alone, before the first step, and to train.
     ///
-    /// Timed: from before the samples of a step are taken from memory until its loss and the changed weights are there. Not
-    /// timed: building the model, compiling it (its first step is left out), going back to the weights of the beginning.
+    /// Timed: from before the samples of a step are taken from memory until its loss and the changed weights
+    /// are there. Not timed: building the model, compiling it (its first step is left out), going back to the
+    /// weights of the beginning.
     ///
     /// # Errors
     /// What the trainer declines (a skip) or says; what the stream says.
@@ -80,8 +81,8 @@ impl Train for Bencher {
     }
 }
 
-/// The metric that has the most memory that the process which trains has resident while it goes forward alone, and has trained
-/// nothing yet.
+/// The metric that has the most memory that the process which trains has resident while it goes forward
+/// alone, and has trained nothing yet.
 pub const FORWARD_MEMORY: &str = "memory: forward alone";
 
 /// The same while it trains.
@@ -90,8 +91,9 @@ pub const TRAINING_MEMORY: &str = "memory: training";
 /// Steps whose memory is told.
 const HELD: usize = 3;
 
-/// Goes forward alone and then trains, each once unseen, so that what compiling takes is not in it, and tells the memory of both as
-/// metrics of the case. In this order: an allocator keeps much of what a training has had.
+/// Goes forward alone and then trains, each once unseen, so that what compiling takes is not in it, and tells
+/// the memory of both as metrics of the case. In this order: an allocator keeps much of what a training has
+/// had.
 fn tell_memory(bencher: &Bencher, training: &mut dyn TrainingLoop, steps: usize) -> Result<()> {
     let process = training.process();
     let tell = |name: &str, go: &mut dyn FnMut(usize) -> Result<()>| -> Result<()> {
@@ -119,7 +121,8 @@ const PHASED: usize = 16;
 /// Steps before them, that find everything that only phases need.
 const UNSEEN: usize = 4;
 
-/// Does steps once more phase by phase, and tells the mean time of each phase and of the step as metrics of the case.
+/// Does steps once more phase by phase, and tells the mean time of each phase and of the step as metrics of
+/// the case.
 ///
 /// # Errors
 /// As [`TrainingLoop::phases`]; phases that leave out some of the step, or have more than it.
@@ -169,8 +172,8 @@ pub const OPERATOR: &str = "operator: ";
 /// The metric that has the time of a step under the profiler.
 pub const PROFILED: &str = "profiled step";
 
-/// Does some steps under the system's own profiler, where it has one, and tells the operators that take the most of them as
-/// metrics of the case.
+/// Does some steps under the system's own profiler, where it has one, and tells the operators that take the
+/// most of them as metrics of the case.
 ///
 /// # Errors
 /// As [`TrainingLoop::operators`], but for a skip.

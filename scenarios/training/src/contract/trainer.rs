@@ -16,8 +16,8 @@ pub trait Trainer {
     /// Builds the model, takes over its weights and the data. What happens here is set-up and never timed.
     ///
     /// # Errors
-    /// A [`skip`](weighbridge::skip) for what the system cannot do, naming it: a mode, a precision, a layer, an optimiser. A failure
-    /// for anything else.
+    /// A [`skip`](weighbridge::skip) for what the system cannot do, naming it: a mode, a precision, a layer,
+    /// an optimiser. A failure for anything else.
     fn open(
         &mut self,
         spec: &TrainingSpec,
@@ -26,15 +26,18 @@ pub trait Trainer {
         weights: &Arc<DataSet>,
     ) -> Result<Box<dyn TrainingLoop + '_>>;
 
-    /// Builds the model on each of several ranks, every one a process or a thread of its own. All have the data of the whole
-    /// training and its first weights; of each step a rank takes its share of the samples ([`TrainingRanks::of_batch`]), and
-    /// changes its weights by the mean of all ranks' gradients. What a rank hands out for a step is the mean loss of its share.
+    /// Builds the model on each of several ranks, every one a process or a thread of its own. All have the
+    /// data of the whole training and its first weights; of each step a rank takes its share of the samples
+    /// ([`TrainingRanks::of_batch`]), and changes its weights by the mean of all ranks' gradients. What a
+    /// rank hands out for a step is the mean loss of its share.
     ///
-    /// Whatever computes gradients ([`Epochs::advance`], [`TrainingLoop::train`], `phases`, `first`) is asked of all ranks at once: each
-    /// waits for the others in it, and gives up with an error that names who did not come.
+    /// Whatever computes gradients ([`Epochs::advance`], [`TrainingLoop::train`], `phases`, `first`) is asked
+    /// of all ranks at once: each waits for the others in it, and gives up with an error that names who did
+    /// not come.
     ///
     /// # Errors
-    /// As [`Trainer::open`]. A system that trains in one place declines, which is what happens unless it says otherwise.
+    /// As [`Trainer::open`]. A system that trains in one place declines, which is what happens unless it says
+    /// otherwise.
     fn open_ranks(
         &mut self,
         spec: &TrainingSpec,
@@ -48,21 +51,24 @@ pub trait Trainer {
     }
 }
 
-/// An open training. Its batches are its steps: [`Epochs::begin`] goes back to the weights that it was opened with and to an
-/// optimiser that has seen nothing, and each [`Epochs::advance`] is one whole step on the next samples of the data, done when it
-/// returns. The batch is then, for each of those samples, the mean loss of the step's batch: a field `loss` of `f32`.
+/// An open training. Its batches are its steps: [`Epochs::begin`] goes back to the weights that it was opened
+/// with and to an optimiser that has seen nothing, and each [`Epochs::advance`] is one whole step on the next
+/// samples of the data, done when it returns. The batch is then, for each of those samples, the mean loss of
+/// the step's batch: a field `loss` of `f32`.
 pub trait TrainingLoop: Epochs {
-    /// What the system has really set, read back from its own objects: numbers of the optimiser, precision, samples of a step, how
-    /// many numbers are learned.
+    /// What the system has really set, read back from its own objects: numbers of the optimiser, precision,
+    /// samples of a step, how many numbers are learned.
     fn settings(&self) -> BTreeMap<String, String>;
 
-    /// The weights as the last steps have left them, and how many those were since the beginning: nothing is computed for it.
+    /// The weights as the last steps have left them, and how many those were since the beginning: nothing is
+    /// computed for it.
     ///
     /// # Errors
     /// As [`Epochs::begin`].
     fn left(&mut self) -> Result<(usize, Tensors)>;
 
-    /// Begins anew, and does steps phase by phase, each phase complete before the next one: the first `skip` unseen, then `steps`.
+    /// Begins anew, and does steps phase by phase, each phase complete before the next one: the first `skip`
+    /// unseen, then `steps`.
     ///
     /// # Errors
     /// As [`Epochs::begin`].
@@ -74,8 +80,8 @@ pub trait TrainingLoop: Epochs {
     /// As [`Epochs::begin`].
     fn first(&mut self) -> Result<First>;
 
-    /// Goes forward through the samples of so many steps, with the weights as they are, as who looks at a model does: nothing is
-    /// kept for a way back, and nothing is changed.
+    /// Goes forward through the samples of so many steps, with the weights as they are, as who looks at a
+    /// model does: nothing is kept for a way back, and nothing is changed.
     ///
     /// # Errors
     /// A skip where a system always keeps what the way back needs; as [`Epochs::begin`].
@@ -88,7 +94,8 @@ pub trait TrainingLoop: Epochs {
         std::process::id()
     }
 
-    /// Does so many of the very steps that are timed, from the beginning (`anew`) or from where it is. Gives the mean loss of each.
+    /// Does so many of the very steps that are timed, from the beginning (`anew`) or from where it is. Gives
+    /// the mean loss of each.
     ///
     /// # Errors
     /// As [`Epochs::begin`]; a loss that is no number, with its step; steps beyond the data.
@@ -102,18 +109,21 @@ pub trait TrainingLoop: Epochs {
         Err(skip(format!("operators: no profiler tells what {steps} steps are made of")))
     }
 
-    /// One whole step, from where it is, on samples that somebody else has made instead of those of the data: fields of the same
-    /// names and kinds, as many samples as a step has. Complete when it returns; gives the mean loss. `place` is a directory of
-    /// the caller's, through which a system of another process takes the samples.
+    /// One whole step, from where it is, on samples that somebody else has made instead of those of the data:
+    /// fields of the same names and kinds, as many samples as a step has. Complete when it returns; gives the
+    /// mean loss. `place` is a directory of the caller's, through which a system of another process takes the
+    /// samples.
     ///
     /// # Errors
-    /// A skip where a system trains on its own samples alone; samples that no step takes; as [`TrainingLoop::train`].
+    /// A skip where a system trains on its own samples alone; samples that no step takes; as
+    /// [`TrainingLoop::train`].
     fn feed(&mut self, batch: &Kept, place: &Path) -> Result<f32> {
         let _ = (batch, place);
         Err(skip("it takes no samples from a loader"))
     }
 
-    /// How many labels of the samples that are held out have the greatest logit, with the weights as they are.
+    /// How many labels of the samples that are held out have the greatest logit, with the weights as they
+    /// are.
     ///
     /// # Errors
     /// As [`Epochs::begin`].

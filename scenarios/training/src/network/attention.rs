@@ -7,7 +7,8 @@ use super::dense::Affine;
 use super::real::Real;
 use super::{Gradients, NetworkParameters};
 
-/// A map to queries, keys and values, `softmax(q k / sqrt(width of a head)) v` for each head, a map of the heads side by side.
+/// A map to queries, keys and values, `softmax(q k / sqrt(width of a head)) v` for each head, a map of the
+/// heads side by side.
 #[derive(Debug)]
 pub(super) struct Attention<T> {
     heads: usize,

@@ -1,9 +1,11 @@
 //! Models by hand: forward, backward, loss and optimisers, over `f32` or `f64`.
 //!
-//! Takes a [`Model`] and the numbers of its parameters, and hands on logits and gradients. In `f64` it is what a training is by
-//! definition: its gradients agree with finite differences of its loss (`tests`). In `f32` it is a system under test like others.
+//! Takes a [`Model`] and the numbers of its parameters, and hands on logits and gradients. In `f64` it is
+//! what a training is by definition: its gradients agree with finite differences of its loss (`tests`). In
+//! `f32` it is a system under test like others.
 //!
-//! Activations are matrices with a row for each position of each sample and a column for each number of the last axis.
+//! Activations are matrices with a row for each position of each sample and a column for each number of the
+//! last axis.
 
 mod attention;
 mod dense;

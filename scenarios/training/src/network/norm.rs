@@ -5,12 +5,14 @@ use ndarray::{Array1, Array2, Axis, Zip};
 use super::real::Real;
 use super::{Gradients, NetworkParameters};
 
-/// `(x - mean) / sqrt(variance + epsilon)`, times a scale, plus a shift; mean and variance (population) along one axis.
+/// `(x - mean) / sqrt(variance + epsilon)`, times a scale, plus a shift; mean and variance (population) along
+/// one axis.
 #[derive(Debug)]
 pub(super) struct Norm<T> {
     at: usize,
     epsilon: f64,
-    /// The axis that the statistics are over: 1 for those of each row, 0 for those of each channel over a batch.
+    /// The axis that the statistics are over: 1 for those of each row, 0 for those of each channel over a
+    /// batch.
     over: Axis,
     standard: Array2<T>,
     inverse: Array1<T>,

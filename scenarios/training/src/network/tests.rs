@@ -36,8 +36,8 @@ fn loss(model: &Model, parameters: &NetworkParameters<f64>) -> (f64, Gradients<f
     (loss, network.backward(of_logits, parameters))
 }
 
-/// Holds every gradient against central differences of the loss: the first and last number of each parameter, and a direction
-/// through all of them.
+/// Holds every gradient against central differences of the loss: the first and last number of each parameter,
+/// and a direction through all of them.
 fn check(model: &Model) {
     let start = parameters(model);
     let (_, gradients) = loss(model, &start);
@@ -167,7 +167,8 @@ fn optimisers_do_the_steps_of_their_formulae() {
     let rises = Schedule::Cosine { warmup: 1, until: 9, least: 0.0 };
     let sgd = step_twice_by(Optimiser::Sgd { rate: 0.1, momentum: 0.9 }, rises);
     assert!((sgd - (1.0 - 0.05 * 0.5 - 0.1 * 0.2)).abs() < 1e-15, "{sgd}");
-    // torch.optim.AdamW(lr=0.1, betas=(0.9, 0.99), eps=1e-3, weight_decay=0.1) over the same gradients, in float64.
+    // torch.optim.AdamW(lr=0.1, betas=(0.9, 0.99), eps=1e-3, weight_decay=0.1) over the same gradients, in
+    // float64.
     let kind = Optimiser::Adamw { rate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 1e-3, decay: 0.1 };
     let adamw = step_twice(kind);
     let first = 1.0 - 0.1 * 0.1 - 0.1 * 0.5 / (0.5 + 1e-3);

@@ -35,7 +35,8 @@ impl NetworkWindows {
         })
     }
 
-    /// The numbers of each square in a row: rows of the square, its columns, channels. `x` has a row for each position.
+    /// The numbers of each square in a row: rows of the square, its columns, channels. `x` has a row for each
+    /// position.
     pub(super) fn unfold<T: Real>(self, x: &Array2<T>) -> Array2<T> {
         let ([down, across], grid) = (self.places(), self.rows * self.columns);
         let width = self.kernel * self.kernel * self.channels;

@@ -1,4 +1,5 @@
-//! Did the steps take what the loader made, and did the loader make what it should? Looked at outside the clock.
+//! Did the steps take what the loader made, and did the loader make what it should? Looked at outside the
+//! clock.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,8 +20,8 @@ use crate::workload::TrainingSpec;
 /// Losses of so many first steps are compared; later ones are where rounding has taken them.
 const STEPS: usize = 3;
 
-/// What the reference makes of the work: the batches that are due, and where steps on them lead. The samples that a trainer has in
-/// memory are others, so that steps on those lead elsewhere.
+/// What the reference makes of the work: the batches that are due, and where steps on them lead. The samples
+/// that a trainer has in memory are others, so that steps on those lead elsewhere.
 pub(super) struct FedReference<'a> {
     spec: &'a TrainingSpec,
     material: &'a Material,
@@ -80,7 +81,8 @@ impl<'a> FedReference<'a> {
         }
     }
 
-    /// That steps were done on these batches and on all of them: by their losses, and by the weights that they have left.
+    /// That steps were done on these batches and on all of them: by their losses, and by the weights that
+    /// they have left.
     ///
     /// # Errors
     /// What differs.

@@ -1,7 +1,7 @@
 //! A loader and a training step: each alone, and both at once.
 //!
-//! The loader makes batches in a thread of its own, so that it is at work while a step is. It is some batches ahead and no more:
-//! one that could keep a whole epoch would hide what it costs.
+//! The loader makes batches in a thread of its own, so that it is at work while a step is. It is some batches
+//! ahead and no more: one that could keep a whole epoch would hide what it costs.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -39,8 +39,8 @@ pub(super) struct Fed {
     pub(super) losses: Vec<f32>,
 }
 
-/// The loader alone: batches are taken as they come, and nothing is done with them. The first one, for which everything is set up,
-/// does not count.
+/// The loader alone: batches are taken as they come, and nothing is done with them. The first one, for which
+/// everything is set up, does not count.
 ///
 /// # Errors
 /// What the loader says; a batch that is missing.

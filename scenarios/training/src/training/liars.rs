@@ -33,7 +33,8 @@ impl Trainer for Other {
 /// What is not as it is said.
 #[derive(Clone, Copy)]
 pub(super) enum TrainingLie {
-    /// Every second step of the stream is left out; whenever it is looked at from the beginning, all are done.
+    /// Every second step of the stream is left out; whenever it is looked at from the beginning, all are
+    /// done.
     SkipsHalf,
     /// So many labels are always right.
     KnowsAll(usize),

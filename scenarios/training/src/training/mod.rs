@@ -1,12 +1,13 @@
 //! Training steps: how long they take, phase by phase, and whether each system takes the same ones.
 //!
-//! Losses have a trend over an epoch, so that no sample of them can be held against all: `equivalence` is `shape`, and the proof is
-//! the scenario's own.
+//! Losses have a trend over an epoch, so that no sample of them can be held against all: `equivalence` is
+//! `shape`, and the proof is the scenario's own.
 //!
-//! A scenario here opens a training, times its steps as a stream, and then holds it against the reference (`proof`): the settings
-//! that it has really set (`settings`), the weights that the timed steps have left, its weights at the start, what its first step
-//! computes, and its weights after three steps. Beside the figures stands what the machine could do at best (`peak`), or how the
-//! training comes to a target (`learning_curve`). Where several ranks train one model, `rank_proof` holds them against each other too.
+//! A scenario here opens a training, times its steps as a stream, and then holds it against the reference
+//! (`proof`): the settings that it has really set (`settings`), the weights that the timed steps have left,
+//! its weights at the start, what its first step computes, and its weights after three steps. Beside the
+//! figures stands what the machine could do at best (`peak`), or how the training comes to a target
+//! (`learning_curve`). Where several ranks train one model, `rank_proof` holds them against each other too.
 
 mod fed_proof;
 mod feeding;

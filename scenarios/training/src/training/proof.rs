@@ -15,8 +15,8 @@ pub(super) const STEPS: usize = 3;
 /// Holds a training against its configuration and against the same training by hand in `f64`.
 ///
 /// # Errors
-/// What differs: a key of the settings, a weight at the start, the weights that the timed steps have left, the loss, the logits, a
-/// gradient, a weight after some steps.
+/// What differs: a key of the settings, a weight at the start, the weights that the timed steps have left,
+/// the loss, the logits, a gradient, a weight after some steps.
 pub(super) fn prove(training: &mut dyn TrainingLoop, spec: &TrainingSpec, material: &Material) -> Result<()> {
     check_settings(spec, &training.settings())?;
     // First of all: whatever follows begins anew.
@@ -116,8 +116,9 @@ pub(super) fn after(training: &mut dyn TrainingLoop, steps: usize) -> Result<Ten
 
 /// That steps have gone where the reference's go.
 ///
-/// A step that was left out is seen. But rounding grows from step to step: where steps are many it takes honest trainings apart as
-/// well, and then they may be as far apart as it takes the formulae of the reference in `f32`, [`GROWN`] times over.
+/// A step that was left out is seen. But rounding grows from step to step: where steps are many it takes
+/// honest trainings apart as well, and then they may be as far apart as it takes the formulae of the
+/// reference in `f32`, [`GROWN`] times over.
 pub(super) fn same_way(
     found: &Tensors,
     steps: usize,
@@ -140,7 +141,8 @@ pub(super) struct TrainingWay {
 }
 
 impl TrainingWay {
-    /// That these weights are where the way leads. `plain` gives the weights that the reference's formulae in `f32` come to.
+    /// That these weights are where the way leads. `plain` gives the weights that the reference's formulae in
+    /// `f32` come to.
     ///
     /// # Errors
     /// Weights that are further off than the precision and rounding allow.
@@ -266,7 +268,8 @@ pub(super) fn near(what: &str, found: &[f32], expected: &[f32], tolerance: f64) 
 
 /// That numbers as a vector are the expected one within a share of its length, and `rounded` more.
 ///
-/// Not number by number: where one rectifier of thousands turns on by rounding, one sample's part comes into a few numbers.
+/// Not number by number: where one rectifier of thousands turns on by rounding, one sample's part comes into
+/// a few numbers.
 pub(super) fn alike(what: &str, found: &[f32], expected: &[f32], tolerance: f64, rounded: f64) -> Result<()> {
     as_many(what, found, expected)?;
     let differences: Vec<f32> =

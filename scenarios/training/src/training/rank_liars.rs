@@ -145,7 +145,8 @@ impl Epochs for LyingRank {
             _ => None,
         };
         if let Some((kind, why)) = end.filter(|_| self.steps == 3) {
-            // What it looks like from outside: a rank that hangs is ended, and those that waited for it fail for that.
+            // What it looks like from outside: a rank that hangs is ended, and those that waited for it fail
+            // for that.
             self.together.leave(self.rank, "it was ended");
             return Err(Error::of(kind, why));
         }

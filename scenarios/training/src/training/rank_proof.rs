@@ -13,11 +13,12 @@ use crate::workload::{TrainingRanks, TrainingSpec};
 /// A rank of a training.
 pub(super) type TrainingRank<'a> = Box<dyn TrainingLoop + Send + 'a>;
 
-/// Holds all ranks against each other, and against the same training in one place by hand in `f64`, which takes whole batches.
+/// Holds all ranks against each other, and against the same training in one place by hand in `f64`, which
+/// takes whole batches.
 ///
-/// Weights of two ranks must be equal bit by bit: both have made the same step by the same numbers. To the reference they may be as far
-/// as those of a training on one rank. Losses and logits of a rank are those of its own share, so that ranks that have each other's, or
-/// the same one, are seen.
+/// Weights of two ranks must be equal bit by bit: both have made the same step by the same numbers. To the
+/// reference they may be as far as those of a training on one rank. Losses and logits of a rank are those of
+/// its own share, so that ranks that have each other's, or the same one, are seen.
 ///
 /// # Errors
 /// What differs, with the rank.

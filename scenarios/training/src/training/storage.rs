@@ -13,7 +13,8 @@ pub enum LoaderStorage {
     Staged,
     /// In a file that is read batch by batch.
     Local,
-    /// The same on a file system that another machine serves, which nothing is kept of here from one round to the next.
+    /// The same on a file system that another machine serves, which nothing is kept of here from one round to
+    /// the next.
     Network,
 }
 

@@ -11,20 +11,24 @@ use crate::workload::{Compilation, TrainingSpec};
 
 /// Steps of training a vision transformer, from samples that are in memory.
 ///
-/// How many samples does a system train in a second, and where does a step go? A step takes its samples from memory, goes forward
-/// and backward through the model, and changes the weights. `mode` says how the system runs it: operation by operation, compiled
-/// as it does unless it is told more, with variants tried on the machine, or by XLA where that is not its own way. Throughput is of the mean step; `throughput_flops` of the operations that follow
-/// from the model's dimensions (three times forward). The metric `peak` is a product of two matrices of `f32` with 1,024 rows and
-/// columns by the crate `ndarray` on all processors, measured after the steps; the report takes the share of it (MFU). The metric
-/// `memory: forward alone` is the most memory that the process which trains has resident while three batches go through the model
-/// and nothing is trained yet, and `memory: training` the same in three steps; neither has what compiling takes. Some steps
-/// are done once more phase by phase: the metrics `phase: ...` are mean times, and phases that a mode cannot separate are one. Some
-/// are done under the system's own profiler, where it has one: the metrics `operator: ...` are the 30 that take the most of a step.
+/// How many samples does a system train in a second, and where does a step go? A step takes its samples from
+/// memory, goes forward and backward through the model, and changes the weights. `mode` says how the system
+/// runs it: operation by operation, compiled as it does unless it is told more, with variants tried on the
+/// machine, or by XLA where that is not its own way. Throughput is of the mean step; `throughput_flops` of
+/// the operations that follow from the model's dimensions (three times forward). The metric `peak` is a
+/// product of two matrices of `f32` with 1,024 rows and columns by the crate `ndarray` on all processors,
+/// measured after the steps; the report takes the share of it (MFU). The metric `memory: forward alone` is
+/// the most memory that the process which trains has resident while three batches go through the model and
+/// nothing is trained yet, and `memory: training` the same in three steps; neither has what compiling takes.
+/// Some steps are done once more phase by phase: the metrics `phase: ...` are mean times, and phases that a
+/// mode cannot separate are one. Some are done under the system's own profiler, where it has one: the metrics
+/// `operator: ...` are the 30 that take the most of a step.
 ///
-/// Timed: from before the samples of a step are taken until its loss and the changed weights are there. Not timed: building and
-/// compiling the model, going back to its first weights. Every repeat proves equal work: the settings are read back from the
-/// system and must be the configuration's, its first weights are the configuration's bit by bit, and its logits, losses, gradients,
-/// its weights after three steps and those that the last timed steps have left agree with a reference in `f64`.
+/// Timed: from before the samples of a step are taken until its loss and the changed weights are there. Not
+/// timed: building and compiling the model, going back to its first weights. Every repeat proves equal work:
+/// the settings are read back from the system and must be the configuration's, its first weights are the
+/// configuration's bit by bit, and its logits, losses, gradients, its weights after three steps and those
+/// that the last timed steps have left agree with a reference in `f64`.
 #[scenario(id = "TRAIN-1", category = "Training", sets = ["training"], equivalence = shape,
     needs = needs, describe = describe)]
 fn steps(
@@ -53,7 +57,8 @@ fn steps(
     train(bencher, trainer, mode, &preset.spec())
 }
 
-/// The scenario with a training that need not be one of those here: a suite has its own by an attribute and this function.
+/// The scenario with a training that need not be one of those here: a suite has its own by an attribute and
+/// this function.
 ///
 /// ```no_run
 /// use weighbridge::prelude::*;
@@ -128,7 +133,8 @@ mod tests {
         assert_eq!(content, small().work().unwrap());
     }
 
-    /// Trains models of every kind, each of which the scenario proves to be the reference's, and asks for what is declined.
+    /// Trains models of every kind, each of which the scenario proves to be the reference's, and asks for
+    /// what is declined.
     #[cfg(any(feature = "burn", feature = "candle"))]
     fn check_derived(trainer: &mut dyn Trainer) {
         use crate::workload::model::Dimensions;

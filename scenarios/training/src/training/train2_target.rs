@@ -27,15 +27,16 @@ struct ToATargetAxes {
 
 /// Training until samples that nothing was learned from are known.
 ///
-/// How many steps does a system need, and how long do they take? The stream is of an epoch of steps, as in TRAIN-1. Then the system
-/// trains once more from the beginning; every so many steps it looks at the samples that were held out, and it ends where the
-/// target's share of them is right. `to target: steps` and `to target: time` say when that was, and are absent where it never
-/// was; `loss at`, `accuracy at` and `time at` a number of steps are the learning curve. Each `seed` has its own first weights
-/// and its own order of samples, the same for every system.
+/// How many steps does a system need, and how long do they take? The stream is of an epoch of steps, as in
+/// TRAIN-1. Then the system trains once more from the beginning; every so many steps it looks at the samples
+/// that were held out, and it ends where the target's share of them is right. `to target: steps` and
+/// `to target: time` say when that was, and are absent where it never was; `loss at`, `accuracy at` and
+/// `time at` a number of steps are the learning curve. Each `seed` has its own first weights and its own
+/// order of samples, the same for every system.
 ///
-/// Timed: as in TRAIN-1; the time to the target is of the steps, without the looks. Every repeat proves equal work: all that
-/// TRAIN-1 proves, and that the weights at the target are those that a reference in `f64` comes to in as many steps, and know as
-/// many of the samples as the system says.
+/// Timed: as in TRAIN-1; the time to the target is of the steps, without the looks. Every repeat proves equal
+/// work: all that TRAIN-1 proves, and that the weights at the target are those that a reference in `f64`
+/// comes to in as many steps, and know as many of the samples as the system says.
 #[scenario(id = "TRAIN-2", category = "Training", sets = ["convergence"], equivalence = shape,
     needs = needs, describe = describe)]
 fn to_a_target(bencher: &mut Bencher, trainer: &mut dyn Trainer, axes: ToATargetAxes) -> Result<()> {
@@ -44,8 +45,8 @@ fn to_a_target(bencher: &mut Bencher, trainer: &mut dyn Trainer, axes: ToATarget
     train_to_target(bencher, trainer, mode, &seeded(preset, seed))
 }
 
-/// The scenario with a training that need not be one of those here, as [`train`](super::train) is that of TRAIN-1. It must have a
-/// `[target]`.
+/// The scenario with a training that need not be one of those here, as [`train`](super::train) is that of
+/// TRAIN-1. It must have a `[target]`.
 ///
 /// # Errors
 /// What is impossible in the training, declined, or not equal work.

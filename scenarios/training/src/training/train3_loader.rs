@@ -56,28 +56,31 @@ struct LoaderAndStepAxes {
 
 /// Steps of training that a loader feeds.
 ///
-/// What is a faster loader worth to a training? Each round has three experiments over the same batches: the loader alone, which
-/// nobody holds up; the step alone, on batches that are in memory; and both at once, where the loader makes the next batch while a
-/// step is at work. The metrics are medians over the rounds of a repeat:
+/// What is a faster loader worth to a training? Each round has three experiments over the same batches: the
+/// loader alone, which nobody holds up; the step alone, on batches that are in memory; and both at once,
+/// where the loader makes the next batch while a step is at work. The metrics are medians over the rounds of
+/// a repeat:
 ///
 /// - `loader alone`, `step alone`, `both at once`: samples a second;
 /// - `full step`: from one step to the next with both at once, in the mean;
-/// - `exposed loading`: how long a step waited for its batch, in the mean, and `waited for data` its share of the time;
-/// - `efficiency`: both at once, as a share of the slower one alone. Where the two share processors it falls below one though
-///   nothing waits.
+/// - `exposed loading`: how long a step waited for its batch, in the mean, and `waited for data` its share of
+///   the time;
+/// - `efficiency`: both at once, as a share of the slower one alone. Where the two share processors it falls
+///   below one though nothing waits.
 ///
-/// The loader runs in a thread of its own, or in its worker's process, and is `ahead` batches ahead. The step is of the system that
-/// `trainer` names. `transforms` says what the loader does to an image, and `storage` where its rows lie: in memory, staged (a
-/// file that is read whole when the epoch begins), local (a file that is read batch by batch, out of the page cache), or behind a
-/// network (a copy of that file in the directory that `WEIGHBRIDGE_NETWORK` names, which is forgotten here before every epoch).
+/// The loader runs in a thread of its own, or in its worker's process, and is `ahead` batches ahead. The step
+/// is of the system that `trainer` names. `transforms` says what the loader does to an image, and `storage`
+/// where its rows lie: in memory, staged (a file that is read whole when the epoch begins), local (a file
+/// that is read batch by batch, out of the page cache), or behind a network (a copy of that file in the
+/// directory that `WEIGHBRIDGE_NETWORK` names, which is forgotten here before every epoch).
 ///
-/// Timed: from when the first batch is there until the last batch, or step, is done. Handing a batch over is part of it: the
-/// loader copies each one, and a trainer in another process reads it from a file. Not timed: making data, opening the loader and
-/// the training, compiling (a first round does not count).
+/// Timed: from when the first batch is there until the last batch, or step, is done. Handing a batch over is
+/// part of it: the loader copies each one, and a trainer in another process reads it from a file. Not timed:
+/// making data, opening the loader and the training, compiling (a first round does not count).
 ///
-/// In every repeat the batches that the steps took must be the reference loader's, byte by byte, and losses and weights after
-/// steps on them those of the reference in `f64`; the samples that a trainer has in memory are others. Loaders that lose the order
-/// of an epoch, or do not run in a thread, are skipped.
+/// In every repeat the batches that the steps took must be the reference loader's, byte by byte, and losses
+/// and weights after steps on them those of the reference in `f64`; the samples that a trainer has in memory
+/// are others. Loaders that lose the order of an epoch, or do not run in a thread, are skipped.
 #[scenario(id = "TRAIN-3", category = "Training", sets = ["loader-and-step"], equivalence = by(agreement),
     needs = needs, describe = describe)]
 fn loader_and_step(bencher: &mut Bencher, loader: &mut dyn Loader, axes: LoaderAndStepAxes) -> Result<()> {
@@ -107,7 +110,8 @@ pub const EFFICIENCY: &str = "efficiency";
 
 /// Rounds of a repeat that count.
 const ROUNDS: usize = 3;
-/// Batches of a round at most: enough that steps wait as they would in an epoch, few enough for seven epochs of steps in a repeat.
+/// Batches of a round at most: enough that steps wait as they would in an epoch, few enough for seven epochs
+/// of steps in a repeat.
 const BATCHES: usize = 16;
 
 /// The training that is fed.
@@ -164,7 +168,8 @@ fn meet(
         }
     }
     if let Some(copy) = network {
-        // Who still hands over the same batches when the copy is overwritten has read them from somewhere else.
+        // Who still hands over the same batches when the copy is overwritten has read them from somewhere
+        // else.
         copy.spoil()?;
         forget()?;
         let again = load_alone(&mut **loader, epoch, ahead);
@@ -218,7 +223,8 @@ impl fmt::Display for Preparation {
     }
 }
 
-/// The pipeline that feeds a training: images of `u8` in the shape that its model takes, as many as its steps take.
+/// The pipeline that feeds a training: images of `u8` in the shape that its model takes, as many as its steps
+/// take.
 fn pipeline(spec: &TrainingSpec, preparation: Preparation) -> PipelineSpec {
     let material = spec.data().expect("a preset has data");
     let mut kinds = material.kinds().cloned();

@@ -30,17 +30,20 @@ struct RanksAxes {
 
 /// Steps of one training on 1, 2, 4 or 8 ranks, whose gradients are averaged in every step.
 ///
-/// What do more ranks bring, and what does their exchange of gradients cost? Each rank has the whole model and a share of every batch;
-/// after the way back all ranks average their gradients, and each changes its weights by the mean. `scaling` says what stays the same:
-/// the batch of all ranks together (`strong`), or that of each (`weak`). `communication` is `apart`, a call of its own after the way
-/// back, so that it is a phase, or `overlapped`, as the system does it by itself. A rank of a framework is a process with one thread
-/// for its numbers; ranks of a trainer in Rust are threads of one process, whose products take all processors, also with one rank.
+/// What do more ranks bring, and what does their exchange of gradients cost? Each rank has the whole model
+/// and a share of every batch; after the way back all ranks average their gradients, and each changes its
+/// weights by the mean. `scaling` says what stays the same: the batch of all ranks together (`strong`), or
+/// that of each (`weak`). `communication` is `apart`, a call of its own after the way back, so that it is a
+/// phase, or `overlapped`, as the system does it by itself. A rank of a framework is a process with one
+/// thread for its numbers; ranks of a trainer in Rust are threads of one process, whose products take all
+/// processors, also with one rank.
 ///
-/// Timed: the order to every rank, its step with the exchange, waiting for the last one. Not timed: starting processes, meeting for the
-/// first time, building and compiling the model. Then the ranks run steps without orders, and steps phase by phase: `rank: step` and
-/// `rank: PHASE` are told for every rank, and stand for the slowest. Every repeat proves equal work: the settings and the first
-/// weights of each rank, the losses and logits of its own share, gradients averaged, and weights after three steps and after the
-/// timed ones, which are equal on all ranks bit by bit and agree with a training in one place on whole batches in `f64`.
+/// Timed: the order to every rank, its step with the exchange, waiting for the last one. Not timed: starting
+/// processes, meeting for the first time, building and compiling the model. Then the ranks run steps without
+/// orders, and steps phase by phase: `rank: step` and `rank: PHASE` are told for every rank, and stand for
+/// the slowest. Every repeat proves equal work: the settings and the first weights of each rank, the losses
+/// and logits of its own share, gradients averaged, and weights after three steps and after the timed ones,
+/// which are equal on all ranks bit by bit and agree with a training in one place on whole batches in `f64`.
 #[scenario(id = "TRAIN-4", category = "Training", sets = ["ranks"], equivalence = shape,
     filter = fits, needs = needs, describe = describe)]
 fn ranks(bencher: &mut Bencher, trainer: &mut dyn Trainer, axes: RanksAxes) -> Result<()> {
@@ -59,7 +62,8 @@ fn of_all(preset: Preset, ranks: usize, scaling: Scaling) -> TrainingSpec {
     TrainingSpec { batch: batch * times, ..spec }
 }
 
-/// The scenario with a training that need not be one of those here, as [`train`](super::train) is for one rank.
+/// The scenario with a training that need not be one of those here, as [`train`](super::train) is for one
+/// rank.
 ///
 /// # Errors
 /// What is impossible in the training, declined, or not equal work; a rank that fails, by its number.
@@ -95,7 +99,8 @@ pub fn train_on_ranks(
 const PHASED: usize = 16;
 const UNSEEN: usize = 2;
 
-/// Tells the steps of each rank: without orders in between by the clock of this process, and phase by phase by its own.
+/// Tells the steps of each rank: without orders in between by the clock of this process, and phase by phase
+/// by its own.
 fn tell(bencher: &Bencher, ranks: &mut [TrainingRank<'_>], spec: &TrainingSpec) -> Result<()> {
     let steps = PHASED.min(spec.steps / 2).max(1);
     let skip = UNSEEN.min(spec.steps - steps);

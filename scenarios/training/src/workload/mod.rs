@@ -1,4 +1,5 @@
-//! What a trainer is asked to do: a [`TrainingSpec`], made of data alone: the [`model`], its samples, its optimiser and its steps.
+//! What a trainer is asked to do: a [`TrainingSpec`], made of data alone: the [`model`], its samples, its
+//! optimiser and its steps.
 
 mod initialisation;
 pub mod model;

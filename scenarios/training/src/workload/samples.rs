@@ -10,20 +10,22 @@ use super::model::{Model, Shape};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Samples {
-    /// Standard normal numbers, or ids, with labels that are all equally likely: nothing can be learned, and nothing need be.
+    /// Standard normal numbers, or ids, with labels that are all equally likely: nothing can be learned, and
+    /// nothing need be.
     Noise {
         /// Their seed.
         seed: u64,
     },
-    /// Standard normal numbers around a centre for each class, all classes equally likely: what can be learned.
+    /// Standard normal numbers around a centre for each class, all classes equally likely: what can be
+    /// learned.
     Clusters {
         /// Their seed.
         seed: u64,
         /// The standard deviation of a centre's numbers.
         apart: f64,
     },
-    /// 1,797 handwritten digits of 8 by 8 points (Alpaydin and Kaynak 1998): as vectors of 64 numbers, or as images of 8 by 8 that
-    /// have each point in all channels. Each pass over them has an order of its own.
+    /// 1,797 handwritten digits of 8 by 8 points (Alpaydin and Kaynak 1998): as vectors of 64 numbers, or as
+    /// images of 8 by 8 that have each point in all channels. Each pass over them has an order of its own.
     Digits {
         /// The seed of the split and of the order.
         seed: u64,
@@ -51,7 +53,8 @@ impl SampleTarget {
     /// Refuses a target that is none, and names the key.
     ///
     /// # Errors
-    /// An accuracy beyond 1 or not above 0, nothing held out, steps between looks that are 0 or more than there are.
+    /// An accuracy beyond 1 or not above 0, nothing held out, steps between looks that are 0 or more than
+    /// there are.
     pub(super) fn check(&self, steps: usize) -> Result<()> {
         let Self { accuracy, held_out, every } = *self;
         if !(accuracy > 0.0 && accuracy <= 1.0) {
@@ -72,7 +75,8 @@ impl SampleTarget {
 }
 
 impl Samples {
-    /// So many samples to learn from and, after them, those that are held out: `input` as the model takes it, and `label`.
+    /// So many samples to learn from and, after them, those that are held out: `input` as the model takes it,
+    /// and `label`.
     ///
     /// # Errors
     /// What the model does not take, or these samples do not have.

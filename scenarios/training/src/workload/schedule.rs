@@ -13,8 +13,8 @@ pub enum Schedule {
     /// The whole rate in every step.
     #[default]
     Constant,
-    /// Up by a line, from one part of `warmup + 1`, then down by half a wave of a cosine (Loshchilov and Hutter 2017): at step `n`,
-    /// from 0, `(n + 1) / (warmup + 1)` where `n` is below `warmup`, and else
+    /// Up by a line, from one part of `warmup + 1`, then down by half a wave of a cosine (Loshchilov and
+    /// Hutter 2017): at step `n`, from 0, `(n + 1) / (warmup + 1)` where `n` is below `warmup`, and else
     /// `least + (1 - least) (1 + cos(pi (n - warmup) / (until - warmup))) / 2`.
     Cosine {
         /// Steps of the way up; the one behind them has the whole rate.
@@ -39,8 +39,8 @@ impl Schedule {
         }
     }
 
-    /// Steps whose rates a system tells, so that its schedule can be held against this one: the first, the greatest, one on the way
-    /// down, the least. Of a rate that never changes it tells none.
+    /// Steps whose rates a system tells, so that its schedule can be held against this one: the first, the
+    /// greatest, one on the way down, the least. Of a rate that never changes it tells none.
     pub fn told(self) -> Vec<usize> {
         match self {
             Self::Constant => Vec::new(),

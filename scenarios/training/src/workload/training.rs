@@ -1,5 +1,5 @@
-//! What a trainer is asked to do: a model, an optimiser, the numbers that it begins with, data, and steps. One configuration, as
-//! text or as data, that every framework is driven by.
+//! What a trainer is asked to do: a model, an optimiser, the numbers that it begins with, data, and steps.
+//! One configuration, as text or as data, that every framework is driven by.
 
 use std::fmt;
 
@@ -13,7 +13,8 @@ use super::model::{Dimensions, Flops, Layer, Model};
 use super::samples::{SampleTarget, Samples};
 use super::schedule::Schedule;
 
-/// A training: everything that decides what its steps compute. How they are run is said beside it ([`Compilation`]).
+/// A training: everything that decides what its steps compute. How they are run is said beside it
+/// ([`Compilation`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainingSpec {
@@ -51,8 +52,9 @@ pub enum Optimiser {
         /// What of the last step stays.
         momentum: f64,
     },
-    /// Loshchilov and Hutter 2019: `m = beta1 m + (1 - beta1) g`, `v = beta2 v + (1 - beta2) g g`, both divided by one less the
-    /// power of their beta; `w -= rate (m / (sqrt(v) + epsilon) + decay w)`, for every parameter.
+    /// Loshchilov and Hutter 2019: `m = beta1 m + (1 - beta1) g`, `v = beta2 v + (1 - beta2) g g`, both
+    /// divided by one less the power of their beta; `w -= rate (m / (sqrt(v) + epsilon) + decay w)`, for
+    /// every parameter.
     Adamw {
         /// What the step is multiplied with.
         rate: f64,
@@ -178,7 +180,8 @@ impl TrainingSpec {
     /// Reads a configuration.
     ///
     /// # Errors
-    /// What is no TOML, what is missing, and every key that is not known, by name; as [`TrainingSpec::check`].
+    /// What is no TOML, what is missing, and every key that is not known, by name; as
+    /// [`TrainingSpec::check`].
     pub fn read(text: &str) -> Result<Self> {
         let read: Self = basic_toml::from_str(text)
             .map_err(|error| Error::new(format!("the configuration of a training: {error}")))?;
@@ -189,8 +192,8 @@ impl TrainingSpec {
     /// Refuses what no trainer could do, and names the key.
     ///
     /// # Errors
-    /// As [`Dimensions::model`]; a `batch` or `steps` of 0; numbers of the optimiser that are none or are out of range; a schedule
-    /// or a target that is none; samples that do not fit the model.
+    /// As [`Dimensions::model`]; a `batch` or `steps` of 0; numbers of the optimiser that are none or are out
+    /// of range; a schedule or a target that is none; samples that do not fit the model.
     pub fn check(&self) -> Result<()> {
         self.model.model()?;
         for (key, count) in [("batch", self.batch), ("steps", self.steps)] {
@@ -220,7 +223,8 @@ impl TrainingSpec {
         self.model.model()
     }
 
-    /// The data of an epoch and, behind them, those that are held out: `input` as the model takes it, and `label`.
+    /// The data of an epoch and, behind them, those that are held out: `input` as the model takes it, and
+    /// `label`.
     ///
     /// # Errors
     /// As [`Dimensions::model`]; samples that do not fit the model.
@@ -270,16 +274,17 @@ impl TrainingSpec {
         })
     }
 
-    /// How far a training may be from the reference. An output or a loss: as a share of the largest number of its tensor. A
-    /// gradient, or how a weight has changed in three steps: as a share of the length of the tensor. All weights after the steps
-    /// of an epoch: as a share of the way that they went.
+    /// How far a training may be from the reference. An output or a loss: as a share of the largest number of
+    /// its tensor. A gradient, or how a weight has changed in three steps: as a share of the length of the
+    /// tensor. All weights after the steps of an epoch: as a share of the way that they went.
     ///
-    /// Found in `f32`, for eleven trainers on two processors: up to 1e-6 of a gradient, 1e-3 of a change, most of which is what
-    /// rounding makes, and 1.4e-6 of the way in 64 steps of a smooth net (up to 3e-4 in 32 steps of a transformer). Where a net has
-    /// kinks, one rectifier of some hundred thousand turns on by rounding, which is half a percent of a gradient, and after 64
-    /// steps 0.6 to 7 % of the way: such trainings are short. In 512 steps of a transformer on digits it was up to 3 %, by rounding
-    /// alone. Leaving out one step of 32 is about 3 % of it. In `bf16`, of
-    /// `PyTorch` and a transformer: 0.8 % of a logit and of a gradient, 0.9 % of a change and of the way.
+    /// Found in `f32`, for eleven trainers on two processors: up to 1e-6 of a gradient, 1e-3 of a change,
+    /// most of which is what rounding makes, and 1.4e-6 of the way in 64 steps of a smooth net (up to 3e-4 in
+    /// 32 steps of a transformer). Where a net has kinks, one rectifier of some hundred thousand turns on by
+    /// rounding, which is half a percent of a gradient, and after 64 steps 0.6 to 7 % of the way: such
+    /// trainings are short. In 512 steps of a transformer on digits it was up to 3 %, by rounding alone.
+    /// Leaving out one step of 32 is about 3 % of it. In `bf16`, of `PyTorch` and a transformer: 0.8 % of a
+    /// logit and of a gradient, 0.9 % of a change and of the way.
     ///
     /// # Errors
     /// As [`Dimensions::model`].
@@ -326,8 +331,8 @@ impl TrainingSpec {
         format!("{name}: {what}, batch {batch}, {steps} steps, {}, {}", self.optimiser, self.precision)
     }
 
-    /// What a point needs, for a plan: the data and weights, and of the model weights, gradients and what the optimiser keeps,
-    /// and the activations of a batch.
+    /// What a point needs, for a plan: the data and weights, and of the model weights, gradients and what the
+    /// optimiser keeps, and the activations of a batch.
     ///
     /// # Panics
     /// If the dimensions do not fit together.

@@ -1,4 +1,5 @@
-//! One training on several ranks: each steps on a share of every batch, and gradients are averaged over all of them.
+//! One training on several ranks: each steps on a share of every batch, and gradients are averaged over all
+//! of them.
 
 use std::fmt;
 use std::ops::Range;

@@ -5,7 +5,8 @@
 //!
 //! - `copy`: the bytes of a batch, copied from one buffer to another that both stay in the cache;
 //! - `copy far`: the same bytes, from a buffer as large as the data set's output;
-//! - `by hand`: the obvious loop over the rows of a batch, in the machine's widest vectors, without any framework;
+//! - `by hand`: the obvious loop over the rows of a batch, in the machine's widest vectors, without any
+//!   framework;
 //! - the loaders, through their contract.
 //!
 //! A figure is the least time per batch over all turns: what the machine did when nothing disturbed it. The

@@ -10,7 +10,8 @@ use weighbridge_xtask::place::Place;
 use weighbridge_xtask::said::Said;
 use weighbridge_xtask::{pick, stop};
 
-/// The sentences of a run, or of the latest of every suite: a line for each loader and training that experiments were made on.
+/// The sentences of a run, or of the latest of every suite: a line for each loader and training that
+/// experiments were made on.
 ///
 /// # Errors
 /// A run that is not there or cannot be read; runs without experiments.

@@ -1,15 +1,16 @@
 //! Which cells of a table of throughputs cannot all be true.
 //!
-//! A table is CSV or Markdown. Its columns are known by their titles: a time of a step in `ms`, `samples/s`, `MFU`, operations of
-//! a sample in `GFLOPs`. What holds for all rows is said in lines of their own: `batch = 256`, `peak TFLOPS = 989`, `train GFLOPs
-//! = 34.9`, `most samples/s = 34,800`. Three equations tie them together:
+//! A table is CSV or Markdown. Its columns are known by their titles: a time of a step in `ms`, `samples/s`,
+//! `MFU`, operations of a sample in `GFLOPs`. What holds for all rows is said in lines of their own:
+//! `batch = 256`, `peak TFLOPS = 989`, `train GFLOPs = 34.9`, `most samples/s = 34,800`. Three equations tie
+//! them together:
 //!
 //! - samples/s = batch / time;
 //! - MFU = samples/s x train FLOPs of a sample / peak;
 //! - most samples/s = peak / train FLOPs of a sample.
 //!
-//! A table of components (a column of `GFLOPs` with rows `forward` and `train`) has two more: `forward` is the sum of the rows
-//! before it, `train` three times `forward`.
+//! A table of components (a column of `GFLOPs` with rows `forward` and `train`) has two more: `forward` is
+//! the sum of the rows before it, `train` three times `forward`.
 
 use std::collections::BTreeMap;
 
@@ -106,7 +107,8 @@ fn read(text: &str) -> (Vec<CheckedRow>, BTreeMap<CountedConstant, Interval>) {
     (rows, constants)
 }
 
-/// Cells between bars or commas. A comma within a number has no space around it and three digits behind it, in quotes or bars.
+/// Cells between bars or commas. A comma within a number has no space around it and three digits behind it,
+/// in quotes or bars.
 fn cells(line: &str) -> Vec<String> {
     if line.contains('|') {
         return line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();

@@ -18,8 +18,9 @@ impl Interval {
         Self::exact(f64::midpoint(self.low, self.high))
     }
 
-    /// What a cell stands for: half a unit of its last digit to either side; with `~` before it, of its last digit that is not 0.
-    /// Commas between digits and a unit behind the number are left out. `None` where there is no number.
+    /// What a cell stands for: half a unit of its last digit to either side; with `~` before it, of its last
+    /// digit that is not 0. Commas between digits and a unit behind the number are left out. `None` where
+    /// there is no number.
     pub(super) fn of(cell: &str) -> Option<Self> {
         let cell = cell.trim().trim_matches('*').trim();
         let is_about = cell.starts_with('~');

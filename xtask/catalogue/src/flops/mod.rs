@@ -1,5 +1,5 @@
-//! `flops`: how many operations a model takes, component by component; what a device could do of them at best; and which cells of a
-//! table cannot all be true.
+//! `flops`: how many operations a model takes, component by component; what a device could do of them at
+//! best; and which cells of a table cannot all be true.
 
 mod check;
 mod interval;
@@ -21,8 +21,8 @@ use weighbridge_xtask::table::Table;
 /// Arguments of `flops`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FlopsArgs {
-    /// A model by name (vit5-tiny, vit5-small, vit5-base, resnet50), or a training's configuration: a file that ends in
-    /// `.toml` [default: the three sizes of ViT-5].
+    /// A model by name (vit5-tiny, vit5-small, vit5-base, resnet50), or a training's configuration: a file
+    /// that ends in `.toml` [default: the three sizes of ViT-5].
     pub(crate) model: Vec<String>,
     /// The peak that the most samples in a second are of: its name, as papers have it.
     #[arg(long, value_name = "NAME", default_value = PAPER_PEAKS[0].0)]

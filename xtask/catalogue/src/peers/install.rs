@@ -1,7 +1,7 @@
 //! `peers install`: a virtual environment for each, made by `uv` from the requirement file.
 //!
-//! `installed.json` is removed first and written last, so an installation that was broken off never counts as one; what
-//! was downloaded by then is in uv's cache, and the next try takes it from there.
+//! `installed.json` is removed first and written last, so an installation that was broken off never counts as
+//! one; what was downloaded by then is in uv's cache, and the next try takes it from there.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,5 @@
-//! `peers lock`: requirement files with every package's version and hashes, for all Pythons and systems at once.
+//! `peers lock`: requirement files with every package's version and hashes, for all Pythons and systems at
+//! once.
 
 use std::fs;
 
@@ -35,7 +36,8 @@ pub(super) fn run(shorts: impl Iterator<Item = &'static str>, upgrade: bool) -> 
     Ok(said)
 }
 
-/// One version of a package for all Pythons (`fewest`), so that a figure does not depend on which one is there.
+/// One version of a package for all Pythons (`fewest`), so that a figure does not depend on which one is
+/// there.
 fn arguments(short: &str, upgrade: bool) -> Vec<String> {
     let fixed = [
         "pip",

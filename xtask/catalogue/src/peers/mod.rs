@@ -39,7 +39,8 @@ pub(crate) enum PeersAction {
     Install {
         #[command(flatten)]
         which: PeerChoice,
-        /// The Python to take: 3.11, 3.12, 3.13, or 3.13t without a global lock [default: the first of them that is found].
+        /// The Python to take: 3.11, 3.12, 3.13, or 3.13t without a global lock [default: the first of them
+        /// that is found].
         #[arg(long, value_name = "VERSION")]
         python: Option<String>,
         /// Install anew what is installed.
@@ -60,8 +61,9 @@ pub(crate) enum PeersAction {
         #[arg(long, value_name = "SET", default_value = "all")]
         set: String,
     },
-    /// Hold what the harness says a batch of each costs against a loop by hand. Exit 3: a difference that nothing explains;
-    /// 4: not installed; 5: one on which the rounds do not agree; 6: a case or a script failed.
+    /// Hold what the harness says a batch of each costs against a loop by hand. Exit 3: a difference that
+    /// nothing explains; 4: not installed; 5: one on which the rounds do not agree; 6: a case or a script
+    /// failed.
     Calibrate {
         #[command(flatten)]
         which: PeerChoice,

@@ -37,7 +37,8 @@ pub(super) fn advice(duel: &ShownDuel<'_>, label: &Label, field: &ComparedField<
         }
         GapKind::Unexplained => {}
     }
-    // Where the rival waits as well, the machine was busy with something else, and times tell nothing of either.
+    // Where the rival waits as well, the machine was busy with something else, and times tell nothing of
+    // either.
     let waits = |spent: &Spent| spent.waiting.unwrap_or(0.0) > WAITS;
     let is_disturbed = waits(&theirs);
     if let Some(share) = ours.waiting.filter(|share| *share > WAITS && !is_disturbed) {

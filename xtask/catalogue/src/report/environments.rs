@@ -1,4 +1,5 @@
-//! What systems of a run were run with that no configuration says: facts of their processes, and where they differ.
+//! What systems of a run were run with that no configuration says: facts of their processes, and where they
+//! differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,8 +7,8 @@ use weighbridge::data::CaseRecord;
 
 use super::field::name;
 
-/// The section of some cases: a line for each fact that is not alike everywhere, with who has what, and one for all others; nothing
-/// where no case has such facts.
+/// The section of some cases: a line for each fact that is not alike everywhere, with who has what, and one
+/// for all others; nothing where no case has such facts.
 pub(super) fn section<'a>(cases: impl Iterator<Item = &'a CaseRecord>) -> String {
     let mut facts: BTreeMap<&str, BTreeMap<&str, BTreeSet<&str>>> = BTreeMap::new();
     for case in cases {

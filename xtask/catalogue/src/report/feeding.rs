@@ -1,4 +1,5 @@
-//! `report training`, of steps that a loader feeds: the three experiments side by side, and what limits each training.
+//! `report training`, of steps that a loader feeds: the three experiments side by side, and what limits each
+//! training.
 
 use std::collections::BTreeMap;
 
@@ -74,8 +75,8 @@ pub(super) fn section(run: &RunRecord) -> String {
     )
 }
 
-/// One pipeline beside another for each model: what a full step takes, and what a pipeline brings over the plain one. A pipeline
-/// whose batches or weights are not the reference's has no row.
+/// One pipeline beside another for each model: what a full step takes, and what a pipeline brings over the
+/// plain one. A pipeline whose batches or weights are not the reference's has no row.
 fn pipelines(cases: &[&CaseRecord]) -> String {
     let mut table =
         Table::new(["model", "point", "pipeline", "full step>", "samples/s>", "beside the plain one>"]);
@@ -139,7 +140,8 @@ fn rest(case: &CaseRecord, but: &str) -> Vec<String> {
     values.map(|value| format!("{}={}", value.axis, value.text)).collect()
 }
 
-/// What was made of experiments on a case, in seconds a sample: its own, and those that other cases of its loader are.
+/// What was made of experiments on a case, in seconds a sample: its own, and those that other cases of its
+/// loader are.
 fn experiments(case: &CaseRecord, all: &[&CaseRecord]) -> Option<Experiments> {
     let took = |case: &CaseRecord, metric: &str| Some(1.0 / value(case, metric)?);
     // A case that is another point of one axis alone is an experiment on that axis.

@@ -1,4 +1,5 @@
-//! The field: what was measured of each scenario and variant, and how the subject stands to the best of its rivals.
+//! The field: what was measured of each scenario and variant, and how the subject stands to the best of its
+//! rivals.
 
 use anyhow::Result;
 use weighbridge::data::names;
@@ -32,7 +33,8 @@ pub(super) struct FieldGroup<'a> {
     pub(super) title: String,
     /// Those that were measured, in the order of the run.
     pub(super) cases: Vec<&'a CaseRecord>,
-    /// What all of them are compared by: one metric for all variants of a scenario, or they could not be compared.
+    /// What all of them are compared by: one metric for all variants of a scenario, or they could not be
+    /// compared.
     pub(super) metric: &'static str,
 }
 
@@ -114,7 +116,8 @@ impl<'a> ComparedField<'a> {
         self.groups.iter().filter_map(|group| self.duel(group)).collect()
     }
 
-    /// Whether any scenario is compared by the processor's clock. A statement on one of them goes by its own clock.
+    /// Whether any scenario is compared by the processor's clock. A statement on one of them goes by its own
+    /// clock.
     pub(super) fn any_by_cpu(&self) -> bool {
         self.groups.iter().any(FieldGroup::by_cpu)
     }
@@ -166,8 +169,8 @@ pub(super) fn name(case: &CaseRecord) -> &str {
     case.id.adapter.as_deref().unwrap_or_default()
 }
 
-/// Whether two adapters are compared: a framework with other frameworks, and not with its own other mode, with plain arrays
-/// or with loaders that are no framework at all; anything else with everybody.
+/// Whether two adapters are compared: a framework with other frameworks, and not with its own other mode,
+/// with plain arrays or with loaders that are no framework at all; anything else with everybody.
 fn is_rival(subject: &str, other: &str) -> bool {
     let peer = |name: &str| PEERS.iter().find(|peer| peer.name == name);
     match (python::find(subject), peer(other)) {
@@ -197,8 +200,9 @@ fn groups(run: &RunRecord) -> Vec<FieldGroup<'_>> {
     groups
 }
 
-/// What the cases of a scenario are compared by: the end-to-end rate, but the rate by processor time where one of them waited
-/// so long for a processor that wall times say more of the machine, and all of them keep one busy.
+/// What the cases of a scenario are compared by: the end-to-end rate, but the rate by processor time where
+/// one of them waited so long for a processor that wall times say more of the machine, and all of them keep
+/// one busy.
 fn metric(cases: &[&CaseRecord]) -> &'static str {
     let ranked = || cases.iter().filter(|case| case.ranked());
     let has = |name: &str| ranked().all(|case| case.metric(name).is_some_and(|m| m.estimate.is_some()));

@@ -1,7 +1,7 @@
 //! The whole page from records that are made here, against the page that was read and approved.
 //!
-//! After a change that is meant, `WEIGHBRIDGE_BLESS=1 cargo test -p weighbridge-catalogue` writes the page anew: read the
-//! difference before it is committed.
+//! After a change that is meant, `WEIGHBRIDGE_BLESS=1 cargo test -p weighbridge-catalogue` writes the page
+//! anew: read the difference before it is committed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -99,7 +99,8 @@ fn plain(variant: &str, adapter: &str, batch: f64) -> CaseRecord {
     MeasuredCase { variant, adapter, batch, elements: 64.0 }.record()
 }
 
-/// Datarax has 180 µs a batch and twice the fastest one's work, Grain 20 µs and 1.5 times, Deep Lake 10 µs and 1.2 times.
+/// Datarax has 180 µs a batch and twice the fastest one's work, Grain 20 µs and 1.5 times, Deep Lake 10 µs
+/// and 1.2 times.
 fn records() -> RunRecord {
     let mut cases = Vec::new();
     for (variant, work) in
@@ -346,7 +347,8 @@ fn slower(run: &mut RunRecord, name: &str, factor: f64, which: impl Fn(&CaseReco
 #[test]
 fn a_gap_goes_by_the_clock_of_its_own_scenario_alone() {
     let mut run = records();
-    // By the processor's clock everything takes half as long again, and what the disturbed scenario has on the wall is noise.
+    // By the processor's clock everything takes half as long again, and what the disturbed scenario has on
+    // the wall is noise.
     slower(&mut run, "cpu_time", 1.5 / 0.98, |_| true);
     slower(&mut run, "wall_time", 7.0, |case| case.id.scenario == "CV-1");
     busy(&mut run, |case| case.id.to_string() == "CV-1/small/Google Grain");

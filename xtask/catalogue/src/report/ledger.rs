@@ -6,7 +6,8 @@ use super::field::ComparedField;
 use super::{sections, spent};
 use weighbridge_xtask::table::Table;
 
-/// The shares of a repeat's life, each the median over the variants of an adapter; nothing where no case has them.
+/// The shares of a repeat's life, each the median over the variants of an adapter; nothing where no case has
+/// them.
 pub(super) fn section(field: &ComparedField<'_>) -> String {
     let names = Ledger::ENTRIES.iter().map(|(_, name)| *name).chain(["unexplained"]);
     let share = |case: &CaseRecord, name: &str| {

@@ -1,4 +1,5 @@
-//! `report`: pages made from the records of a run, and from nothing else: the same records make the same bytes.
+//! `report`: pages made from the records of a run, and from nothing else: the same records make the same
+//! bytes.
 
 mod advice;
 mod comparison;
@@ -40,7 +41,8 @@ pub(crate) struct CatalogueReport {
 enum CatalogueReportKind {
     /// Compare a framework with all others: strengths, parity, gaps, and what to do about them. Markdown.
     Comparison(ReportComparison),
-    /// Write the training steps of a run: throughput mode by mode, where a step goes, operations and peaks. Markdown.
+    /// Write the training steps of a run: throughput mode by mode, where a step goes, operations and peaks.
+    /// Markdown.
     Training(ReportTraining),
 }
 
@@ -52,7 +54,8 @@ pub(crate) struct ReportComparison {
     /// This suite alone: `<package>/<bench target>`.
     #[arg(long)]
     pub(crate) suite: Option<String>,
-    /// The adapter whose strengths and gaps these are [default: `Datarax`, or the reference where that was not measured].
+    /// The adapter whose strengths and gaps these are [default: `Datarax`, or the reference where that was
+    /// not measured].
     #[arg(long, value_name = "NAME")]
     pub(crate) subject: Option<String>,
     /// Compare it with these alone (repeat for more) [default: for a framework all other frameworks].

@@ -1,4 +1,5 @@
-//! Whose operators did the work: systems that call one shared function differ in how they feed it, and in nothing else.
+//! Whose operators did the work: systems that call one shared function differ in how they feed it, and in
+//! nothing else.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -12,7 +13,8 @@ use weighbridge_xtask::table::Table;
 
 const FITS: &str = "a String takes all that is written";
 
-/// Whose operators do the steps of a case, as its work report says; nobody's where it has none, or does not say.
+/// Whose operators do the steps of a case, as its work report says; nobody's where it has none, or does not
+/// say.
 fn operators(case: &CaseRecord) -> BTreeSet<Operator> {
     let said = case.work.iter().flat_map(|work| &work.report.operators);
     said.copied().collect()

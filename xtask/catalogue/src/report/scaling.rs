@@ -1,4 +1,5 @@
-//! `report training`, of one training on several ranks: what each number of ranks brings, and what their exchange of gradients costs.
+//! `report training`, of one training on several ranks: what each number of ranks brings, and what their
+//! exchange of gradients costs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -38,9 +39,9 @@ pub(super) fn section(run: &RunRecord) -> String {
     if lines.is_empty() { tables } else { format!("{tables}\n{lines}") }
 }
 
-/// What limits each training on several ranks whose batch is as large as on one: the same on one rank is an experiment. Ranks share
-/// memory and processors too, so communication is named only if the time that ranks spend in nothing else explains most of what one
-/// rank saves.
+/// What limits each training on several ranks whose batch is as large as on one: the same on one rank is an
+/// experiment. Ranks share memory and processors too, so communication is named only if the time that ranks
+/// spend in nothing else explains most of what one rank saves.
 pub(crate) fn sentences(run: &RunRecord) -> Vec<String> {
     let cases = || run.cases.iter().filter(|case| case.id.scenario == SCENARIO && case.ranked());
     let told = cases().filter(|case| axis(case, "scaling") == Some("weak")).filter_map(|case| {

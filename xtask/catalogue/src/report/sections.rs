@@ -1,4 +1,5 @@
-//! The parts of the page that stand beside the classes: who took part, how each did it, what it cost, what is missing.
+//! The parts of the page that stand beside the classes: who took part, how each did it, what it cost, what is
+//! missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -41,7 +42,8 @@ const RANKED: [(&str, &str); 7] = [
     (names::PEAK_MEMORY, "peak memory"),
 ];
 
-/// Those of them that the wall clock tells: shown, but no rank, where a scenario is compared by processor time.
+/// Those of them that the wall clock tells: shown, but no rank, where a scenario is compared by processor
+/// time.
 const ON_THE_WALL: [&str; 5] =
     [names::THROUGHPUT, names::WALL_TIME, names::LATENCY_P50, names::LATENCY_P99, names::FIRST_ITEM];
 
@@ -51,7 +53,8 @@ pub(super) fn traced(field: &ComparedField<'_>) -> String {
     if told.is_empty() {
         return String::new();
     }
-    // A list, and no block of code: what is special to Markdown is written in a way that a block would show as it is.
+    // A list, and no block of code: what is special to Markdown is written in a way that a block would show
+    // as it is.
     let item = |line: &str| {
         let text = line.trim_start();
         format!("{}- {text}\n", &line[..line.len() - text.len()])
@@ -421,7 +424,8 @@ pub(super) fn rankings(field: &ComparedField<'_>) -> String {
     text
 }
 
-/// Whether the column `batch` has all that `p50` would tell: the time of a stream's item is the median of its latencies.
+/// Whether the column `batch` has all that `p50` would tell: the time of a stream's item is the median of its
+/// latencies.
 fn is_told_by_batch(cases: &[&CaseRecord]) -> bool {
     let values = |case: &CaseRecord, name| case.metric(name).map(|metric| metric.values.clone());
     cases.iter().all(|case| {

@@ -89,11 +89,12 @@ const LEAST: usize = 3;
 const SPREAD: f64 = 4.0;
 
 impl SpentFit {
-    /// The line through the adapter's variants of this run, all by one clock. The work of a batch is what the reference needs
-    /// for it, or, where that was measured for too few, what the fastest other system needs: that has the transforms in it,
-    /// which bytes have not.
+    /// The line through the adapter's variants of this run, all by one clock. The work of a batch is what the
+    /// reference needs for it, or, where that was measured for too few, what the fastest other system needs:
+    /// that has the transforms in it, which bytes have not.
     pub(super) fn of(field: &ComparedField<'_>, adapter: &str, by_cpu: bool) -> Option<Self> {
-        // Every variant has processor times that hold; wall times are of the machine where a scenario is not compared by them.
+        // Every variant has processor times that hold; wall times are of the machine where a scenario is not
+        // compared by them.
         let groups: Vec<&FieldGroup<'_>> =
             field.groups.iter().filter(|group| by_cpu || !group.by_cpu()).collect();
         let by = |work: fn(&FieldGroup<'_>, &str, bool) -> Option<f64>, beside| {
@@ -108,9 +109,9 @@ impl SpentFit {
 }
 
 impl SpentLine {
-    /// The line through points of work and seconds. The slope is the median of the slopes of all pairs and the fixed part the
-    /// median of what is left (Theil 1950, Sen 1968), so one odd point moves neither. `None` for fewer than three points, or
-    /// where all have about the same work.
+    /// The line through points of work and seconds. The slope is the median of the slopes of all pairs and
+    /// the fixed part the median of what is left (Theil 1950, Sen 1968), so one odd point moves neither.
+    /// `None` for fewer than three points, or where all have about the same work.
     pub(super) fn through(points: &[(f64, f64)]) -> Option<Self> {
         let works = points.iter().map(|(work, _)| *work);
         let (least, most) = (works.clone().fold(f64::INFINITY, f64::min), works.fold(0.0, f64::max));

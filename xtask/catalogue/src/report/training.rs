@@ -1,4 +1,5 @@
-//! `report training`: steps of training of a run, mode by mode and phase by phase, with the operations that follow from the model.
+//! `report training`: steps of training of a run, mode by mode and phase by phase, with the operations that
+//! follow from the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -22,7 +23,8 @@ const FITS: &str = "a String takes all that is written";
 /// The scenario whose cases these are.
 pub(super) const SCENARIO: &str = "TRAIN-1";
 
-/// Modes as they are told, in the order of the page: what is written before, what it brings to compile it after.
+/// Modes as they are told, in the order of the page: what is written before, what it brings to compile it
+/// after.
 const MODES: [&str; 4] = ["eager", "compiled", "autotuned", "xla"];
 
 /// The page of a run; nothing where it has no training.
@@ -88,8 +90,8 @@ fn utilisation(case: &CaseRecord) -> Option<f64> {
     Some(value(case, names::THROUGHPUT_FLOPS)? / value(case, PEAK)?)
 }
 
-/// The repeat whose steps, done phase by phase, took the median: its mean step, and its phases. Phases of several repeats do not add up
-/// to a step of any.
+/// The repeat whose steps, done phase by phase, took the median: its mean step, and its phases. Phases of
+/// several repeats do not add up to a step of any.
 fn phased(case: &CaseRecord) -> Option<(f64, Vec<(&str, f64)>)> {
     let whole = case.metric(&format!("{PHASE}{WHOLE_STEP}"))?;
     let mut steps: Vec<(usize, f64)> = whole

@@ -24,8 +24,8 @@ pub(crate) struct OrbaxSuiteArgs {
 /// What can be done with suites of Orbax.
 #[derive(Debug, Subcommand)]
 enum OrbaxSuiteAction {
-    /// Read suites and say what would run: how many points, and what is refused, skipped or dropped, and why. Exit 2: a file is
-    /// wrong; 4: nothing of any would run.
+    /// Read suites and say what would run: how many points, and what is refused, skipped or dropped, and why.
+    /// Exit 2: a file is wrong; 4: nothing of any would run.
     Check {
         /// The files.
         #[arg(required = true)]
@@ -50,14 +50,15 @@ struct ReadingFlags {
     /// Ignore unknown keys, as Orbax does, and list them.
     #[arg(long)]
     lenient: bool,
-    /// Save this state instead of the checkpoints that a suite names: `default`, `a:float32[32x16]{data,-}`, or the files of
-    /// safetensors at `path:/models/llama`.
+    /// Save this state instead of the checkpoints that a suite names: `default`, `a:float32[32x16]{data,-}`,
+    /// or the files of safetensors at `path:/models/llama`.
     #[arg(long, value_name = "STATE")]
     input: Option<String>,
     /// Lay it on this mesh instead of those that a suite names: `data=2+model=4`, or `none`.
     #[arg(long, value_name = "MESH")]
     mesh: Option<String>,
-    /// Save the state from this mesh where a suite loads it onto another: `data=8+fsdp=2`. Without it, the state is whole.
+    /// Save the state from this mesh where a suite loads it onto another: `data=8+fsdp=2`. Without it, the
+    /// state is whole.
     #[arg(long, value_name = "MESH")]
     saved_from: Option<String>,
     /// Run this adapter beside Orbax (repeat for more).

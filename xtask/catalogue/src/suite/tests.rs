@@ -35,7 +35,8 @@ fn every_list_of_options_inputs_and_meshes_is_an_axis_and_each_point_is_planned_
     let options = "{use_zarr3: [True, False], use_replica_parallel: [False, True], use_ocdbt: True,\n      \
                    enable_replica_parallel_separate_folder: [False, True], save_concurrent_gb: [null, 2]}";
     let plan = planned(&pytree(&keys, options), false, &Overrides::default()).expect("a suite");
-    // 16 combinations: with 4 of them a separate folder makes no sense, the others run on each mesh that fits.
+    // 16 combinations: with 4 of them a separate folder makes no sense, the others run on each mesh that
+    // fits.
     let told = plan.to_string();
     assert!(told.starts_with("`x`: 12 points planned, 0 refused, 12 skipped, 4 dropped\n"), "{told}");
     assert!(told.contains("skipped 12: the mesh data=256 needs 256 devices"), "{told}");

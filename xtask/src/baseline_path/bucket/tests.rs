@@ -1,4 +1,5 @@
-//! Object stores: one in memory, one on the loopback interface that fails as it is told, and a real server where there is one.
+//! Object stores: one in memory, one on the loopback interface that fails as it is told, and a real server
+//! where there is one.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

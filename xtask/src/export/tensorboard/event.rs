@@ -32,7 +32,8 @@ impl Events {
         events
     }
 
-    /// A value of a series. It is single precision: the quick reader of `TensorBoard` drops a double in silence.
+    /// A value of a series. It is single precision: the quick reader of `TensorBoard` drops a double in
+    /// silence.
     pub(super) fn scalar(&mut self, tag: &str, about: &str, step: u64, value: f64) {
         let tensor = tensor(F32, &[]).bytes(4, &(value as f32).to_le_bytes());
         self.add(tag, step, metadata("scalars", &[], 1).text(3, about), &tensor);

@@ -1,7 +1,8 @@
 //! `TensorBoard`: a run of it for each case, below one for the whole, which has the cards.
 //!
-//! `<machine>/<run>/<case>`: so a metric has one series for each machine, and a second export of another run stands beside the
-//! first. Names of metrics begin with the number of their group, so that a dashboard reads top to bottom.
+//! `<machine>/<run>/<case>`: so a metric has one series for each machine, and a second export of another run
+//! stands beside the first. Names of metrics begin with the number of their group, so that a dashboard reads
+//! top to bottom.
 
 mod event;
 mod proto;
@@ -61,7 +62,8 @@ fn tag(metric: &MetricRecord) -> String {
     format!("{group}/{}", metric.name.strip_prefix("time/").unwrap_or(&metric.name))
 }
 
-/// The parameters of a case: what was asked of whom. A number is one for all cases or for none, so that it can be filtered by.
+/// The parameters of a case: what was asked of whom. A number is one for all cases or for none, so that it
+/// can be filtered by.
 fn parameters(case: &CaseRecord, numbers: &BTreeMap<String, bool>) -> Vec<(String, EventParameter)> {
     let text = |name: &str, text: &str| (name.to_owned(), EventParameter::Text(text.to_owned()));
     let mut all = vec![text("1_scenario", &case.id.scenario)];
@@ -176,7 +178,8 @@ fn unit(metric: &MetricRecord) -> &str {
     }
 }
 
-/// Bins of one width up to the 98th percentile, and one for all beyond: a single interruption must not make all else one bin.
+/// Bins of one width up to the 98th percentile, and one for all beyond: a single interruption must not make
+/// all else one bin.
 fn bins(times: &[f64]) -> Vec<[f64; 3]> {
     let (low, high, most) = (quantile(times, 0.0), quantile(times, 0.98), quantile(times, 1.0));
     if high <= low {

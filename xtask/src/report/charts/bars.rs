@@ -1,5 +1,5 @@
-//! Bars: what every system does at each point, and the memory that it takes. Each point has a scale of its own, from zero: one
-//! axis for rates that differ ten-thousandfold would show the largest alone.
+//! Bars: what every system does at each point, and the memory that it takes. Each point has a scale of its
+//! own, from zero: one axis for rates that differ ten-thousandfold would show the largest alone.
 
 use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, MetricRecord, quantity};

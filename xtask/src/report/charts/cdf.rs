@@ -1,4 +1,5 @@
-//! How the latencies of items are distributed, system beside system: as far as the count of items bears it out.
+//! How the latencies of items are distributed, system beside system: as far as the count of items bears it
+//! out.
 
 use weighbridge::data::names;
 use weighbridge::data::{Unit, quantity};

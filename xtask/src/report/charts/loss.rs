@@ -1,4 +1,5 @@
-//! Loss curves: how a training comes to its target in time. Systems that take the same steps differ in how long these take.
+//! Loss curves: how a training comes to its target in time. Systems that take the same steps differ in how
+//! long these take.
 
 use weighbridge::data::{Unit, quantity};
 

@@ -1,4 +1,5 @@
-//! `report charts`: a run as static pictures, SVG and PNG. One file for each kind; what they show is a [`View`].
+//! `report charts`: a run as static pictures, SVG and PNG. One file for each kind; what they show is a
+//! [`View`].
 
 mod bars;
 mod cdf;
@@ -127,8 +128,8 @@ fn drawn(view: &View<'_>) -> Vec<(&'static str, Vec<Chart>)> {
     KINDS.iter().map(|(kind, charts)| (*kind, charts(view, &palette))).collect()
 }
 
-/// All charts of a run as PNG, each with the stem of its file. On a machine without fonts they have no text; a build without the
-/// feature `png` has none.
+/// All charts of a run as PNG, each with the stem of its file. On a machine without fonts they have no text;
+/// a build without the feature `png` has none.
 ///
 /// # Errors
 /// When the run's records cannot be read.

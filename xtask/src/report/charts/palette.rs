@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::view::View;
 
-/// Okabe and Ito's colours (<https://jfly.uni-koeln.de/color/>), without black, which is for text, and with their yellow darker:
-/// on white it is too pale.
+/// Okabe and Ito's colours (<https://jfly.uni-koeln.de/color/>), without black, which is for text, and with
+/// their yellow darker: on white it is too pale.
 const COLOURS: [[u8; 3]; 8] = [
     [0, 114, 178],
     [213, 94, 0],

@@ -1,5 +1,5 @@
-//! The radar: systems over scenarios. Rates of different scenarios share no axis, so a radius is the share of the best system's
-//! speed there, which the chart says.
+//! The radar: systems over scenarios. Rates of different scenarios share no axis, so a radius is the share of
+//! the best system's speed there, which the chart says.
 
 use std::f64::consts::TAU;
 

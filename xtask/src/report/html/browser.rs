@@ -1,5 +1,5 @@
-//! The page in a real browser: what it asks for, what it complains of, and whether zoom, legend, filter and keys do what they
-//! say. Chromium is spoken to in its own protocol, over a pipe.
+//! The page in a real browser: what it asks for, what it complains of, and whether zoom, legend, filter and
+//! keys do what they say. Chromium is spoken to in its own protocol, over a pipe.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -225,7 +225,8 @@ fn in_a_browser_ten_thousand_cases_open_and_are_filtered() {
     browser.value("location.hash = '#cases'");
     let rows = "[...document.querySelectorAll('#all tbody tr')].filter((row) => !row.hidden).length";
     assert_eq!(browser.value(rows), 10_000);
-    // The first rows are laid out, and all of them when they are asked for: by a link, the button or a filter.
+    // The first rows are laid out, and all of them when they are asked for: by a link, the button or a
+    // filter.
     let laid_out = |of: &str| {
         format!("[...document.querySelectorAll('#{of} tbody tr')].filter((row) => row.offsetParent).length")
     };

@@ -1,4 +1,5 @@
-//! What the charts are drawn from: blocks of data that no browser runs, escaped so that no text in them ends its block.
+//! What the charts are drawn from: blocks of data that no browser runs, escaped so that no text in them ends
+//! its block.
 
 use std::collections::HashMap;
 
@@ -26,7 +27,8 @@ pub(super) fn islands(view: &View<'_>) -> Vec<Island> {
     ]
 }
 
-/// No `<` is left, so `</script>` cannot be in it; the two line separators are none to JSON and were to JavaScript.
+/// No `<` is left, so `</script>` cannot be in it; the two line separators are none to JSON and were to
+/// JavaScript.
 fn inert(json: &str) -> String {
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }

@@ -1,4 +1,5 @@
-//! Small drawings that stand in a row of a table. They need no script, and a screen reader gets them as a sentence.
+//! Small drawings that stand in a row of a table. They need no script, and a screen reader gets them as a
+//! sentence.
 
 use maud::{Markup, PreEscaped, html};
 use weighbridge::data::{Effect, Ratio, quantity};
@@ -35,8 +36,8 @@ pub(super) fn standing(ratio: &Ratio) -> Markup {
     drawing("", &format!("{:.2} times the best", ratio.estimate), &parts)
 }
 
-/// By how much a case is worse: its interval beside the band within which a change does not count. `most` is the share that the
-/// edges stand for.
+/// By how much a case is worse: its interval beside the band within which a change does not count. `most` is
+/// the share that the edges stand for.
 pub(super) fn effect(effect: &Effect, tolerance: Option<f64>, most: f64, class: &str) -> Markup {
     let at = |share: f64| ((share / most).clamp(-1.0, 1.0) * (WIDTH / 2.0 - 4.0) + WIDTH / 2.0).round();
     let mut parts = String::new();

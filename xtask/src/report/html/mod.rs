@@ -1,5 +1,5 @@
-//! `report html`: a run as one self-contained page. It asks nothing of anybody, reads as tables without JavaScript, and holds
-//! what its charts need as data.
+//! `report html`: a run as one self-contained page. It asks nothing of anybody, reads as tables without
+//! JavaScript, and holds what its charts need as data.
 //!
 //! One file for each page of it; what they show is a [`View`], and they compute nothing.
 
@@ -37,8 +37,8 @@ use crate::view::{self, View};
 /// Arguments of `report html`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportHtml {
-    /// The run: an id, its start, or `latest` [default: the latest of every suite]. A second one of the same suite is compared
-    /// with the first.
+    /// The run: an id, its start, or `latest` [default: the latest of every suite]. A second one of the same
+    /// suite is compared with the first.
     #[arg(value_name = "RUN")]
     pub(crate) runs: Vec<String>,
     /// This suite alone: `<package>/<bench target>`.
@@ -107,7 +107,8 @@ pub(super) fn of(view: &View<'_>) -> String {
     ];
     let pages: Vec<Page> = pages.into_iter().filter(|page| !page.body.0.is_empty()).collect();
     let mut page = shell::page(view, &pages, &data::islands(view));
-    // Tags are escaped where they stand. What no one sees, and what turns the direction of writing, has no place on any page.
+    // Tags are escaped where they stand. What no one sees, and what turns the direction of writing, has no
+    // place on any page.
     page.retain(|letter| matches!(letter, '\n' | '\t') || !is_unseen(letter));
     page
 }

@@ -1,4 +1,5 @@
-//! `Reference (sharded)` without what is above a layer: files under their last names, and below that files without a manifest.
+//! `Reference (sharded)` without what is above a layer: files under their last names, and below that files
+//! without a manifest.
 
 use std::fs;
 use std::path::Path;

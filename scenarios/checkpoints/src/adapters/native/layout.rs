@@ -54,8 +54,8 @@ impl TensorLayout {
         self.tensors.iter().map(|tensor| TensorHeader::of(&tensor.kind)).collect()
     }
 
-    /// Whether tensors lie one after the other, each with the bytes that its type and shape have: a layout that was read may say
-    /// anything.
+    /// Whether tensors lie one after the other, each with the bytes that its type and shape have: a layout
+    /// that was read may say anything.
     pub(super) fn is_possible(&self) -> bool {
         let mut next = 0_usize;
         self.tensors.iter().all(|StoredTensor { kind, offset, bytes }| {

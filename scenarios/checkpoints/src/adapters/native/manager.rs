@@ -1,5 +1,6 @@
-//! The manager of `Reference (sharded)`: a directory for each step that is kept, called as its number. What is there is what is kept:
-//! a training that begins again needs no list. A checkpoint that is deleted loses its name first, so that no half of one has it.
+//! The manager of `Reference (sharded)`: a directory for each step that is kept, called as its number. What
+//! is there is what is kept: a training that begins again needs no list. A checkpoint that is deleted loses
+//! its name first, so that no half of one has it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -118,7 +119,8 @@ impl Manager for ShardedManager<'_> {
     }
 }
 
-/// The checkpoints in a directory, oldest first, with the moments when their files were complete, since the epoch of Unix.
+/// The checkpoints in a directory, oldest first, with the moments when their files were complete, since the
+/// epoch of Unix.
 fn there(directory: &Path) -> Result<Vec<SavedStep>> {
     let mut there = Vec::new();
     for entry in fs::read_dir(directory)? {

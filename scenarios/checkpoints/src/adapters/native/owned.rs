@@ -22,8 +22,8 @@ impl Owned {
     /// When there is no such memory.
     pub(super) fn room(layout: Arc<TensorLayout>) -> Result<Self> {
         let memory = MmapMut::map_anon(layout.bytes())?;
-        // A state is touched for the first time from one end to the other: with large pages the kernel is asked 512 times less.
-        // Where it has none, small ones do.
+        // A state is touched for the first time from one end to the other: with large pages the kernel is
+        // asked 512 times less. Where it has none, small ones do.
         #[cfg(target_os = "linux")]
         let _ = memory.advise(memmap2::Advice::HugePage);
         Ok(Self { layout, memory })

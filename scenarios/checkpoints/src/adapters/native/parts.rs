@@ -23,7 +23,8 @@ impl MeshParts {
     /// Cuts a state that lies whole in memory, on so many threads: each cuts for devices of its own.
     ///
     /// # Errors
-    /// A part that a device cannot have: the state has other tensors than its placement is of, or a dimension does not divide.
+    /// A part that a device cannot have: the state has other tensors than its placement is of, or a dimension
+    /// does not divide.
     pub(super) fn of(state: &Owned, onto: &Placement, threads: usize) -> Result<Self> {
         let layout = state.layout().clone();
         for (field, tensor) in layout.tensors.iter().enumerate() {

@@ -26,7 +26,8 @@ pub(super) struct TensorPiece {
     pub(super) digest: String,
 }
 
-/// The pieces of so many bytes, a whole number of pages, in as many files, whose sizes differ by a page at most.
+/// The pieces of so many bytes, a whole number of pages, in as many files, whose sizes differ by a page at
+/// most.
 pub(super) fn cut(bytes: usize, shards: usize) -> Vec<Vec<TensorPiece>> {
     let pages = bytes / PAGE;
     let begin = |shard: usize| pages * shard / shards * PAGE;

@@ -1,4 +1,5 @@
-//! `Reference (sharded)` of several ranks: each is a thread with its part of the state, and saves it in a directory of its own.
+//! `Reference (sharded)` of several ranks: each is a thread with its part of the state, and saves it in a
+//! directory of its own.
 //!
 //! ```text
 //! <directory>/rank-0/    what `Reference (sharded)` writes of the first rank's parts

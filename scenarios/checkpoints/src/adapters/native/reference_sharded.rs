@@ -7,8 +7,8 @@
 //!
 //! A piece is as it is in memory, or compressed by zstd; its digest is of what is in memory.
 //!
-//! Everything is written under another name beside it, synced where it is to be durable, and renamed: a directory with its final
-//! name is whole, or its digests say that it is not.
+//! Everything is written under another name beside it, synced where it is to be durable, and renamed: a
+//! directory with its final name is whole, or its digests say that it is not.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -298,8 +298,9 @@ impl Checkpoints for Sharded {
     }
 }
 
-/// Saves a state, of a step where a training has one: all of it under its name, or nothing. Each of the writers has all of the state
-/// and writes a file of it; there is one at least. Where it is cancelled before it is complete, nothing is what was asked for.
+/// Saves a state, of a step where a training has one: all of it under its name, or nothing. Each of the
+/// writers has all of the state and writes a file of it; there is one at least. Where it is cancelled before
+/// it is complete, nothing is what was asked for.
 pub(super) fn save(
     writers: &[&Owned],
     step: Option<u64>,

@@ -1,4 +1,5 @@
-//! `Reference (sharded)` with replicas: each is a copy of the state in memory. Together they save as threads do: a file for each.
+//! `Reference (sharded)` with replicas: each is a copy of the state in memory. Together they save as threads
+//! do: a file for each.
 
 use std::path::Path;
 use std::sync::Arc;

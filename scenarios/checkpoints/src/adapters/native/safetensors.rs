@@ -1,8 +1,8 @@
-//! `safetensors`: the crate of that name, as its documentation writes it. One file: a header of names, types and places, and the
-//! bytes of the tensors behind it.
+//! `safetensors`: the crate of that name, as its documentation writes it. One file: a header of names, types
+//! and places, and the bytes of the tensors behind it.
 //!
-//! `serialize_to_file` writes the file and syncs nothing. The file is read whole into memory: its users mostly map it instead, and
-//! then have the file's pages, and no memory of their own.
+//! `serialize_to_file` writes the file and syncs nothing. The file is read whole into memory: its users
+//! mostly map it instead, and then have the file's pages, and no memory of their own.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Files of safetensors that lie somewhere, one or several: each is read whole into memory, and its header says what is in it.
+//! Files of safetensors that lie somewhere, one or several: each is read whole into memory, and its header
+//! says what is in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -44,9 +44,9 @@ impl ShardWriting<'_> {
     }
 }
 
-/// Writes a state, of which each of the writers has all bytes: a file for each, by a thread of its own; the pieces, in order. Where
-/// it is cancelled, it ends before the next piece as [`io::ErrorKind::Interrupted`], which no write does: it is begun again
-/// then.
+/// Writes a state, of which each of the writers has all bytes: a file for each, by a thread of its own; the
+/// pieces, in order. Where it is cancelled, it ends before the next piece as [`io::ErrorKind::Interrupted`],
+/// which no write does: it is begun again then.
 ///
 /// # Panics
 /// Without a writer.
@@ -90,7 +90,8 @@ fn write_shard(
     };
     // What is compressed is no whole number of pages, as a write past the page cache must be.
     let file = create(&path, durable && packer.is_none())?;
-    // Where room is taken beforehand, a full disk is told before anything is written. Not every file system can.
+    // Where room is taken beforehand, a full disk is told before anything is written. Not every file system
+    // can.
     if packer.is_none() && posix_fallocate(&file, 0, length as i64) == Err(Errno::ENOSPC) {
         return Err(Errno::ENOSPC.into());
     }
@@ -120,8 +121,8 @@ fn write_shard(
     Ok(pieces)
 }
 
-/// A new file; past the page cache where it is to be durable and the file system can: what waits for the disk anyway need not be
-/// copied first.
+/// A new file; past the page cache where it is to be durable and the file system can: what waits for the disk
+/// anyway need not be copied first.
 fn create(path: &Path, durable: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -142,8 +143,8 @@ pub(super) fn pieces(bytes: usize, shards: usize) -> Vec<TensorPiece> {
     cut(bytes, shards).concat()
 }
 
-/// Reads all pieces to their places, on as many threads as there are files, and holds them against their `digests` where they have
-/// some; what is wrong in words.
+/// Reads all pieces to their places, on as many threads as there are files, and holds them against their
+/// `digests` where they have some; what is wrong in words.
 pub(super) fn read(
     directory: &Path,
     pieces: &[TensorPiece],

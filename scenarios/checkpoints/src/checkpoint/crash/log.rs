@@ -100,7 +100,8 @@ impl LogReader<'_> {
             }
             "pwrite64" | "pwritev" | "pwritev2" => {
                 if let Some((_, path)) = self.descriptor(argument(0)) {
-                    // The place is behind the count; `pwritev` has it split into two halves of which the lower comes first.
+                    // The place is behind the count; `pwritev` has it split into two halves of which the
+                    // lower comes first.
                     self.written(path, parsed(argument(3))?, argument(1), result)?;
                 }
             }

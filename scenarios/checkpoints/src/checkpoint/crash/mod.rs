@@ -1,4 +1,5 @@
-//! What is left of a save that is broken off: its changes of files are recorded, and done again up to a point.
+//! What is left of a save that is broken off: its changes of files are recorded, and done again up to a
+//! point.
 
 mod log;
 mod recorder;

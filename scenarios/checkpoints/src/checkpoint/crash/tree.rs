@@ -13,8 +13,8 @@ use super::LoggedChange;
 pub(in crate::checkpoint) enum Survives {
     /// The process: what it has changed is there.
     Kill,
-    /// The machine. Names are there; of each file what it held when it was synced last. POSIX promises no more, and file systems
-    /// that delay writing do that.
+    /// The machine. Names are there; of each file what it held when it was synced last. POSIX promises no
+    /// more, and file systems that delay writing do that.
     PowerCut,
 }
 

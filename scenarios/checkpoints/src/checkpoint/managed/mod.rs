@@ -1,4 +1,5 @@
-//! Trainings whose checkpoints a manager keeps: what is timed, and what must be in their directory after each step.
+//! Trainings whose checkpoints a manager keeps: what is timed, and what must be in their directory after each
+//! step.
 
 #[cfg(test)]
 mod tests;
@@ -45,12 +46,13 @@ struct ManagedRun {
     there: Vec<SavedStep>,
 }
 
-/// How far behind the clock is that file systems keep times by: a tick of the kernel, of which there are a hundred a second at
-/// least. A manager may go by those times.
+/// How far behind the clock is that file systems keep times by: a tick of the kernel, of which there are a
+/// hundred a second at least. A manager may go by those times.
 const FILE_CLOCK: Duration = Duration::from_millis(10);
 
 impl ManagedRun {
-    /// The moment since a tick before the training began, so that what is told by such a tick is no moment before it.
+    /// The moment since a tick before the training began, so that what is told by such a tick is no moment
+    /// before it.
     fn now(&self) -> Duration {
         FILE_CLOCK + self.began.elapsed()
     }
@@ -104,8 +106,8 @@ impl<'a> ManagedRounds<'a> {
         }
     }
 
-    /// Measures saves of the steps that are due, until they are complete and what is kept no longer is gone. The block `blocking`
-    /// is what the training waits for.
+    /// Measures saves of the steps that are due, until they are complete and what is kept no longer is gone.
+    /// The block `blocking` is what the training waits for.
     ///
     /// # Errors
     /// What the system says; a checkpoint that is not as it must be.
@@ -176,7 +178,8 @@ impl<'a> ManagedRounds<'a> {
         })
     }
 
-    /// Loads the newest checkpoint of one training with collectors: the region `restore`. Nothing is measured.
+    /// Loads the newest checkpoint of one training with collectors: the region `restore`. Nothing is
+    /// measured.
     ///
     /// # Errors
     /// As [`ManagedRounds::save`].
@@ -282,8 +285,8 @@ impl<'a> ManagedRounds<'a> {
         }
     }
 
-    /// Whether a step was due that was offered after a moment. Where that went by time which passed while it was offered, both
-    /// may be, and the directory tells.
+    /// Whether a step was due that was offered after a moment. Where that went by time which passed while it
+    /// was offered, both may be, and the directory tells.
     fn was_due(&self, step: u64, known: Duration) -> Result<bool> {
         self.with(|training| {
             let offered = Moment { earliest: known, latest: training.now() };
@@ -299,8 +302,8 @@ impl<'a> ManagedRounds<'a> {
         self.saved(due)
     }
 
-    /// A step was saved: what is kept no longer must be gone. Where that goes by moments that are known too roughly, the directory
-    /// tells.
+    /// A step was saved: what is kept no longer must be gone. Where that goes by moments that are known too
+    /// roughly, the directory tells.
     fn saved(&self, due: DueStep) -> Result<()> {
         self.with(|training| {
             let saved = training.saved_since(due.known);
@@ -323,7 +326,8 @@ impl<'a> ManagedRounds<'a> {
         Ok(())
     }
 
-    /// Whether the checkpoints that must be there are all that is in the directory, and all that the manager says it has.
+    /// Whether the checkpoints that must be there are all that is in the directory, and all that the manager
+    /// says it has.
     fn look(&self) -> Result<()> {
         let (found, there, done) =
             self.with(|training| Ok((training.found()?, training.steps(), training.next)))?;
@@ -342,7 +346,8 @@ impl<'a> ManagedRounds<'a> {
         Ok(())
     }
 
-    /// Whether what was loaded is of the newest step that is kept: by its number and by one tensor, another one each time.
+    /// Whether what was loaded is of the newest step that is kept: by its number and by one tensor, another
+    /// one each time.
     fn newest_is_loaded(&self) -> Result<()> {
         let newest = self.with(|training| Ok(training.steps().last().copied()))?;
         let newest = newest.ok_or_else(|| Error::new("no step was saved"))?;

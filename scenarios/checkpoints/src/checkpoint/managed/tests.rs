@@ -108,7 +108,8 @@ fn a_manager_that_goes_by_the_times_of_files_is_not_early() {
     let run = ManagedRun { directory: PathBuf::new(), began, next: 1, there: Vec::new() };
     let known = run.now();
     let there = [SavedStep { step: 0, saved: run.saved_since(known) }];
-    // The file's time is of the tick before, so that a second has passed by it before it has since it was offered.
+    // The file's time is of the tick before, so that a second has passed by it before it has since it was
+    // offered.
     let offered = Moment::at(known + Duration::from_secs(1).saturating_sub(Duration::from_millis(4)));
     assert_ne!(by("continuous=1", "latest=all").is_due(1, offered, &there), Some(false));
     let early = Moment::at(known + Duration::from_millis(900));

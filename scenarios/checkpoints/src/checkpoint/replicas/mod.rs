@@ -22,7 +22,8 @@ pub enum Sharing {
 }
 
 impl Sharing {
-    /// What it is if two replicas have one piece of memory: a broadcast has failed, and who was not asked for copies has none.
+    /// What it is if two replicas have one piece of memory: a broadcast has failed, and who was not asked for
+    /// copies has none.
     pub(super) fn of_one_memory(self) -> fn(String) -> Error {
         match self {
             Self::Broadcast => |what| Error::new(what),
@@ -50,13 +51,15 @@ pub(super) struct ReplicaReads<'a> {
     read: Vec<Option<u64>>,
 }
 
-/// The share of the files that a broadcast reads at least: what was not read was kept, or came by a mapping, which no call shows.
+/// The share of the files that a broadcast reads at least: what was not read was kept, or came by a mapping,
+/// which no call shows.
 const LEAST: f64 = 0.8;
 
 /// The most that it reads, beside what is none of its files. What two replicas read is twice the files.
 const MOST: f64 = 1.3;
 
-/// Bytes that a process may read beside the files. One load of Orbax in a process was seen to read 5 MB more than the others.
+/// Bytes that a process may read beside the files. One load of Orbax in a process was seen to read 5 MB more
+/// than the others.
 const BESIDE: u64 = 8_000_000;
 
 impl<'a> ReplicaReads<'a> {

@@ -117,7 +117,8 @@ fn run(lie: Lie, sharing: Sharing) -> Result<RepeatResult> {
     bencher.finish()
 }
 
-/// Runs a test in a process of its own, where no other test reads files: what a process reads is counted for all its threads.
+/// Runs a test in a process of its own, where no other test reads files: what a process reads is counted for
+/// all its threads.
 fn alone(name: &str, test: impl FnOnce()) {
     const ALONE: &str = "WEIGHBRIDGE_TEST_ALONE";
     if std::env::var_os(ALONE).is_some() {

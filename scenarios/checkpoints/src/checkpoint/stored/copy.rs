@@ -10,7 +10,8 @@ use weighbridge_data::no_file_missing;
 
 use crate::contract::CheckpointFormat;
 
-/// The files of a checkpoint, each with its place below it. Links are followed: a cache of models is full of them.
+/// The files of a checkpoint, each with its place below it. Links are followed: a cache of models is full of
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::checkpoint) struct StoredInventory {
     files: Vec<(PathBuf, PathBuf)>,

@@ -1,4 +1,5 @@
-//! The digests of a checkpoint's tensors, in the files that Orbax's load benchmarks write and read, and in one beside that.
+//! The digests of a checkpoint's tensors, in the files that Orbax's load benchmarks write and read, and in
+//! one beside that.
 //!
 //! ```text
 //! <directory>/host_00000.json   by key: SHA-256 of type, shape and numbers of a tensor, as Orbax has it

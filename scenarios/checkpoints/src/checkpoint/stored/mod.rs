@@ -62,8 +62,8 @@ impl From<Cut> for Cutting<'_> {
 /// Has a checkpoint loaded onto the devices of a mesh, where it is one.
 ///
 /// # Errors
-/// A skip where it cannot lie there, or the system has no devices. A file of cuts that does not fit the tensors, or stands beside
-/// another rule than [`Cut::Spread`].
+/// A skip where it cannot lie there, or the system has no devices. A file of cuts that does not fit the
+/// tensors, or stands beside another rule than [`Cut::Spread`].
 pub(super) fn place<'a>(
     stored: &mut dyn StoredCheckpoint,
     mesh: DeviceMesh,
@@ -95,8 +95,8 @@ pub(super) fn place<'a>(
     Ok(Some(onto))
 }
 
-/// Measures loads. What was loaded is let go before the next one, outside the clock, and what the last one has loaded stays. The
-/// bytes of all tensors, as the files say.
+/// Measures loads. What was loaded is let go before the next one, outside the clock, and what the last one
+/// has loaded stays. The bytes of all tensors, as the files say.
 ///
 /// # Errors
 /// What the system says.

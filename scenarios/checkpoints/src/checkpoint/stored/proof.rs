@@ -23,10 +23,11 @@ pub(in crate::checkpoint) struct StoredProof<'a> {
 }
 
 impl StoredProof<'_> {
-    /// Proves what was loaded of a checkpoint whose files may be overwritten, and hands in the digests as what was delivered:
+    /// Proves what was loaded of a checkpoint whose files may be overwritten, and hands in the digests as
+    /// what was delivered:
     ///
-    /// 1. What the last timed load has left has the digests, and each device its part. Where devices are apart, what is written to
-    ///    one is on no other.
+    /// 1. What the last timed load has left has the digests, and each device its part. Where devices are
+    ///    apart, what is written to one is on no other.
     /// 2. What one more load gives is the same.
     /// 3. The files are then overwritten. What was loaded stays as it is, so it is memory that is owned.
     /// 4. What is loaded then is something else: nothing was kept from before.

@@ -1,4 +1,5 @@
-//! What lies somewhere is loaded and proven, each way to lie about it is told, and nothing that is damaged is called good.
+//! What lies somewhere is loaded and proven, each way to lie about it is told, and nothing that is damaged is
+//! called good.
 
 use std::fs;
 use std::path::{Path, PathBuf};

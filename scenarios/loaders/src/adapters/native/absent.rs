@@ -1,4 +1,5 @@
-//! Placeholders for the adapters of features that a build is without: each is listed, with the command that brings it.
+//! Placeholders for the adapters of features that a build is without: each is listed, with the command that
+//! brings it.
 
 /// Placeholders of one feature: each a description, a name in tables, a type and its contract.
 #[doc(hidden)]

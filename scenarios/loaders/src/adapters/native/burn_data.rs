@@ -23,18 +23,18 @@ use crate::workload::{Access, Mixing, PipelineSpec};
 /// The version that `Cargo.toml` asks for; a test holds it to the lock file.
 pub(super) const VERSION: &str = "0.22.1";
 
-/// A loader as one writes it with `burn`: a `Dataset` that gives a row as an item of its own, a `Batcher` that puts the
-/// items of a batch together and transforms them, and the `DataLoader` that burn builds from both, with its own threads.
-/// The steps of a chain are those of the reference loaders; what differs is who asks for rows and who runs the steps.
-/// Every batch is new memory, since a batcher gives its batch away. (A batch stays plain numbers: making a tensor of it
-/// would be the consumer's part.)
+/// A loader as one writes it with `burn`: a `Dataset` that gives a row as an item of its own, a `Batcher`
+/// that puts the items of a batch together and transforms them, and the `DataLoader` that burn builds from
+/// both, with its own threads. The steps of a chain are those of the reference loaders; what differs is who
+/// asks for rows and who runs the steps. Every batch is new memory, since a batcher gives its batch away. (A
+/// batch stays plain numbers: making a tensor of it would be the consumer's part.)
 ///
-/// `workers` is burn's `num_workers`: 0 is the consumer's own thread. Each of several workers has a contiguous part of the
-/// data, and batches are handed out as they get ready, in any order, with up to 100 of them waiting, which a plan's
-/// estimate of memory does not know.
+/// `workers` is burn's `num_workers`: 0 is the consumer's own thread. Each of several workers has a
+/// contiguous part of the data, and batches are handed out as they get ready, in any order, with up to 100 of
+/// them waiting, which a plan's estimate of memory does not know.
 ///
-/// It declines what needs more than one batch at a time or another order of rows (mixtures, caches, regrouping), and to be
-/// driven from several threads, for which burn's iterator is not made.
+/// It declines what needs more than one batch at a time or another order of rows (mixtures, caches,
+/// regrouping), and to be driven from several threads, for which burn's iterator is not made.
 #[derive(Default)]
 pub struct BurnData {
     /// Of the pipeline that is open: its iterators borrow it.

@@ -8,7 +8,8 @@ use super::elements::{Element, ElementBuffers, ElementStep};
 use super::kernels::{Convert, Float, PlainStep, tile_length};
 use crate::workload::{Touch, Transform};
 
-/// What happens to one field. All types become `f32` when they change, so a field changes its type once at most.
+/// What happens to one field. All types become `f32` when they change, so a field changes its type once at
+/// most.
 #[derive(Debug)]
 pub(super) struct KernelChain {
     /// Steps before the type changes; none if it does not.
@@ -167,7 +168,8 @@ impl KernelChain {
         self.run_in_place(rest, block, to, space);
     }
 
-    /// Runs all steps over one cache-sized piece of the block after the other, so that memory is touched once.
+    /// Runs all steps over one cache-sized piece of the block after the other, so that memory is touched
+    /// once.
     pub(super) fn run_fused(
         &self,
         block: ElementBlock<'_>,

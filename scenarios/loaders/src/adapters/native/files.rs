@@ -1,4 +1,5 @@
-//! Encoded images as people keep them: a file for each, or a tar file of those, beside the data set, written once.
+//! Encoded images as people keep them: a file for each, or a tar file of those, beside the data set, written
+//! once.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
@@ -8,8 +9,9 @@ use std::path::{Path, PathBuf};
 use weighbridge::{Error, Result};
 use weighbridge_data::DataSet;
 
-/// The folder of the files of a data set with one field, in which each element is a file, filled up with zeros. They are made
-/// first if they are not there: under another name, so that a folder with this one is whole.
+/// The folder of the files of a data set with one field, in which each element is a file, filled up with
+/// zeros. They are made first if they are not there: under another name, so that a folder with this one is
+/// whole.
 ///
 /// # Errors
 /// Where the cache cannot be written.
@@ -49,7 +51,8 @@ pub(super) fn read(folder: &Path, element: usize, mut room: &mut [u8]) -> Result
     Ok(())
 }
 
-/// A tar file of all elements, and where each lies in it: found out in set-up, as an index beside a shard says it.
+/// A tar file of all elements, and where each lies in it: found out in set-up, as an index beside a shard
+/// says it.
 #[derive(Debug)]
 pub(super) struct ShardFile {
     path: PathBuf,

@@ -7,10 +7,12 @@ use weighbridge_data::Normalisation;
 use super::lanes::widest;
 use crate::workload::Transform;
 
-/// Steps from `f32` to `f32` that run in one loop, number by number: a head, and up to two plain steps after it.
+/// Steps from `f32` to `f32` that run in one loop, number by number: a head, and up to two plain steps after
+/// it.
 ///
-/// Every combination is a loop of its own, made by the compiler, so that a number stays in its register from the first
-/// step to the last. Two, because three would be five times the loops and a store is already paid by three steps.
+/// Every combination is a loop of its own, made by the compiler, so that a number stays in its register from
+/// the first step to the last. Two, because three would be five times the loops and a store is already paid
+/// by three steps.
 #[derive(Clone, Debug)]
 pub(super) struct Float {
     head: KernelHead,
@@ -42,7 +44,8 @@ pub(super) enum PlainStep {
     Multiply,
 }
 
-/// Runs `$body` with `$f` as the function of a plain step: another type for each, so that the loop in it is too.
+/// Runs `$body` with `$f` as the function of a plain step: another type for each, so that the loop in it is
+/// too.
 macro_rules! with {
     ($plain:expr, |$f:ident| $body:expr) => {
         match $plain {
@@ -153,8 +156,9 @@ impl Convert {
 
 /// `f32(x) / 255`, correctly rounded, in two multiplications and an addition.
 ///
-/// 1/255 is split into a part of 16 significant bits, whose product with a byte is exact, and the rest. The product
-/// with the rest is off by 2^-40 of the whole at most, so that the sum is rounded once in effect. A test tries all 256.
+/// 1/255 is split into a part of 16 significant bits, whose product with a byte is exact, and the rest. The
+/// product with the rest is off by 2^-40 of the whole at most, so that the sum is rounded once in effect. A
+/// test tries all 256.
 #[inline(always)]
 fn bytes_by_255(x: u8) -> f32 {
     const COARSE: f32 = f32::from_bits((1.0_f32 / 255.0).to_bits() & !0xff);

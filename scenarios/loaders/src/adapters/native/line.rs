@@ -53,7 +53,8 @@ pub(super) fn length_field(lines: &[CompiledRoute], data: &DataSet) -> Option<us
     if lines.iter().any(|line| line.is_padded) { data.kinds().position(is_length) } else { None }
 }
 
-/// Ends the padded rows of a batch where the longest of them ends; `lengths` has what each element's field says, or nothing.
+/// Ends the padded rows of a batch where the longest of them ends; `lengths` has what each element's field
+/// says, or nothing.
 pub(super) fn shorten(lines: &[CompiledRoute], lengths: &[i32], batch: &mut Buffers) {
     let Some(longest) = lengths.iter().copied().max() else { return };
     let longest = usize::try_from(longest).unwrap_or(0).next_multiple_of(Transform::PAD_TO);

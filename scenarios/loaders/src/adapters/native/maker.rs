@@ -138,8 +138,9 @@ impl Maker {
         Ok(())
     }
 
-    /// Makes the rows that a slowdown asks for, to be overwritten by the batch. They are those of the batch that lies
-    /// opposite in the epoch: rows that were just made would come from the cache and cost less than their share.
+    /// Makes the rows that a slowdown asks for, to be overwritten by the batch. They are those of the batch
+    /// that lies opposite in the epoch: rows that were just made would come from the cache and cost less than
+    /// their share.
     fn slow_down(
         &mut self,
         draws: Draws,

@@ -1,10 +1,12 @@
 //! Loaders and learners written in Rust, in this process.
 //!
-//! All loaders are built from the same parts: rows come from an input (memory or files), go through a line for each
-//! delivered field, compiled from the pipeline's transforms, into buffers that are used again for the next batch, on the
-//! consumer's thread or on workers. They differ in how a chain runs over a batch, and on how many threads at once.
+//! All loaders are built from the same parts: rows come from an input (memory or files), go through a line
+//! for each delivered field, compiled from the pipeline's transforms, into buffers that are used again for
+//! the next batch, on the consumer's thread or on workers. They differ in how a chain runs over a batch, and
+//! on how many threads at once.
 //!
-//! Learners, which take gradients through a pipeline, are in `learning`; one list of transforms run in several ways, in `modes`.
+//! Learners, which take gradients through a pipeline, are in `learning`; one list of transforms run in
+//! several ways, in `modes`.
 
 #[cfg(not(all(feature = "burn", feature = "cuda")))]
 mod absent;

@@ -55,7 +55,8 @@ impl CopyPlace {
     }
 }
 
-/// What must be the same for the bytes to go on. Workers and the destination may differ: they change no bytes.
+/// What must be the same for the bytes to go on. Workers and the destination may differ: they change no
+/// bytes.
 fn fingerprint(spec: &PipelineSpec) -> u64 {
     let same = PipelineSpec { workers: 0, destination: Destination::Host, ..spec.clone() };
     xxh3_64(format!("{same:?}").as_bytes())

@@ -1,8 +1,8 @@
 //! Worker threads that make batches ahead of the consumer, in order.
 //!
-//! Batch `i` is made by worker `i mod n`, one for each request: so a worker never fills memory, and one epoch is like the
-//! next to it. Threads, their room and their buffers last as long as the pipeline. A buffer goes back to the worker that
-//! filled it, whose cache knows it; nothing is allocated once all are there.
+//! Batch `i` is made by worker `i mod n`, one for each request: so a worker never fills memory, and one epoch
+//! is like the next to it. Threads, their room and their buffers last as long as the pipeline. A buffer goes
+//! back to the worker that filled it, whose cache knows it; nothing is allocated once all are there.
 
 use std::ops::Range;
 use std::sync::Arc;

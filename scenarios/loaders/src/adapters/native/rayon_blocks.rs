@@ -18,14 +18,16 @@ use crate::adapters::native::line::{CompiledRoute, RouteRoom, RouteStyle};
 use crate::contract::Loader;
 use crate::workload::PipelineSpec;
 
-/// A loader with `rayon`'s work stealing inside the batch: its elements are cut into blocks, four for each thread, and the
-/// pool's threads run all transforms over one block after the other. Nothing is prepared ahead: the consumer waits for
-/// the pool. The steps of a chain are those of the reference loaders; what differs is who runs them.
+/// A loader with `rayon`'s work stealing inside the batch: its elements are cut into blocks, four for each
+/// thread, and the pool's threads run all transforms over one block after the other. Nothing is prepared
+/// ahead: the consumer waits for the pool. The steps of a chain are those of the reference loaders; what
+/// differs is who runs them.
 ///
-/// It declines what looks at a whole batch or at more than one: mixtures, mixing, caches, regrouping, dynamic padding.
+/// It declines what looks at a whole batch or at more than one: mixtures, mixing, caches, regrouping, dynamic
+/// padding.
 ///
-/// `workers` is the number of the pool's threads; with 0 there is no pool, and the consumer's own thread goes through the
-/// blocks.
+/// `workers` is the number of the pool's threads; with 0 there is no pool, and the consumer's own thread goes
+/// through the blocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rayon;
 

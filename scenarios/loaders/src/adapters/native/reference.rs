@@ -11,8 +11,8 @@ use super::open::OpenPipeline;
 use crate::contract::Loader;
 use crate::workload::{ExecutionMode, PipelineSpec};
 
-/// The loader that others are verified against: a pull iterator that runs each transform over the whole batch before
-/// the next one. A batch is a copy in a buffer of its own, also where there is nothing to transform.
+/// The loader that others are verified against: a pull iterator that runs each transform over the whole batch
+/// before the next one. A batch is a copy in a buffer of its own, also where there is nothing to transform.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reference;
 

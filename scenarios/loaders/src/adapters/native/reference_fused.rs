@@ -10,8 +10,8 @@ use super::open::OpenPipeline;
 use crate::contract::Loader;
 use crate::workload::PipelineSpec;
 
-/// The same bits as [`Reference`](super::Reference) for any chain of transforms, made the fast way: the chain runs over
-/// pieces that stay in the first-level cache, so that each batch is read once and written once.
+/// The same bits as [`Reference`](super::Reference) for any chain of transforms, made the fast way: the chain
+/// runs over pieces that stay in the first-level cache, so that each batch is read once and written once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReferenceFused;
 

@@ -1,5 +1,6 @@
-//! A slowdown on purpose: `WEIGHBRIDGE_SLOWDOWN=1.3` makes the reference loaders make 0.3 times as many rows again
-//! beside each batch: rows of the opposite side of the epoch, since those of the batch itself would come from the cache.
+//! A slowdown on purpose: `WEIGHBRIDGE_SLOWDOWN=1.3` makes the reference loaders make 0.3 times as many rows
+//! again beside each batch: rows of the opposite side of the epoch, since those of the batch itself would
+//! come from the cache.
 //!
 //! It is real work, the read of the rows included, so that a comparison has a true regression to find.
 

@@ -1,4 +1,5 @@
-//! A framework for tests: the tiny worker of `tests/workers` under the name of one, with a fault in some of its ranks.
+//! A framework for tests: the tiny worker of `tests/workers` under the name of one, with a fault in some of
+//! its ranks.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -43,8 +43,8 @@ impl LearningParts {
     }
 }
 
-/// A learning task in a worker, which is closed with this. Its stream is the worker's own; what is asked for step by step
-/// comes over whole, and is cut into groups here.
+/// A learning task in a worker, which is closed with this. Its stream is the worker's own; what is asked for
+/// step by step comes over whole, and is cut into groups here.
 pub(super) struct RemoteLearning<'a> {
     pipeline: RemotePipeline<&'a mut Worker>,
     learned: Learned,

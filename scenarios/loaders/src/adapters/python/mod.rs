@@ -1,5 +1,6 @@
-//! Loaders and learners of Python, each in a process of its own: `frameworks.rs` registers loaders, `learners.rs` learners, and
-//! `open.rs` opens a pipeline of either in a worker. What is theirs alone is written in Python, in the package `weighbridge_worker`.
+//! Loaders and learners of Python, each in a process of its own: `frameworks.rs` registers loaders,
+//! `learners.rs` learners, and `open.rs` opens a pipeline of either in a worker. What is theirs alone is
+//! written in Python, in the package `weighbridge_worker`.
 
 #[cfg(test)]
 pub(crate) mod fake;

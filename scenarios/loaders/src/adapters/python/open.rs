@@ -62,8 +62,8 @@ pub(super) fn open_learning<'a>(
     Ok(Box::new(RemoteLearning::new(worker, task)?))
 }
 
-/// Opens one pipeline in each of as many processes, as data-parallel training does. The worker that stays has the
-/// first; the others are started for these pipelines, side by side, and end with them.
+/// Opens one pipeline in each of as many processes, as data-parallel training does. The worker that stays has
+/// the first; the others are started for these pipelines, side by side, and end with them.
 pub(super) fn open_many<'a>(
     framework: &'a mut Framework,
     specs: &[PipelineSpec],

@@ -1,4 +1,5 @@
-//! Placeholders for the trainers of features that a build is without: each is listed, with the command that brings it.
+//! Placeholders for the trainers of features that a build is without: each is listed, with the command that
+//! brings it.
 
 #[cfg(not(feature = "burn"))]
 pub(super) mod burn {

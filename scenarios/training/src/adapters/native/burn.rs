@@ -16,8 +16,9 @@ use crate::contract::{Trainer, TrainingLoop};
 use crate::workload::model::{Layer, Model, Shape};
 use crate::workload::{Compilation, Optimiser, Schedule, TrainingSpec};
 
-/// A training in operations on tensors of `burn` (its CPU backend `flex`), with `burn`'s automatic differentiation, operation by
-/// operation. Its optimisers are the formulae of the configuration on tensors of `burn`, since they are in a crate of their own.
+/// A training in operations on tensors of `burn` (its CPU backend `flex`), with `burn`'s automatic
+/// differentiation, operation by operation. Its optimisers are the formulae of the configuration on tensors
+/// of `burn`, since they are in a crate of their own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BurnTrainer;
 

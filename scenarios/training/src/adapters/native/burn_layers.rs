@@ -1,4 +1,5 @@
-//! The layers of a model in operations on tensors of `burn`: a row for each position of each sample, as the network by hand has it.
+//! The layers of a model in operations on tensors of `burn`: a row for each position of each sample, as the
+//! network by hand has it.
 
 use burn_core::tensor::activation::{gelu, relu, softmax};
 use burn_core::tensor::module::{conv2d, max_pool2d};

@@ -82,7 +82,8 @@ impl<T: Real> ByHand<T> {
         Ok(self)
     }
 
-    /// The mean loss of each of so many equal parts of the samples that are due, with the weights as they are.
+    /// The mean loss of each of so many equal parts of the samples that are due, with the weights as they
+    /// are.
     ///
     /// # Errors
     /// The end of the data; labels that are none.
@@ -164,7 +165,8 @@ impl<T: Real> ByHand<T> {
         (self.done < self.spec.steps).then_some(from..from + share)
     }
 
-    /// Loss, logits and gradients of some samples, with the weights as they are. `phase` hears which phase has ended.
+    /// Loss, logits and gradients of some samples, with the weights as they are. `phase` hears which phase
+    /// has ended.
     fn compute(
         &mut self,
         (input, labels): &(Vec<T>, Vec<i32>),
@@ -302,7 +304,8 @@ impl<T: Real> TrainingLoop for ByHand<T> {
     }
 }
 
-/// The samples of a batch that a loader has handed over, those that a step takes: what enters the model, and the labels.
+/// The samples of a batch that a loader has handed over, those that a step takes: what enters the model, and
+/// the labels.
 pub(super) fn handed<'a>(data: &DataSet, size: usize, batch: &'a Kept) -> Result<[&'a [u8]; 2]> {
     let due = data.kinds().map(|FieldKind { name, dtype, shape }| (name, *dtype, shape));
     if !due.eq(batch.fields.iter().map(|field| (&field.name, field.dtype, &field.shape))) {

@@ -21,9 +21,9 @@ fn version() -> Availability {
     Availability::Available { version: VERSION.into() }
 }
 
-/// A training in operations on tensors of `candle` on the processor, with `candle`'s automatic differentiation, operation by
-/// operation. Its optimisers are the formulae of the configuration on tensors of `candle`, since the `SGD` of candle-nn has no
-/// momentum. It has no products in `bf16` on a processor.
+/// A training in operations on tensors of `candle` on the processor, with `candle`'s automatic
+/// differentiation, operation by operation. Its optimisers are the formulae of the configuration on tensors
+/// of `candle`, since the `SGD` of candle-nn has no momentum. It has no products in `bf16` on a processor.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CandleTrainer;
 

@@ -1,5 +1,5 @@
-//! The layers of a model in operations on tensors of `candle`: a row for each position of each sample, as the network by hand has
-//! it.
+//! The layers of a model in operations on tensors of `candle`: a row for each position of each sample, as the
+//! network by hand has it.
 
 use candle_core::{DType, Device, Tensor, Var};
 use weighbridge::{Error, Result};
@@ -74,7 +74,8 @@ impl<'a> CandleWay<'a> {
             Layer::BatchNorm { epsilon } => self.norm(x, 0, epsilon)?,
             Layer::Attention { heads, causal } => self.attention(x, positions, last, heads, causal)?,
             Layer::Gelu => x.gelu_erf()?,
-            // Its own has a slope of one at 0, where others have none, and where blocks that begin as the identity often are.
+            // Its own has a slope of one at 0, where others have none, and where blocks that begin as the
+            // identity often are.
             Layer::Relu => (x * x.gt(&x.zeros_like()?)?.to_dtype(x.dtype())?)?,
             Layer::Conv { to, kernel, stride } => {
                 let kernels = self.next()?.reshape((kernel, kernel, last, to))?.permute([3, 2, 0, 1])?;
@@ -84,7 +85,8 @@ impl<'a> CandleWay<'a> {
                 made.permute([0, 2, 3, 1])?.reshape((rows, to))?
             }
             Layer::MaxPool { kernel, stride } => {
-                // `max_pool2d` has no gradient where squares overlap: each square is put together, and its greatest taken.
+                // `max_pool2d` has no gradient where squares overlap: each square is put together, and its
+                // greatest taken.
                 let none = Tensor::full(f32::NEG_INFINITY, (batch, 1, last), &Device::Cpu)?;
                 let x = Tensor::cat(&[x.reshape((batch, positions, last))?, none], 1)?;
                 let squares = x.index_select(&squares(input, kernel, stride)?, 1)?;
@@ -130,7 +132,8 @@ impl<'a> CandleWay<'a> {
     }
 }
 
-/// The positions of each square of a grid, row by row; what is outside has the number after the last position.
+/// The positions of each square of a grid, row by row; what is outside has the number after the last
+/// position.
 fn squares(input: Shape, kernel: usize, stride: usize) -> Result<Tensor> {
     let (rows, columns) = grid(input, 1)?;
     let around = (kernel - 1) / 2;

@@ -24,8 +24,8 @@ pub(super) trait DerivedModel: Sized {
     /// The part of the library that computes, for the record.
     const RAN_ON: &'static str;
 
-    /// The model with these first parameters, and an optimiser that has seen nothing. A parameter is a matrix: its numbers, rows and
-    /// columns.
+    /// The model with these first parameters, and an optimiser that has seen nothing. A parameter is a
+    /// matrix: its numbers, rows and columns.
     fn begin(spec: &TrainingSpec, parameters: Vec<(Vec<f32>, [usize; 2])>) -> Result<Self>;
 
     /// The parameters as the last step has left them.

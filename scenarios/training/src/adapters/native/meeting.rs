@@ -1,4 +1,5 @@
-//! Where ranks that are threads of this process average their gradients: each comes with its own, and leaves with the mean.
+//! Where ranks that are threads of this process average their gradients: each comes with its own, and leaves
+//! with the mean.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;

@@ -38,8 +38,8 @@ pub(crate) use by_hand::ByHand;
 pub use candle::CandleTrainer;
 pub(crate) use meeting::{Meeting, RankSeat};
 
-/// What a training is by definition: every layer, gradient and step by its formula, in `f64`. The modes of other systems change
-/// nothing in it, nor does their precision.
+/// What a training is by definition: every layer, gradient and step by its formula, in `f64`. The modes of
+/// other systems change nothing in it, nor does their precision.
 #[derive(Debug, Default)]
 pub struct ReferenceTrainer;
 

@@ -1,5 +1,5 @@
-//! Trainers of Python, each in a process of its own: `trainers.rs` registers them, `open.rs` opens a training in a worker. What is
-//! theirs alone is written in Python, in the package `weighbridge_worker`.
+//! Trainers of Python, each in a process of its own: `trainers.rs` registers them, `open.rs` opens a training
+//! in a worker. What is theirs alone is written in Python, in the package `weighbridge_worker`.
 
 mod open;
 mod trainers;

@@ -26,8 +26,8 @@ pub(super) fn open_training<'a>(
     Ok(Box::new(RemotePipeline::new(worker)?))
 }
 
-/// Opens a training on several ranks, each in a process that is started for it and ends with it: none has trained before, since a
-/// framework may meet others once in the life of a process.
+/// Opens a training on several ranks, each in a process that is started for it and ends with it: none has
+/// trained before, since a framework may meet others once in the life of a process.
 pub(super) fn open_ranks(
     framework: &Framework,
     spec: &TrainingSpec,

@@ -39,7 +39,8 @@ registered! {
     PyTorch: pytorch, "PyTorch";
     /// Modules of Flax NNX and optimisers of Optax; compiled by `jax.jit`.
     Flax: flax, "JAX (Flax NNX)";
-    /// Modules of variables under a `tf.GradientTape`, without Keras; compiled by `tf.function`, also with XLA.
+    /// Modules of variables under a `tf.GradientTape`, without Keras; compiled by `tf.function`, also with
+    /// XLA.
     TensorFlow: tensorflow, "TensorFlow";
     /// Layers and optimisers of Keras on TensorFlow; compiled by `tf.function` and XLA.
     KerasTensorFlow: keras, "Keras (TensorFlow)";

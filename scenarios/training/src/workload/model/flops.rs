@@ -1,7 +1,9 @@
-//! How many floating-point operations a sample takes, from the dimensions alone: one function for every column of every table.
+//! How many floating-point operations a sample takes, from the dimensions alone: one function for every
+//! column of every table.
 //!
-//! A multiplication and an addition are two operations. What is counted apart: products of matrices and convolutions, and what is
-//! done number by number. Of the latter an exponential, an error function, a root and a division are one operation each.
+//! A multiplication and an addition are two operations. What is counted apart: products of matrices and
+//! convolutions, and what is done number by number. Of the latter an exponential, an error function, a root
+//! and a division are one operation each.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +55,8 @@ impl Component {
 pub struct Operations {
     /// Of products of matrices and convolutions, forward.
     pub matrix: u64,
-    /// The same of the gradients that are really computed: of the parameters, and of every input but the model's own.
+    /// The same of the gradients that are really computed: of the parameters, and of every input but the
+    /// model's own.
     pub gradients: u64,
     /// Done number by number, forward.
     pub pointwise: u64,
@@ -117,7 +120,8 @@ impl Flops {
         matrix + gradients
     }
 
-    /// Samples in a second that a device of this many operations in a second cannot exceed: [`Flops::train`] at the peak.
+    /// Samples in a second that a device of this many operations in a second cannot exceed: [`Flops::train`]
+    /// at the peak.
     pub fn most_samples(&self, peak: f64) -> f64 {
         peak / self.train() as f64
     }
@@ -158,7 +162,8 @@ fn of_layer(placed: &PlacedLayer<'_>, is_head: bool, is_first: bool) -> Vec<(Com
             let scores = heads as u64 * places * places;
             vec![
                 (Component::AttentionLinear, product(8 * places * from * from, 4 * numbers)),
-                // Scaled by the width of a head, then a softmax: greatest, difference, exponential, sum, division.
+                // Scaled by the width of a head, then a softmax: greatest, difference, exponential, sum,
+                // division.
                 (Component::AttentionScores, product(4 * places * places * from, 6 * scores)),
             ]
         }

@@ -9,7 +9,8 @@ use weighbridge::{Error, Result};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Layer {
-    /// A grid cut into squares of `size`, row by row, each of whose numbers (rows, columns, channels) go through one linear map.
+    /// A grid cut into squares of `size`, row by row, each of whose numbers (rows, columns, channels) go
+    /// through one linear map.
     Patches {
         /// Rows and columns of a square.
         size: usize,
@@ -42,20 +43,21 @@ pub enum Layer {
         /// The way around it, which changes the shape as the other does.
         around: Vec<Layer>,
     },
-    /// Each row (or each position of a grid) less its mean, over its deviation (population, `epsilon` added to the variance), times a
-    /// learned scale, plus a learned shift.
+    /// Each row (or each position of a grid) less its mean, over its deviation (population, `epsilon` added
+    /// to the variance), times a learned scale, plus a learned shift.
     LayerNorm {
         /// Added to the variance.
         epsilon: f64,
     },
-    /// The same over a batch and all positions, for each channel. The statistics are always those of the batch, also where a model
-    /// is evaluated: there are no running ones.
+    /// The same over a batch and all positions, for each channel. The statistics are always those of the
+    /// batch, also where a model is evaluated: there are no running ones.
     BatchNorm {
         /// Added to the variance.
         epsilon: f64,
     },
-    /// Attention of all heads: one linear map to queries, keys and values (each by heads), `softmax(q k / sqrt(width of a head)) v`,
-    /// one linear map of the heads side by side. Both maps have biases.
+    /// Attention of all heads: one linear map to queries, keys and values (each by heads),
+    /// `softmax(q k / sqrt(width of a head)) v`, one linear map of the heads side by side. Both maps have
+    /// biases.
     Attention {
         /// Heads, which divide the width.
         heads: usize,

@@ -1,13 +1,16 @@
-//! What it costs to mix the tokens of a sample with each other, by their number: attention, and what is put in its place.
+//! What it costs to mix the tokens of a sample with each other, by their number: attention, and what is put
+//! in its place.
 
 /// How the tokens of a sample learn of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mixer {
     /// Vaswani and others 2017.
     Attention,
-    /// Poli and others 2023, of order 2: three maps, a short convolution of each, two gated convolutions as long as the sample.
+    /// Poli and others 2023, of order 2: three maps, a short convolution of each, two gated convolutions as
+    /// long as the sample.
     Hyena,
-    /// Romero and others 2021 (`CKConv`): one convolution as long as the sample for each channel, and a map over channels.
+    /// Romero and others 2021 (`CKConv`): one convolution as long as the sample for each channel, and a map
+    /// over channels.
     Convolution,
 }
 
@@ -41,9 +44,10 @@ impl Mixer {
 
     /// Operations of a sample forward: a multiplication and an addition are two.
     ///
-    /// A long convolution is taken to be done over the spectrum of twice the length: two transforms of real numbers of
-    /// 2.5 n log2 n operations each (Cooley and Tukey 1965, halved), and a product of complex numbers of 6 between them. Spectra of
-    /// the filters are the same for all samples of a batch, and left out.
+    /// A long convolution is taken to be done over the spectrum of twice the length: two transforms of real
+    /// numbers of 2.5 n log2 n operations each (Cooley and Tukey 1965, halved), and a product of complex
+    /// numbers of 6 between them. Spectra of the filters are the same for all samples of a batch, and left
+    /// out.
     pub fn operations(self, length: usize, width: usize) -> f64 {
         let (length, width) = (length as f64, width as f64);
         let map = 2.0 * length * width * width;

@@ -1,7 +1,9 @@
-//! Models as data: layers that every framework builds in its own way, their parameters, and the work that they are.
+//! Models as data: layers that every framework builds in its own way, their parameters, and the work that
+//! they are.
 //!
-//! A [`Model`] is made from dimensions (`presets`), says which parameters it has (`parameter`) and how many floating-point
-//! operations a sample takes (`flops`). What could stand in the place of attention is counted alone (`mixer`).
+//! A [`Model`] is made from dimensions (`presets`), says which parameters it has (`parameter`) and how many
+//! floating-point operations a sample takes (`flops`). What could stand in the place of attention is counted
+//! alone (`mixer`).
 
 mod flops;
 mod layer;
@@ -20,8 +22,8 @@ pub use mixer::Mixer;
 pub use parameter::{Parameter, Scheme, Start};
 pub use presets::{Activation, Dimensions};
 
-/// A model: what it takes, and its layers in order. What leaves the last one are the logits of a classification, of the sample or of
-/// each of its places.
+/// A model: what it takes, and its layers in order. What leaves the last one are the logits of a
+/// classification, of the sample or of each of its places.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
@@ -92,7 +94,8 @@ impl Model {
         let own = |placed: &PlacedLayer<'_>| {
             let mut own = placed.layer.own(&placed.at, placed.input);
             if placed.ends_residual && matches!(placed.layer, Layer::BatchNorm { .. }) {
-                // Goyal and others 2017, 5.1: a block begins as the identity. It also keeps rounding from growing block by block.
+                // Goyal and others 2017, 5.1: a block begins as the identity. It also keeps rounding from
+                // growing block by block.
                 own[0].start = Start::Zeros;
             }
             own

@@ -1,4 +1,5 @@
-//! The models that the Python side is tested with, and their operations: `python/tests/models.json` is what is said here.
+//! The models that the Python side is tested with, and their operations: `python/tests/models.json` is what
+//! is said here.
 
 use serde_json::{Value, json};
 

@@ -7,7 +7,8 @@ use super::layer::{Layer, Shape};
 /// A tensor of `f32` numbers that is learned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// The place of its layer in the model, counted from 0 and joined by points, and what it is there: `6.1.qkv.weight`.
+    /// The place of its layer in the model, counted from 0 and joined by points, and what it is there:
+    /// `6.1.qkv.weight`.
     pub name: String,
     /// Its axes. A linear map is `[from, to]`, a kernel `[rows, columns, from, to]`.
     pub shape: Vec<usize>,
@@ -37,7 +38,8 @@ pub enum Start {
 pub enum Scheme {
     /// 0.02 for all: as vision transformers and GPT-2 have it.
     Normal,
-    /// The root of 2 over the numbers that an output is made of (He and others 2015); 0.02 for rows of tables.
+    /// The root of 2 over the numbers that an output is made of (He and others 2015); 0.02 for rows of
+    /// tables.
     He,
     /// The root of 1 over the same (Y. Le Cun and others 1998); 0.02 for rows of tables.
     Lecun,

@@ -15,8 +15,8 @@ const CHANNEL: f64 = 1e-5;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Dimensions {
-    /// A vision transformer: patches, tokens before them, positions; blocks of attention and a network of four times the width,
-    /// each after a layer norm; a layer norm; the first token; a linear map.
+    /// A vision transformer: patches, tokens before them, positions; blocks of attention and a network of
+    /// four times the width, each after a layer norm; a layer norm; the first token; a linear map.
     Vit {
         /// Rows and columns of an image of three channels.
         image: usize,
@@ -42,8 +42,8 @@ pub enum Dimensions {
         /// Classes.
         classes: usize,
     },
-    /// A decoder of tokens: a table, positions; causal blocks as those of `vit`; a layer norm; a linear map of its own to the
-    /// vocabulary.
+    /// A decoder of tokens: a table, positions; causal blocks as those of `vit`; a layer norm; a linear map
+    /// of its own to the vocabulary.
     Gpt {
         /// Tokens of a sample.
         length: usize,
@@ -73,7 +73,8 @@ pub enum Dimensions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Activation {
-    /// The greater of a number and 0. It has a kink: by rounding alone it turns on in one system and not in another.
+    /// The greater of a number and 0. It has a kink: by rounding alone it turns on in one system and not in
+    /// another.
     Relu,
     /// [`Layer::Gelu`], which is smooth.
     Gelu,
@@ -89,12 +90,14 @@ impl Activation {
 }
 
 impl Dimensions {
-    /// ViT-5 Small as the report that publishes it has it: 22 M parameters, width 384, 6 heads, 12 blocks, 201 tokens, images of
+    /// ViT-5 Small as the report that publishes it has it: 22 M parameters, width 384, 6 heads, 12 blocks,
+    /// 201 tokens, images of
     /// 224. It does not say the patch and the tokens beside the patches: patches of 16 leave 5.
     pub const VIT5_SMALL: Self =
         Self::Vit { image: 224, patch: 16, width: 384, heads: 6, blocks: 12, tokens: 5, classes: 1_000 };
 
-    /// ViT-5 Base, of which the report says the name alone: 768 numbers, 12 heads and 12 blocks are assumed, the rest as Small.
+    /// ViT-5 Base, of which the report says the name alone: 768 numbers, 12 heads and 12 blocks are assumed,
+    /// the rest as Small.
     pub const VIT5_BASE: Self =
         Self::Vit { image: 224, patch: 16, width: 768, heads: 12, blocks: 12, tokens: 5, classes: 1_000 };
 
@@ -200,7 +203,8 @@ mod tests {
         let size = |dimensions: &Dimensions| dimensions.model().unwrap().size().unwrap();
         // torchvision's resnet50 has 25,557,032 parameters, running statistics left out.
         assert_eq!(size(&Dimensions::Resnet50 { image: 224, width: 64, classes: 1_000 }), 25_557_032);
-        // ViT-S/16 has 22,050,664 with one token; here are five, of 384 numbers and with positions of their own.
+        // ViT-S/16 has 22,050,664 with one token; here are five, of 384 numbers and with positions of their
+        // own.
         assert_eq!(size(&Dimensions::VIT5_SMALL), 22_050_664 + 2 * 4 * 384);
         // ViT-B/16 has 86,567,656.
         assert_eq!(size(&Dimensions::VIT5_BASE), 86_567_656 + 2 * 4 * 768);

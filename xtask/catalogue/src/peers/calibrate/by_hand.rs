@@ -35,8 +35,8 @@ struct Printed {
     faults: f64,
 }
 
-/// Runs the script of a peer for one cell, whose data lie in this folder; it has another one for its own files. The inner error
-/// says what is wrong with it.
+/// Runs the script of a peer for one cell, whose data lie in this folder; it has another one for its own
+/// files. The inner error says what is wrong with it.
 pub(super) fn run(
     peer: &Peer,
     cell: WorkerCell,

@@ -53,7 +53,8 @@ const EXACT: &str = "Exact numbers: XLA makes a division by one number a product
 const LOCK: &str = "The interpreter's lock: the worker's own calls (4 µs) take it from the thread that decodes, and after a stop that \
     thread is asleep (0.2 ms a pass, which is an epoch of 1.4 ms on TAB-1).";
 
-/// The same, where two or three threads of an interpreter hand over batch for batch: the loop of events, the pool, the consumer.
+/// The same, where two or three threads of an interpreter hand over batch for batch: the loop of events, the
+/// pool, the consumer.
 const HAND_OVER: &str = "The interpreter's lock among the event loop, the pool and the consumer: what a job does in Python costs ten times \
     its time. The script with 3.5 µs of empty loop in its job takes 40 to 100 µs more, as the adapter does, whose job has the worker's own \
     work in it.";
@@ -79,8 +80,9 @@ pub(super) struct CellDifference {
 }
 
 impl CellDifference {
-    /// The worker's own work for a batch, in seconds. Without workers it is done in turns with the framework's, and with threads
-    /// as workers as well: one has the interpreter's lock. Beside other processes it is nothing.
+    /// The worker's own work for a batch, in seconds. Without workers it is done in turns with the
+    /// framework's, and with threads as workers as well: one has the interpreter's lock. Beside other
+    /// processes it is nothing.
     fn own_work(&self, short: &str) -> f64 {
         if self.cell.workers > 0 && !THREADS.contains(&short) {
             return 0.0;
@@ -121,7 +123,8 @@ const EXPLAINED: &[Explained] = &[
         most: 40.0,
         mechanism: EXACT,
     },
-    // In one process, in turns with the script: 342 to 430 us of CPU time with the division by an array, 250 to 290 with one by a number.
+    // In one process, in turns with the script: 342 to 430 us of CPU time with the division by an array, 250
+    // to 290 with one by a number.
     Explained {
         shorts: &["datarax_scan"],
         scenarios: &["CV-1"],
@@ -130,7 +133,8 @@ const EXPLAINED: &[Explained] = &[
         most: 90.0,
         mechanism: EXACT,
     },
-    // In one process: 35 us with the adapter and 31 us by hand on TAB-1, and 6 us more in passes of 36 batches.
+    // In one process: 35 us with the adapter and 31 us by hand on TAB-1, and 6 us more in passes of 36
+    // batches.
     Explained {
         shorts: &["ffcv"],
         scenarios: &["NLP-1", "TAB-1"],
@@ -139,8 +143,9 @@ const EXPLAINED: &[Explained] = &[
         most: 10.0,
         mechanism: LOCK,
     },
-    // In one process, in turns, the script with 3.5 us of Python more in its job: 42 us more on NLP-1 with two workers, 98 and 43 us
-    // on TAB-1 with two and without; the adapter without the harness's loop 44, 92 and 37 us.
+    // In one process, in turns, the script with 3.5 us of Python more in its job: 42 us more on NLP-1 with
+    // two workers, 98 and 43 us on TAB-1 with two and without; the adapter without the harness's loop 44, 92
+    // and 37 us.
     Explained {
         shorts: &["spdl"],
         scenarios: &["NLP-1", "TAB-1"],

@@ -1,4 +1,5 @@
-//! The harness's side: the bench program as `cargo bench` starts it, with one repeat of these cases of one adapter.
+//! The harness's side: the bench program as `cargo bench` starts it, with one repeat of these cases of one
+//! adapter.
 
 use std::collections::BTreeMap;
 use std::path::Path;

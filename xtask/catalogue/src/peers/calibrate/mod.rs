@@ -1,7 +1,8 @@
-//! `peers calibrate`: holds what the harness says of each framework against a loop that its users would write by hand.
+//! `peers calibrate`: holds what the harness says of each framework against a loop that its users would write
+//! by hand.
 //!
-//! The two take turns, so that both see the same machine: the bench program with one repeat of each case, and the script
-//! `scenarios/python/by_hand/<framework>.py` for each. Of all rounds the medians are compared.
+//! The two take turns, so that both see the same machine: the bench program with one repeat of each case, and
+//! the script `scenarios/python/by_hand/<framework>.py` for each. Of all rounds the medians are compared.
 
 mod by_hand;
 mod cases;
@@ -76,8 +77,8 @@ pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Pla
 /// How often the rounds are taken again for cells that seem to be over.
 const AGAIN: usize = 2;
 
-/// Where scripts keep their files, below the folder of the harness's runs. It is as deep as what frameworks keep there:
-/// `runs/<run>/scratch/.kept/<framework>/<digest>`.
+/// Where scripts keep their files, below the folder of the harness's runs. It is as deep as what frameworks
+/// keep there: `runs/<run>/scratch/.kept/<framework>/<digest>`.
 const SCRIPTS: &str = "by_hand/all/scratch/kept/any/converted";
 
 /// What both sides need.
@@ -123,8 +124,9 @@ impl CalibrationBench {
         Ok(Self { program, home: home.to_owned(), runs, files, data, others: Others::default() })
     }
 
-    /// The rounds that were asked for, and as many again, up to [`AGAIN`] times, of the cells that seem to be over: of a hundred cells
-    /// a few are so in three rounds by chance, where rounds differ by more than the bound.
+    /// The rounds that were asked for, and as many again, up to [`AGAIN`] times, of the cells that seem to be
+    /// over: of a hundred cells a few are so in three rounds by chance, where rounds differ by more than the
+    /// bound.
     fn all_rounds(&mut self, peer: &'static Peer, rounds: u32) -> Result<TurnRounds> {
         let mut of = TurnRounds::default();
         self.rounds(peer, &mut of, rounds, |_| true)?;
@@ -138,8 +140,8 @@ impl CalibrationBench {
         Ok(of)
     }
 
-    /// Both sides of these cells in turns. Who begins a round changes, so that neither has always the processor that the other left
-    /// warm.
+    /// Both sides of these cells in turns. Who begins a round changes, so that neither has always the
+    /// processor that the other left warm.
     fn rounds(
         &mut self,
         peer: &Peer,

@@ -42,8 +42,8 @@ impl Ticks {
         Self::read(&fs::read_to_string("/proc/stat").unwrap_or_default())
     }
 
-    /// Reads the first line: user, nice, system, idle, waiting for the disk, interrupts, soft ones, stolen (proc(5)). What
-    /// guests use is part of the first two.
+    /// Reads the first line: user, nice, system, idle, waiting for the disk, interrupts, soft ones, stolen
+    /// (proc(5)). What guests use is part of the first two.
     fn read(text: &str) -> Self {
         let line = text.lines().next().and_then(|line| line.strip_prefix("cpu ")).unwrap_or_default();
         let ticks: Vec<u64> =

@@ -59,8 +59,8 @@ impl ComparedCase {
     }
 }
 
-/// The page, and how it ends: a difference that is neither within its bound nor explained, or one that is not sure. A page fault
-/// costs so many seconds.
+/// The page, and how it ends: a difference that is neither within its bound nor explained, or one that is not
+/// sure. A page fault costs so many seconds.
 pub(super) fn page(
     compared: &[ComparedCase],
     rounds: u32,

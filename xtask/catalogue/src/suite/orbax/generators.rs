@@ -29,11 +29,13 @@ pub(super) enum Counterpart {
         /// Who makes the checkpoint of a state that stands in.
         format: &'static str,
     },
-    /// CKPT-3: a load for one replica, which others get a copy of. Its mesh has the axes `replica` and `model`.
+    /// CKPT-3: a load for one replica, which others get a copy of. Its mesh has the axes `replica` and
+    /// `model`.
     Broadcast,
     /// CKPT-6: a save that is cancelled; CKPT-1 where it is not.
     Cancel,
-    /// CKPT-5: a training whose checkpoints a manager keeps. Its options are axes, with these values where they are not said.
+    /// CKPT-5: a training whose checkpoints a manager keeps. Its options are axes, with these values where
+    /// they are not said.
     Manage {
         /// What is timed beside the saves: `restore` or `delete`.
         beside: &'static str,

@@ -1,7 +1,7 @@
 //! Suites of Orbax's benchmarks, as Orbax ships them, planned with the scenarios that there are here.
 //!
-//! `read` knows the keys, `generators` which options a generator has and which scenario does its work, `plan` makes the product of
-//! the options and says of each point whether it runs, is refused or is dropped.
+//! `read` knows the keys, `generators` which options a generator has and which scenario does its work, `plan`
+//! makes the product of the options and says of each point whether it runs, is refused or is dropped.
 
 mod generators;
 mod options;

@@ -219,7 +219,8 @@ impl OptionSet<'_> {
         Some([self.text("reference_checkpoint_path")?, self.text("reference_sharding_path")?])
     }
 
-    /// A load for one replica, which others get a copy of, or of each. The options of saves say nothing of it.
+    /// A load for one replica, which others get a copy of, or of each. The options of saves say nothing of
+    /// it.
     fn broadcast(&self) -> JudgedOptions {
         let Some(path) = self.reference() else { return JudgedOptions::Dropped };
         let missing = self.missing_but(&["use_load_and_broadcast"]);
@@ -244,7 +245,8 @@ impl OptionSet<'_> {
         let named = [("capture", "capture_digests_path"), ("check", "reference_digests_path")];
         let digests =
             named.into_iter().find_map(|(what, option)| Some((what, option, self.text(option)?.to_owned())));
-        // Without a file of cuts each device has all. Of a checkpoint that is not at hand its mesh tells them.
+        // Without a file of cuts each device has all. Of a checkpoint that is not at hand its mesh tells
+        // them.
         let cuts = self.text("sharding_config_path").map(str::to_owned);
         let replicated = cuts.is_none();
         let mut axes = vec![("format", format.to_owned())];
@@ -340,7 +342,8 @@ impl OptionSet<'_> {
         }
     }
 
-    /// Arrays without the layers above them: the copies of a save are in what blocks, the rest and the merge after it.
+    /// Arrays without the layers above them: the copies of a save are in what blocks, the rest and the merge
+    /// after it.
     fn arrays(&self) -> JudgedOptions {
         if let Some(why) = self.missing() {
             return JudgedOptions::Refused(why);

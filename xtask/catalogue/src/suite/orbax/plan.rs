@@ -22,7 +22,8 @@ pub(in crate::suite) struct Overrides {
     pub(in crate::suite) beside: Vec<String>,
 }
 
-/// A state as CKPT-1 takes it: the name of a variant, or tensors; or the path of a checkpoint, as CKPT-7 takes it.
+/// A state as CKPT-1 takes it: the name of a variant, or tensors; or the path of a checkpoint, as CKPT-7
+/// takes it.
 #[derive(Clone, Debug)]
 pub(in crate::suite) struct StateText {
     pub(super) text: String,

@@ -1,4 +1,5 @@
-//! The policies of a manager in a suite of Orbax: what is saved, what is kept, and which checkpoints must be kept in the end.
+//! The policies of a manager in a suite of Orbax: what is saved, what is kept, and which checkpoints must be
+//! kept in the end.
 
 use weighbridge::suite::{Keys, Mistake, Node, Value};
 use weighbridge_checkpoints::contract::{KeepPolicies, KeepPolicy, SavePolicies, SavePolicy};

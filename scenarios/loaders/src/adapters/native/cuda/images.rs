@@ -102,8 +102,8 @@ fn side(w: &mut Writer, op: &str, area: WriterValue, ratio: WriterValue) -> Writ
     w.put(ParamClass::Double, "cvt.rmi.f64.f64", &[&side])
 }
 
-/// Where the pixel `index` of a resized axis comes from: two neighbours of `count`, and how far it is from the first to
-/// the second.
+/// Where the pixel `index` of a resized axis comes from: two neighbours of `count`, and how far it is from
+/// the first to the second.
 pub(super) fn neighbours(
     w: &mut Writer,
     index: WriterValue,

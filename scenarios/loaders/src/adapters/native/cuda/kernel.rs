@@ -69,7 +69,8 @@ pub(super) fn write(
     let mut standardises = false;
     let mut kernels = Vec::new();
     for (number, stage) in stages.iter().enumerate() {
-        // The comment is for a fake of the driver: it runs the kernel as it is written, at the memory's speed.
+        // The comment is for a fake of the driver: it runs the kernel as it is written, at the memory's
+        // speed.
         let moved = (bytes(stage.from) + bytes(stage.to)) as f64 / shape.cells() as f64;
         let name = if stages.len() == 1 { name.to_owned() } else { format!("{name}_{number}") };
         let told = format!("// fake {name} run bytes_per_thread={moved}\n");

@@ -15,8 +15,8 @@ use crate::workload::{Route, Touch, Transform, TransformGate};
 /// Bytes of a note of any kind: six times 64 bits, of which a window needs all.
 pub(super) const NOTE: usize = 48;
 
-/// How the numbers of an element lie. A thread makes one cell of them: a pixel where a transform asks for pixels, else
-/// a number.
+/// How the numbers of an element lie. A thread makes one cell of them: a pixel where a transform asks for
+/// pixels, else a number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineShape {
     pub(super) numbers: usize,
@@ -100,7 +100,8 @@ impl<'route> Lines<'route> {
 
     /// All of a stage.
     pub(super) fn stage(&mut self, stage: &DeviceStage<'_>, source: &FieldKind) -> Result<(), String> {
-        // A transform that moves pixels says where each comes from: so cells are found from the last to the first.
+        // A transform that moves pixels says where each comes from: so cells are found from the last to the
+        // first.
         let mut cell = self.cell;
         let mut origins = Vec::new();
         for touch in stage.touches.iter().rev() {

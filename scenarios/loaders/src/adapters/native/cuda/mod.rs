@@ -1,8 +1,9 @@
 //! `Reference (CUDA)`: batches made on a device, as few kernels for each field as its transforms allow.
 //!
-//! Rows are staged in pinned memory, copied on a stream of their own, worked on by kernels that are written for the
-//! pipeline (`kernel.rs`, as PTX: no compiler is needed; `stages.rs` says where one ends), and, where the batch is to be on
-//! the host, copied back on a third stream. While the consumer has a batch, the next ones are under way.
+//! Rows are staged in pinned memory, copied on a stream of their own, worked on by kernels that are written
+//! for the pipeline (`kernel.rs`, as PTX: no compiler is needed; `stages.rs` says where one ends), and, where
+//! the batch is to be on the host, copied back on a third stream. While the consumer has a batch, the next
+//! ones are under way.
 
 mod formulas;
 mod images;
@@ -24,14 +25,15 @@ use weighbridge_data::{DataSet, Epochs};
 use crate::contract::Loader;
 use crate::workload::{ExecutionMode, PipelineSpec};
 
-/// The same bits as [`Reference`](super::Reference), made on a device. A batch that is to be on the host is copied back; one
-/// that is to be on the device is ready when its kernels are done, and stays there: its numbers are copied to the host for
-/// verification alone.
+/// The same bits as [`Reference`](super::Reference), made on a device. A batch that is to be on the host is
+/// copied back; one that is to be on the device is ready when its kernels are done, and stays there: its
+/// numbers are copied to the host for verification alone.
 ///
-/// What looks at more than one element or at more than one field is declined by name, and so are the transforms that have
-/// no kernel, and workers, since rows are staged on the consumer's thread. Of the modes of a list of transforms it has two:
-/// `compiled`, which is what it does unasked (kernels that are put together for the list when a pipeline opens, and made
-/// for the device by its driver), and `vectorised`, a kernel for each transform.
+/// What looks at more than one element or at more than one field is declined by name, and so are the
+/// transforms that have no kernel, and workers, since rows are staged on the consumer's thread. Of the modes
+/// of a list of transforms it has two: `compiled`, which is what it does unasked (kernels that are put
+/// together for the list when a pipeline opens, and made for the device by its driver), and `vectorised`, a
+/// kernel for each transform.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReferenceCuda;
 

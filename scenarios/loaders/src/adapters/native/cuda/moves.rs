@@ -1,4 +1,5 @@
-//! What moves pixels: the transforms that give a pixel another place, or none, and leave its numbers as they are.
+//! What moves pixels: the transforms that give a pixel another place, or none, and leave its numbers as they
+//! are.
 
 use super::formulas::{below, coin};
 use super::images::{cell_at, split_cell};

@@ -26,8 +26,8 @@ const SLOTS: usize = 3;
 /// Threads of a block.
 const THREADS: u32 = 256;
 
-/// The kernels of a field, loaded, with what they share. One stream runs all of them, one after the other, so that one
-/// room for what lies between them is enough for all batches.
+/// The kernels of a field, loaded, with what they share. One stream runs all of them, one after the other, so
+/// that one room for what lies between them is enough for all batches.
 #[derive(Debug)]
 struct Loaded {
     /// Once for each element, where something is drawn so.
@@ -203,7 +203,8 @@ fn write(spec: &PipelineSpec, data: &DataSet, kernels: StageKernels) -> Result<(
     Ok((written, routes.iter().map(|route| route.output.clone()).collect()))
 }
 
-/// Loads the kernels of a pipeline as one module, with what they read and the room that batches of `elements` need.
+/// Loads the kernels of a pipeline as one module, with what they read and the room that batches of `elements`
+/// need.
 fn load(
     ctx: &Arc<CudaContext>,
     stream: &Arc<CudaStream>,
@@ -311,8 +312,8 @@ fn launch(
     launch.arg(&from).arg(&to).arg(&count).arg(&first).arg(&draws).arg(&mean).arg(&scale).arg(&notes);
     let blocks = count.div_ceil(THREADS);
     let shape = LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 };
-    // SAFETY: the parameters are those that every kernel of ours declares; it touches the numbers of `count` threads in
-    // `from` and `to`, which have room for a batch, its notes, and a column of constants.
+    // SAFETY: the parameters are those that every kernel of ours declares; it touches the numbers of `count`
+    // threads in `from` and `to`, which have room for a batch, its notes, and a column of constants.
     unsafe { launch.launch(shape) }.map(drop).map_err(failed("launch a kernel of the pipeline"))
 }
 

@@ -113,8 +113,8 @@ impl Batch for Slot {
         &self.kinds
     }
 
-    /// Where a batch stays on the device this copies it; bytes that cannot be copied are none, which no verification
-    /// takes for right.
+    /// Where a batch stays on the device this copies it; bytes that cannot be copied are none, which no
+    /// verification takes for right.
     fn bytes(&self, field: usize) -> &[u8] {
         let of = &self.delivered[field];
         let bytes = self.elements * of.row;

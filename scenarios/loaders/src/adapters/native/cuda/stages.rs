@@ -1,5 +1,5 @@
-//! Cuts the way of a field into stages, one kernel each: wherever a transform looks at its neighbours or at a whole
-//! image, the stage before it has written what it reads.
+//! Cuts the way of a field into stages, one kernel each: wherever a transform looks at its neighbours or at a
+//! whole image, the stage before it has written what it reads.
 
 use weighbridge::Dtype;
 
@@ -80,7 +80,8 @@ pub(super) fn stages(route: &Route, kernels: StageKernels) -> Result<Vec<DeviceS
                 start = place + 1;
             }
             Transform::ColorJitter => {
-                // A sum of whole numbers is the same in any order; one of `f32` has an order, one number after another.
+                // A sum of whole numbers is the same in any order; one of `f32` has an order, one number
+                // after another.
                 if before != Dtype::U8 {
                     return Err(format!("{name} of {}", before.name()));
                 }

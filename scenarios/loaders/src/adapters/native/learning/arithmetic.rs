@@ -1,4 +1,5 @@
-//! The arithmetic of a learning task, forward and back, over all numbers of a batch: what both forms are made of.
+//! The arithmetic of a learning task, forward and back, over all numbers of a batch: what both forms are made
+//! of.
 
 use weighbridge_data::Draws;
 
@@ -73,11 +74,13 @@ pub(super) fn crop(element: &mut [f32], (top, left): (usize, usize), shape: Elem
     element[rows * row..].fill(0.0);
 }
 
-/// Back through `RandomCrop`: the upper left corner goes to where it came from, what was cut away has no slope.
+/// Back through `RandomCrop`: the upper left corner goes to where it came from, what was cut away has no
+/// slope.
 pub(super) fn crop_back(element: &mut [f32], (top, left): (usize, usize), shape: ElementShape) {
     let (row, kept) = (shape.row(), Transform::crop_window(shape.columns) * shape.channels);
     let rows = Transform::crop_window(shape.rows);
-    // From the last row on: rows move away from the start, so that none is overwritten that is still to be moved.
+    // From the last row on: rows move away from the start, so that none is overwritten that is still to be
+    // moved.
     for from in (0..rows).rev() {
         let (start, to) = ((top + from) * row, (top + from) * row + left * shape.channels);
         element.copy_within(from * row..from * row + kept, to);
@@ -98,7 +101,8 @@ pub(super) fn affine(numbers: &mut [f32], parameters: &Parameters) {
     }
 }
 
-/// Back through [`affine`], given what went into it. The sums are in `f64`, so that a large batch loses nothing.
+/// Back through [`affine`], given what went into it. The sums are in `f64`, so that a large batch loses
+/// nothing.
 pub(super) fn affine_back(
     slopes: &mut [f32],
     before: &[f32],

@@ -18,11 +18,12 @@ use weighbridge_data::DataSet;
 use weighbridge_data::Draws;
 use weighbridge_data::{Batch, Executed};
 
-/// The learning task in operations on tensors of `burn` (its CPU backend `flex`), with `burn`'s automatic differentiation. As
-/// modules: a derived `Module` with `Param`s, updated by a mapper, as burn's optimisers do. As a function: two tensors.
+/// The learning task in operations on tensors of `burn` (its CPU backend `flex`), with `burn`'s automatic
+/// differentiation. As modules: a derived `Module` with `Param`s, updated by a mapper, as burn's optimisers
+/// do. As a function: two tensors.
 ///
-/// Which numbers are dropped and which window is kept come from the draws that all learners share, as a tensor and as
-/// ranges; the rest is burn's. It declines what the reference declines.
+/// Which numbers are dropped and which window is kept come from the draws that all learners share, as a
+/// tensor and as ranges; the rest is burn's. It declines what the reference declines.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BurnLearner;
 

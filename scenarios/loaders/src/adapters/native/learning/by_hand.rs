@@ -15,8 +15,9 @@ use crate::adapters::native::prefetch::Batches;
 use crate::contract::{Learner, LearningLoop};
 use crate::workload::{Form, LearningTask, Parameters};
 
-/// The learner that others are verified against: loops over the batch, with derivatives that somebody worked out. It is what
-/// a library that derives them itself is held to. Both forms run the same loops: as modules in a list, and as a function.
+/// The learner that others are verified against: loops over the batch, with derivatives that somebody worked
+/// out. It is what a library that derives them itself is held to. Both forms run the same loops: as modules
+/// in a list, and as a function.
 ///
 /// It declines transforms other than `Normalize` and `RandomCrop`, workers, and rows that are not in memory.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,4 +1,5 @@
-//! The learnable pipeline as two functions that hold nothing: what goes in comes from outside, and so does the memory.
+//! The learnable pipeline as two functions that hold nothing: what goes in comes from outside, and so does
+//! the memory.
 
 use super::arithmetic::{
     ElementShape, WhichElements, affine, affine_back, corners, crop, crop_back, factors, multiply,

@@ -70,7 +70,8 @@ impl Learned {
         self.groups().map(|group| half_mean_square(&self.numbers[group])).sum()
     }
 
-    /// The gradient of the loss to the numbers that came out: each group's loss is half the mean over its own numbers.
+    /// The gradient of the loss to the numbers that came out: each group's loss is half the mean over its own
+    /// numbers.
     pub(super) fn slope_of_loss(&mut self) {
         self.slopes.clear();
         for group in self.groups() {

@@ -1,6 +1,7 @@
 //! Learners: pipelines with a gradient.
 //!
-//! The reference has its gradients written by hand, in both forms that a learning task can ask for; `burn` derives them.
+//! The reference has its gradients written by hand, in both forms that a learning task can ask for; `burn`
+//! derives them.
 
 mod arithmetic;
 #[cfg(feature = "burn")]

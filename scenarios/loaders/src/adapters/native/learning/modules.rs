@@ -1,5 +1,5 @@
-//! The learnable pipeline as modules: each holds its parameters and what it needs to go back, and a list of them is gone
-//! through by dynamic calls, as libraries of modules do.
+//! The learnable pipeline as modules: each holds its parameters and what it needs to go back, and a list of
+//! them is gone through by dynamic calls, as libraries of modules do.
 
 use super::arithmetic::{
     ElementShape, WhichElements, affine, affine_back, corners, crop, crop_back, factors, multiply,

@@ -1,5 +1,5 @@
-//! `compiled`: one element after the other, through a list of transforms that is a type: the compiler puts it together,
-//! and no call in it goes through a pointer.
+//! `compiled`: one element after the other, through a list of transforms that is a type: the compiler puts it
+//! together, and no call in it goes through a pointer.
 
 use weighbridge_data::{Draw, Draws};
 

@@ -1,4 +1,5 @@
-//! `fused`: one pass. Each pixel that is delivered is computed from the pixel of the source that it comes from.
+//! `fused`: one pass. Each pixel that is delivered is computed from the pixel of the source that it comes
+//! from.
 
 use weighbridge_data::Draws;
 

@@ -2,7 +2,8 @@
 
 use weighbridge_data::Normalisation;
 
-/// Where the list that is written out runs: the constants of `Normalize`, the sides and channels of an element.
+/// Where the list that is written out runs: the constants of `Normalize`, the sides and channels of an
+/// element.
 pub(super) struct ImageSquare {
     pub(super) constants: Normalisation,
     pub(super) side: usize,
