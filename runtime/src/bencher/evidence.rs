@@ -89,6 +89,7 @@ const PADDED: u64 = 4;
 
 impl Expected {
     /// Batches of an epoch.
+    #[inline]
     pub fn batches(&self) -> u64 {
         self.elements.div_ceil(self.batch.max(1))
     }
@@ -118,12 +119,14 @@ impl Expected {
     }
 
     /// Elements of the `at`-th batch, from 0; none after the last.
+    #[inline]
     pub fn elements_of(&self, at: u64) -> u64 {
         self.elements.saturating_sub(at.saturating_mul(self.batch)).min(self.batch)
     }
 
     /// Tells whether a batch of so many elements may stand at this place: where the order is lost, the short
     /// one may be anywhere, and of any size where several make batches of their own.
+    #[inline]
     pub(super) fn allows(&self, at: u64, elements: u64) -> bool {
         elements == self.elements_of(at)
             || !self.in_order
