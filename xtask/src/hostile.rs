@@ -19,7 +19,7 @@ use crate::{answer, stop};
 /// Commands that show nothing of what a run holds.
 const OTHERS: [&str; 4] = ["calibrate", "command", "lock", "suite"];
 
-/// What a command line says, as it is typed. An error is printed as well, so it is as good an answer.
+/// Answers a command line, as it is typed. An error is printed as well, so it is as good an answer.
 fn said(home: &Home, line: &[&str]) -> Said {
     let cli = Cli::try_parse_from([&["xtask"], line].concat()).unwrap_or_else(|error| panic!("{error}"));
     answer(&cli.command, &home.place).unwrap_or_else(|error| Said {

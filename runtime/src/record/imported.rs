@@ -10,7 +10,7 @@ use crate::plan::CaseId;
 use crate::registry::Equivalence;
 use crate::run::{Outcome, Repeat};
 
-/// Which tool measured a run that was imported.
+/// Tool that measured a run that was imported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Imported {
     /// The tool: `criterion`.
@@ -22,7 +22,7 @@ pub struct Imported {
     pub files: Vec<String>,
 }
 
-/// What one process of another tool measured of a benchmark.
+/// Measurements of a benchmark by one process of another tool.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportedProcess {
     /// Samples in order, each the nanoseconds of [`ImportedProcess::iterations`] iterations.
@@ -46,7 +46,7 @@ pub struct ImportedProcess {
 const FROM_SAMPLES: [&str; 4] =
     [names::WALL_TIME, names::THROUGHPUT, names::THROUGHPUT_BYTES, names::PEAK_MEMORY];
 
-/// What estimates say of themselves holds for those of any tool.
+/// Caveats of estimates that hold for those of any tool.
 const CAVEATS: [&str; 5] = ["few-repeats", "unsteady", "outlier", "unsettled", "note"];
 
 impl CaseRecord {

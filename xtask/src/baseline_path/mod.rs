@@ -92,9 +92,9 @@ impl KeptBaselines {
     #[cfg(not(feature = "remote"))]
     fn bucket(_: &str, _: &str, _: &str) -> Result<Self> {
         Err(stop::usage(
-            "this build knows no object store. Build it with the feature `remote`: `cargo install weighbridge-xtask --bin \
-             cargo-weighbridge --features remote`, or here `cargo run --package weighbridge-xtask --bin xtask --features remote -- \
-             COMMAND`",
+            "this build knows no object store. Build it with the feature `remote`: \
+             `cargo install weighbridge-xtask --bin cargo-weighbridge --features remote`, \
+             or here `cargo run --package weighbridge-xtask --bin xtask --features remote -- COMMAND`",
         ))
     }
 
@@ -156,7 +156,7 @@ fn of_url(rest: &str) -> Result<PathBuf> {
     Ok(PathBuf::from(std::ffi::OsString::from_vec(bytes)))
 }
 
-/// What follows `s3://`. A text of another form is not repeated: some tools take keys there.
+/// Splits what follows `s3://`. A text of another form is not repeated: some tools take keys there.
 fn bucket_and_prefix(rest: &str) -> Result<(&str, &str)> {
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
     let prefix = prefix.trim_end_matches('/');
@@ -167,8 +167,8 @@ fn bucket_and_prefix(rest: &str) -> Result<(&str, &str)> {
         return Ok((bucket, prefix));
     }
     Err(stop::usage(
-        "--baseline-path s3:// goes on with a bucket and a prefix of letters, digits, `.`, `_`, `-` and `/`. Keys and the \
-         endpoint come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL",
+        "--baseline-path s3:// goes on with a bucket and a prefix of letters, digits, `.`, `_`, `-` and `/`. \
+         Keys and the endpoint come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL",
     ))
 }
 

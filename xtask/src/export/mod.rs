@@ -47,7 +47,7 @@ pub(crate) struct Export {
     /// output].
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// What the run is called in a layout that keeps several: criterion's baseline.
+    /// Name of the run in a layout that keeps several: criterion's baseline.
     #[arg(long, value_name = "NAME", default_value = "new", value_parser = plain_name)]
     pub(crate) name: String,
     /// The project of an experiment tracker.
@@ -66,9 +66,9 @@ pub(crate) struct Export {
 
 /// A format.
 pub(crate) struct ExportFormat {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// What reads it.
+    /// Its line in the help: its name, and what is in it or reads it.
     pub(crate) about: &'static str,
     write: fn(&Job<'_>) -> Result<Wrote>,
 }
@@ -145,14 +145,14 @@ pub(crate) const FORMATS: [ExportFormat; 16] = [
     },
 ];
 
-/// What is to be exported.
+/// A run to export, with the arguments.
 pub(crate) struct Job<'a> {
     pub(crate) run: &'a RunRecord,
     pub(crate) place: &'a Place,
     pub(crate) args: &'a Export,
 }
 
-/// What a format made of a run.
+/// The result of writing a run in a format.
 pub(crate) enum Wrote {
     /// One text.
     Text(String),

@@ -13,7 +13,7 @@ use crate::place::Place;
 use crate::said::Said;
 use crate::{compare_baseline, duels, explain, pick, stop};
 
-/// What stands above the entries.
+/// The comment above the entries.
 const HEAD: &str = "# Changes that were accepted. A comparison judges what comes on top of them.\n\
                     # Written by `accept`; a baseline that is measured later needs no entry.\n\n";
 
@@ -22,7 +22,7 @@ const HEAD: &str = "# Changes that were accepted. A comparison judges what comes
 pub(crate) struct Accept {
     /// The case, as a comparison names it.
     pub(crate) case: String,
-    /// Why the change is fine.
+    /// The reason why the change is fine.
     #[arg(long, value_name = "WHY", required_unless_present = "withdraw")]
     pub(crate) because: Option<String>,
     /// The change against this baseline [default: the newest of the suite and the machine].
@@ -128,7 +128,8 @@ fn compared(args: &Accept, place: &Place, remarks: &mut Vec<String>) -> Result<(
     };
     let stored = stored.ok_or_else(|| {
         stop::nothing(format!(
-            "{} has no baseline on this machine to hold the run against: `cargo bench -- --save-baseline main` makes one",
+            "{} has no baseline on this machine to hold the run against: \
+             `cargo bench -- --save-baseline main` makes one",
             manifest.suite
         ))
     })?;
@@ -154,7 +155,7 @@ fn change(row: &Row) -> Result<f64> {
     }
 }
 
-/// What is accepted so far; nothing where there is no file.
+/// Reads the accepted changes; none where there is no file.
 ///
 /// # Errors
 /// When the file cannot be read, or says what cannot be.
