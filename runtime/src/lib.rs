@@ -278,8 +278,8 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::record::{
         AllocationSite, Allocations, AttachedFile, Attachment, AttachmentStatus, BadMachineId, BaselineCase,
-        Blocks, CAVEATS, CaseFacts, CaveatKind, Difference, Differences, DocumentKind, HeldAgainst, Imported,
-        ImportedProcess, OverRanks, RankAggregate, StopReason, assemble, file_system,
+        Blocks, CAVEATS, CaseFacts, CaveatKind, Difference, Differences, DocumentKind, HeldAgainst,
+        OverRanks, RankAggregate, StopReason, assemble, file_system,
     };
     #[doc(hidden)]
     pub use crate::report::{Columns, bencher_lines, case_traces, fake_device, machine, quantity, traces};

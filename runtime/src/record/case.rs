@@ -26,9 +26,8 @@ pub struct CaseRecord {
     pub tier: Option<u8>,
     /// The version of the system behind the adapter.
     pub version: Option<String>,
-    /// How far its work must agree with the reference's; null in a record of an earlier version.
-    #[serde(default)]
-    pub equivalence: Option<Equivalence>,
+    /// How far its work must agree with the reference's.
+    pub equivalence: Equivalence,
     /// Its end.
     pub status: CaseStatus,
     /// The metric that stands for the case in tables and verdicts.
@@ -39,9 +38,8 @@ pub struct CaseRecord {
     /// What its ranks told of themselves, over all ranks and measured repeats; empty where it has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankAggregate>,
-    /// What each measured repeat was, condensed: in the order of the values of metrics. Empty in a record of
-    /// an earlier version.
-    #[serde(default, with = "super::process")]
+    /// What each measured repeat was, condensed: in the order of the values of metrics.
+    #[serde(with = "super::process")]
     pub processes: Vec<Process>,
     /// Number of the repeat that represents the case: nearest to the primary metric's median, the earlier on
     /// a tie.
@@ -52,14 +50,11 @@ pub struct CaseRecord {
     pub agreement: Agreement,
     /// What the rules found, and what the estimates say of themselves: where a rule fails it, it is not
     /// ranked.
-    #[serde(default)]
     pub findings: Vec<Finding>,
     /// The course of the samples of most of its repeats; null where no half of them agrees or there
     /// are too few samples. A case that is `unsteady` has no figure that a gate could go by.
-    #[serde(default)]
     pub stationarity: Option<Stationarity>,
     /// What ended its repeats, where the run had a target; else null.
-    #[serde(default)]
     pub stopped: Option<StopReason>,
     /// Its traces, where some were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -238,9 +238,6 @@ fn phases(measured: &[MeasuredRepeat<'_>]) -> Vec<MetricRecord> {
 
 /// Where the life of each repeat went, in the order of that life; last, what nothing tells of it.
 fn ledger(measured: &[MeasuredRepeat<'_>]) -> Vec<MetricRecord> {
-    if measured.iter().all(|one| one.seen.ledger == Ledger::default()) {
-        return Vec::new(); // repeats of an earlier version
-    }
     let of = |name: &str, read: &dyn Fn(&MeasuredRepeat<'_>) -> u64| {
         let values = measured.iter().map(|one| Reading::Value(read(one) as f64 * 1e-9));
         record(&format!("time/{name}"), &Unit::SECONDS, Direction::Information, values)
