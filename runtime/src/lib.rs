@@ -293,7 +293,7 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::store::{
         Attempt, Disk, Duels, Files, MachineLock, OutputStream, PrunePolicy, PruneResult, RunListing,
-        Unreadable, redigest,
+        Unreadable, redigest, replace_file,
     };
     #[doc(hidden)]
     pub use crate::verify::{Agreement, Examined, Figure, RULES, Rule, agree, judge as judge_evidence};

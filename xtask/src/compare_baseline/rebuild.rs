@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use weighbridge::data::{Accepted, Comparison, Exit, Layout, Policy, Verdict, fake_device, quantity};
+use weighbridge::data::{
+    Accepted, Comparison, Exit, Layout, Policy, Verdict, fake_device, quantity, replace_file,
+};
 
 use super::CompareBaseline;
 use super::JudgedSuite;
@@ -14,7 +16,7 @@ use crate::lock;
 use crate::place::Place;
 use crate::programs::{self, BuiltProgram};
 use crate::repository::{Repository, short};
-use crate::{stop, whole};
+use crate::stop;
 
 /// Measures the work tree in turns with a revision, suite by suite.
 pub(super) fn judge_all(
@@ -117,7 +119,7 @@ fn since(repository: &Repository, commit: &str, folder: &Path, policy: &Policy) 
         return Ok(None);
     }
     let file = folder.join("accepted-since.toml");
-    whole::write(&file, Accepted::write(&new).map_err(anyhow::Error::msg)?.as_bytes())?;
+    replace_file(&file, Accepted::write(&new).map_err(anyhow::Error::msg)?.as_bytes())?;
     Ok(Some(file))
 }
 

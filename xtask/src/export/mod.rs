@@ -25,11 +25,11 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
-use weighbridge::data::{CaseRecord, Repeat, RunRecord};
+use weighbridge::data::{CaseRecord, Repeat, RunRecord, replace_file};
 
 use crate::place::Place;
 use crate::said::Said;
-use crate::{pick, stop, whole};
+use crate::{pick, stop};
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]
@@ -224,7 +224,7 @@ pub(crate) fn run(args: &Export, place: &Place) -> Result<Said> {
         Wrote::Text(text) => match &args.out {
             None => said.text = text,
             Some(file) => {
-                whole::write(file, text.as_bytes())?;
+                replace_file(file, text.as_bytes())?;
                 said.text = format!("{} is written\n", file.display());
             }
         },
@@ -234,7 +234,7 @@ pub(crate) fn run(args: &Export, place: &Place) -> Result<Said> {
                 // Names come from records: none of them may lead out of the folder.
                 let is_below = path.components().all(|part| matches!(part, Component::Normal(_)));
                 anyhow::ensure!(is_below, "`{}` is no path below a folder", path.display());
-                whole::write(&folder.join(path), bytes)?;
+                replace_file(&folder.join(path), bytes)?;
             }
             said.text = format!("{} files are written below {}\n", files.len(), folder.display());
         }

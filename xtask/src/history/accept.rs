@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use clap::Args;
 use weighbridge::data::{
-    Accepted, BaselineName, Comparison, Exit, Layout, MachineId, Row, Verdict, quantity,
+    Accepted, BaselineName, Comparison, Exit, Layout, MachineId, Row, Verdict, quantity, replace_file,
 };
 
 use crate::place::Place;
@@ -169,7 +169,7 @@ pub(crate) fn read(file: &Path) -> Result<Vec<Accepted>> {
 /// Writes the file beside its place and renames it.
 fn write(file: &Path, all: &[Accepted]) -> Result<()> {
     let text = Accepted::write(all).map_err(anyhow::Error::msg)?;
-    crate::whole::write(file, format!("{HEAD}{text}").as_bytes())
+    Ok(replace_file(file, format!("{HEAD}{text}").as_bytes())?)
 }
 
 #[cfg(test)]
