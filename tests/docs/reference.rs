@@ -4,7 +4,8 @@ use std::process::Command;
 
 use expect_test::expect_file;
 
-use crate::external::{Bench, Ran, bare_catalogue, bare_xtask};
+use crate::external::{Bench, bare_catalogue, bare_xtask};
+use crate::help::{ListedCommand, help};
 
 const HEAD: &str = "\
 # Every flag and command
@@ -21,50 +22,26 @@ the programs print for `--help`. A test fails if it is stale.
 ## Flags of a bench target
 ";
 
-/// What a command prints for `--help`.
-fn help(mut command: Command) -> String {
-    let ran = Ran::of(command.arg("--help"));
-    assert_eq!(ran.code, Some(0), "{}", ran.all());
-    ran.stdout.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim().to_owned()
-}
-
-/// The names of the subcommands in a help text.
-fn subcommands(help: &str) -> Vec<&str> {
-    let listed =
-        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let name = |line: &'_ str| line.starts_with("  ") && !line.starts_with("   ");
-    listed.filter(|line| name(line)).filter_map(|line| line.split_whitespace().next()).collect()
-}
-
-/// Adds the help of each subcommand below `words`, depth first, in the order in which it is listed.
-fn add(program: fn(&[&str]) -> Command, words: &[&str], help_of: &str, page: &mut String) {
-    for name in subcommands(help_of) {
-        let words = [words, &[name]].concat();
-        let help = help(program(&words));
-        *page += &format!("\n### {}\n\n```text\n{help}\n```\n", words.join(" "));
-        add(program, &words, &help, page);
-    }
+/// The help of the program, and that of each command below it under a heading of its own.
+fn section(program: fn(&[&str]) -> Command) -> String {
+    let mut all = ListedCommand::all(&|| program(&[])).into_iter();
+    let itself = all.next().expect("the program is the first").help;
+    let block = |help: &str| format!("```text\n{help}\n```\n");
+    all.fold(block(&itself), |page, ListedCommand { words, help }| {
+        format!("{page}\n### {}\n\n{}", words.join(" "), block(&help))
+    })
 }
 
 fn generated() -> String {
-    let flags = help(Bench::new("sorting").bare(&[]));
-    let commands = help(bare_xtask(&[]));
-    let mut page = format!("{HEAD}\n```text\n{flags}\n```\n\n## Commands\n\n```text\n{commands}\n```\n");
-    add(bare_xtask, &[], &commands, &mut page);
-    let commands = help(bare_catalogue(&[]));
-    page += &format!("\n## Commands of the catalogue\n\n```text\n{commands}\n```\n");
-    add(bare_catalogue, &[], &commands, &mut page);
-    page
+    let flags = help(&mut Bench::new("sorting").bare(&[]));
+    format!(
+        "{HEAD}\n```text\n{flags}\n```\n\n## Commands\n\n{}\n## Commands of the catalogue\n\n{}",
+        section(bare_xtask),
+        section(bare_catalogue)
+    )
 }
 
 #[test]
 fn the_reference_is_what_the_programs_print() {
     expect_file!["../../docs/reference.md"].assert_eq(&generated());
-}
-
-#[test]
-fn subcommands_are_read_off_a_help_text() {
-    let help =
-        "Usage: x\n\nCommands:\n  list    List.\n          More of it.\n  set     Set.\n\nOptions:\n  -h";
-    assert_eq!(subcommands(help), ["list", "set"]);
 }

@@ -119,6 +119,9 @@ pub(crate) fn run(args: &ReportCharts, place: &Place) -> Result<Said> {
             }
         }
     }
+    if said.text.is_empty() {
+        return Err(stop::nothing("no run has anything to draw: a chart needs a case that was verified"));
+    }
     Ok(said)
 }
 
