@@ -28,15 +28,9 @@ impl ListedCommand {
             Self::below(program, [&words[..], &[name]].concat(), found);
         }
     }
-
-    /// True if it does something without the name of a command below it.
-    pub(crate) fn acts(&self) -> bool {
-        let usage = self.help.lines().find(|line| line.starts_with("Usage: ")).expect("a usage");
-        !usage.ends_with(" <COMMAND>")
-    }
 }
 
-/// Prints what a command says for `--help`.
+/// The text that a command prints for `--help`.
 pub(crate) fn help(command: &mut Command) -> String {
     let ran = Ran::of(command.arg("--help"));
     assert_eq!(ran.code, Some(0), "{}", ran.all());
