@@ -6,8 +6,6 @@ use weighbridge::data::{
     judge_evidence,
 };
 
-use weighbridge::Equivalence;
-
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -43,9 +41,7 @@ pub(crate) fn run(typed: &str, write: bool, place: &Place) -> Result<Said> {
         }
         if judged == 0 {
             let id = &manifest.id;
-            return Err(stop::nothing(format!(
-                "run {id} has no evidence to judge: it was measured by an earlier version"
-            )));
+            return Err(stop::nothing(format!("run {id} has no case with evidence to judge")));
         }
         text.push_str(&format!("{}: {judged} cases judged by their evidence\n", manifest.id));
         text.push_str(&table.text());
@@ -79,12 +75,12 @@ fn is_of_a_rule(finding: &Finding) -> bool {
 /// Returns the findings of the rules in a case; `None` where it has no evidence.
 fn findings(case: &CaseRecord, journal: &[(CaseId, Repeat)]) -> Option<Vec<Finding>> {
     let examined = Examined {
-        equivalence: case.equivalence.unwrap_or(Equivalence::None),
+        equivalence: case.equivalence,
         agreement: &case.agreement,
         reference: reference(case, journal),
         repeats: &case.repeats,
     };
-    (case.equivalence.is_some() && examined.has_evidence()).then(|| judge_evidence(&examined))
+    examined.has_evidence().then(|| judge_evidence(&examined))
 }
 
 /// The work of the case's reference: its own where it is one, else that of the unmeasured repeat of the one

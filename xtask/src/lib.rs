@@ -49,7 +49,6 @@ mod summary;
 pub mod svg;
 pub mod table;
 mod view;
-mod whole;
 
 #[cfg(test)]
 extern crate self as weighbridge_xtask; // the fixtures are those of the catalogue's crate as well

@@ -113,7 +113,7 @@ pub fn assemble(
         beside: case.beside,
         tier: case.tier,
         version: case.version,
-        equivalence: Some(case.equivalence),
+        equivalence: case.equivalence,
         status,
         primary_metric,
         metrics,

@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::process::short;
 use super::{
-    CaseRecord, CaseStatus, Environment, Estimate, Imported, MetricRecord, Process, RankAggregate, RunId,
-    RunRecord,
+    CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, Process, RankAggregate, RunId, RunRecord,
 };
 use crate::bencher::WorkReport;
 use crate::metric::{Reading, Stationarity};
@@ -25,10 +24,6 @@ pub struct Baseline {
     pub profile: String,
     /// The run's seed.
     pub seed: u64,
-    /// The tool that measured it, where it was imported: it is then never held against what was measured
-    /// here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub imported: Option<Imported>,
     /// The place where it ran.
     pub environment: Environment,
     /// Its cases.
@@ -52,7 +47,7 @@ pub struct BaselineCase {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankAggregate>,
     /// The measured repeats, condensed: in the order of the values of metrics.
-    #[serde(default, with = "super::process")]
+    #[serde(with = "super::process")]
     pub processes: Vec<Process>,
     /// The subject's report of its work.
     pub report: Option<WorkReport>,
@@ -61,7 +56,7 @@ pub struct BaselineCase {
     /// The findings that took its rank away: empty where nothing did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// The course of most of its repeats; null in a baseline that was promoted before this was kept.
+    /// The course of most of its repeats; missing where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stationarity: Option<Stationarity>,
 }
@@ -78,7 +73,6 @@ impl Baseline {
             run: manifest.id.clone(),
             profile: manifest.profile.clone(),
             seed: manifest.seed,
-            imported: manifest.imported.clone(),
             environment,
             cases: run.cases.iter().map(BaselineCase::from).collect(),
         }

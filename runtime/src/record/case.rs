@@ -26,9 +26,8 @@ pub struct CaseRecord {
     pub tier: Option<u8>,
     /// The version of the system behind the adapter.
     pub version: Option<String>,
-    /// The agreement with the reference that its work must show; null in a record of an earlier version.
-    #[serde(default)]
-    pub equivalence: Option<Equivalence>,
+    /// The agreement with the reference that its work must show.
+    pub equivalence: Equivalence,
     /// Its end.
     pub status: CaseStatus,
     /// The metric that stands for the case in tables and verdicts.
@@ -40,9 +39,8 @@ pub struct CaseRecord {
     /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankAggregate>,
-    /// The measured repeats, condensed: in the order of the values of metrics. Empty in a record of an
-    /// earlier version.
-    #[serde(default, with = "super::process")]
+    /// The measured repeats, condensed: in the order of the values of metrics.
+    #[serde(with = "super::process")]
     pub processes: Vec<Process>,
     /// Number of the repeat that represents the case: nearest to the primary metric's median, the earlier on
     /// a tie.
@@ -52,14 +50,11 @@ pub struct CaseRecord {
     /// The standing of its work to the reference's.
     pub agreement: Agreement,
     /// The findings of rules, and the caveats of the estimates: where a rule fails it, it is not ranked.
-    #[serde(default)]
     pub findings: Vec<Finding>,
     /// The course of the samples of most of its repeats; null where no half of them agrees or there
     /// are too few samples. A case that is `unsteady` has no figure that a gate could go by.
-    #[serde(default)]
     pub stationarity: Option<Stationarity>,
     /// The reason why its repeats ended, where the run had a target; else null.
-    #[serde(default)]
     pub stopped: Option<StopReason>,
     /// Its traces, where some were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

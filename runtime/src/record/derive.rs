@@ -239,9 +239,6 @@ fn phases(measured: &[MeasuredRepeat<'_>]) -> Vec<MetricRecord> {
 /// Returns the time of each part of a repeat's life, in the order of that life; last, the time that no part
 /// accounts for.
 fn ledger(measured: &[MeasuredRepeat<'_>]) -> Vec<MetricRecord> {
-    if measured.iter().all(|one| one.seen.ledger == Ledger::default()) {
-        return Vec::new(); // repeats of an earlier version
-    }
     let of = |name: &str, read: &dyn Fn(&MeasuredRepeat<'_>) -> u64| {
         let values = measured.iter().map(|one| Reading::Value(read(one) as f64 * 1e-9));
         record(&format!("time/{name}"), &Unit::SECONDS, Direction::Information, values)

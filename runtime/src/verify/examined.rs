@@ -61,7 +61,8 @@ impl<'a> Examined<'a> {
         matches!(self.agreement, Agreement::Declared(_))
     }
 
-    /// Tells whether any repeat has evidence: those of older versions have none.
+    /// Tells whether any repeat has evidence: none has where the case was skipped or
+    /// failed.
     pub fn has_evidence(&self) -> bool {
         self.ended().any(|one| *one.evidence != Evidence::default())
     }

@@ -13,7 +13,6 @@ pub struct Finding {
     pub severity: Severity,
     /// Numbers of the repeats that it was found in (0 is the unmeasured one); none where it is of the case as
     /// a whole.
-    #[serde(default)]
     pub repeats: Vec<u32>,
     /// The evidence, in words.
     pub detail: String,

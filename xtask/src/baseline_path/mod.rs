@@ -9,42 +9,20 @@
 mod bucket;
 mod directory;
 mod files;
+mod looks_up;
 mod objects;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use clap::Args;
 use weighbridge::data::{Baselines, Files, Layout};
 
-use crate::place::Place;
 use crate::stop;
 use directory::SharedDirectory;
 use files::ObjectFiles;
+pub(crate) use looks_up::LooksUp;
 use objects::Objects;
-
-/// Arguments of a command that looks baselines up.
-#[derive(Debug, Args)]
-pub(crate) struct LooksUp<A: Args> {
-    /// Keep and look up baselines there instead of in the data directory: a directory, or
-    /// `s3://BUCKET/PREFIX`.
-    #[arg(long, global = true, value_name = "WHERE")]
-    pub(crate) baseline_path: Option<String>,
-    #[command(flatten)]
-    pub(crate) command: A,
-}
-
-impl<A: Args> LooksUp<A> {
-    /// The place with the baselines that the arguments name.
-    ///
-    /// # Errors
-    /// As [`KeptBaselines::open`].
-    pub(crate) fn at(&self, place: &Place) -> Result<Place> {
-        let kept = self.baseline_path.as_deref().map(KeptBaselines::open).transpose()?;
-        Ok(Place { kept: kept.or_else(|| place.kept.clone()), ..place.clone() })
-    }
-}
 
 /// The place of baselines that are not in the data directory.
 #[derive(Clone, Debug)]

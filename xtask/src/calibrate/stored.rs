@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use weighbridge::data::{Comparison, MachineId, Verdict, clopper_pearson, median, robust_spread};
+use weighbridge::data::{
+    Comparison, MachineId, Verdict, clopper_pearson, median, replace_file, robust_spread,
+};
 
 use super::trial::Trial;
 use crate::place::Place;
@@ -183,13 +185,8 @@ pub(super) fn left_out(trials: &[Trial]) -> Vec<String> {
 /// Keeps a calibration.
 pub(super) fn write(place: &Place, calibration: &StoredCalibration) -> Result<PathBuf> {
     let file = file(place, &calibration.machine, &calibration.suite);
-    let folder = file.parent().context("the file has a folder")?;
-    fs::create_dir_all(folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
     let text = serde_json::to_vec_pretty(calibration).context("failed to put the calibration into JSON")?;
-    let temporary = file.with_extension("new");
-    fs::write(&temporary, text)
-        .and_then(|()| fs::rename(&temporary, &file))
-        .with_context(|| format!("failed to write `{}`", file.display()))?;
+    replace_file(&file, &text)?;
     Ok(file)
 }
 

@@ -3,28 +3,28 @@
 pub(crate) mod details;
 mod github;
 mod json;
+mod judged_suite;
 mod markdown;
 mod rebuild;
+mod stated_policy;
 mod summary_line;
 mod text;
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use weighbridge::data::{
-    BaselineName, Comparison, Layout, Policy, RunManifest, RunRecord, Stored, fake_device, judge, nearest,
-};
+use weighbridge::data::{BaselineName, Policy, RunManifest, Stored, nearest};
 
-use crate::history::accept;
-use crate::lock;
 use crate::pick;
 use crate::place::Place;
 use crate::said::Said;
 use crate::stop;
 use github::Actions;
+pub(crate) use judged_suite::JudgedSuite;
+use rebuild::DuelRequest;
+pub(crate) use stated_policy::stated_policy;
 use weighbridge::data::Exit;
 
 /// Arguments of `compare-baseline`.
@@ -97,24 +97,6 @@ pub(crate) enum ComparisonFormat {
     Github,
 }
 
-/// The number of earlier runs that tell what is noise.
-const HISTORY: usize = 20;
-
-/// The judgement of one suite.
-#[derive(Debug)]
-pub(crate) struct JudgedSuite {
-    /// The comparison.
-    pub(crate) comparison: Comparison,
-    /// Scenarios of the committed list that the run did not plan.
-    pub(crate) missing: Vec<String>,
-    /// The lines on it from a calibration of this machine.
-    pub(crate) calibrated: Vec<String>,
-    /// The warning that comes first where the figures are of a fake for a device.
-    pub(crate) fake: Option<String>,
-    /// The end of the gate for this suite.
-    pub(crate) exit: Exit,
-}
-
 pub(crate) fn run(args: &CompareBaseline, place: &Place) -> Result<Said> {
     run_in(args, place, &Actions::detect())
 }
@@ -122,11 +104,13 @@ pub(crate) fn run(args: &CompareBaseline, place: &Place) -> Result<Said> {
 /// The same, in GitHub Actions or not.
 fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Said> {
     let mut remarks = Vec::new();
+    let duels = || {
+        let (suite, bench_args) = (args.suite.as_deref(), &args.bench_args[..]);
+        policy(args, place).map(|policy| DuelRequest { suite, bench_args, place, policy })
+    };
     let judged = match (&args.rebuild, &args.program, &args.name) {
-        (Some(revision), ..) => {
-            rebuild::judge_all(args, revision, place, &policy(args, place)?, &mut remarks)
-        }
-        (None, Some(program), _) => rebuild::judge_program(args, program, place, &policy(args, place)?),
+        (Some(revision), ..) => rebuild::judge_all(&duels()?, revision, &mut remarks),
+        (None, Some(program), _) => rebuild::judge_program(&duels()?, program),
         (None, None, Some(name)) if args.bench_args.is_empty() => judge_all(args, name, place, &mut remarks),
         (None, None, _) => Err(stop::usage(
             "compare-baseline needs the name of a stored baseline; \
@@ -199,7 +183,7 @@ fn judge_all(
     let mut judged = Vec::new();
     for manifest in &picked.runs {
         match against(place, &name, manifest, &named)? {
-            Some(stored) => judged.push(judge_one(place, stored, manifest, &policy)?),
+            Some(stored) => judged.push(JudgedSuite::of(place, stored, manifest, &policy)?),
             None if explicit => {
                 let suite = &manifest.suite;
                 return Err(stop::nothing(format!(
@@ -242,17 +226,6 @@ fn called(args: &CompareBaseline, wanted: &str, place: &Place) -> Result<Baselin
     Ok(BaselineName::typed(wanted, &newest.environment)?)
 }
 
-/// Reads the policy of the gate from the workspace's settings, and the accepted changes.
-pub(crate) fn stated_policy(place: &Place) -> Result<Policy> {
-    let file = place.root.join(".config").join("weighbridge.toml");
-    let stated = match fs::read_to_string(&file) {
-        Ok(text) => Policy::read(&text).map_err(|why| stop::usage(format!("{}: {why}", file.display())))?,
-        Err(error) if error.kind() == ErrorKind::NotFound => Policy::default(),
-        Err(error) => return Err(error).with_context(|| format!("failed to read `{}`", file.display())),
-    };
-    Ok(Policy { accepted: accept::read(&Layout::accepted_file(&place.root))?, ..stated })
-}
-
 /// The same, and the arguments over it.
 pub(crate) fn policy(args: &CompareBaseline, place: &Place) -> Result<Policy> {
     let stated = stated_policy(place)?;
@@ -264,24 +237,6 @@ pub(crate) fn policy(args: &CompareBaseline, place: &Place) -> Result<Policy> {
         allow_different_machine: args.allow_different_machine,
         ..stated
     })
-}
-
-pub(crate) fn judge_one(
-    place: &Place,
-    stored: &Stored,
-    manifest: &RunManifest,
-    policy: &Policy,
-) -> Result<JudgedSuite> {
-    let runs = place.runs();
-    let run: RunRecord = runs.load(&manifest.id)?;
-    let history = runs.history(&stored.baseline, &manifest.id, HISTORY)?;
-    let comparison = judge(&stored.baseline, &run, &history, policy);
-    let missing = lock::missing(place, manifest)?;
-    let missing = lock::known_ids(missing, stored.baseline.cases.iter().map(|case| &case.id));
-    let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };
-    let exit = Exit::from(comparison.outcome(policy)).or(ids);
-    let fake = fake_device(&manifest.environment);
-    Ok(JudgedSuite { comparison, missing, calibrated: Vec::new(), fake, exit })
 }
 
 /// The baseline to judge a run by: its machine's, else that of another machine, which the judge will refuse

@@ -6,8 +6,7 @@ use weighbridge::data::{
     Comparison, Effect, JudgedRounds, Row, RowMark, Verdict, quantile, quantity, visible_in_line,
 };
 
-use super::FITS;
-use super::samples::percent;
+use super::samples::{FITS, percent};
 use crate::inert::line;
 use crate::plot::Plot;
 

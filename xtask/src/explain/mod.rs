@@ -9,6 +9,7 @@ use anyhow::Result;
 use clap::Args;
 use weighbridge::data::{CaseId, CaseRecord, Comparison, RunManifest, Stored, fake_device, visible_in_line};
 
+use crate::compare_baseline::JudgedSuite;
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -29,8 +30,6 @@ pub(crate) struct Explain {
     #[arg(long)]
     pub(crate) ascii: bool,
 }
-
-const FITS: &str = "a String takes all that is written";
 
 pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
     let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
@@ -68,7 +67,7 @@ pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
     match last_baseline(place, manifest, &mut said.remarks)? {
         Some(stored) => {
             let policy = compare_baseline::stated_policy(place)?;
-            let judged = compare_baseline::judge_one(place, &stored, manifest, &policy)?;
+            let judged = JudgedSuite::of(place, &stored, manifest, &policy)?;
             let row = judged.comparison.rows.iter().find(|row| row.case == case.id);
             let repeats =
                 case.primary_metric().and_then(|metric| metric.estimate).map_or(0, |estimate| estimate.n);

@@ -7,9 +7,10 @@ use weighbridge::data::{
     CaseRecord, Cause, Observation, Outcome, Purpose, Stationarity, Unit, median, quantile, quantity,
 };
 
-use super::FITS;
 use crate::plot::{Plot, stretches};
 use crate::table::Table;
+
+pub(super) const FITS: &str = "a String takes all that is written";
 
 /// Characters of a line of samples.
 const WIDTH: usize = 64;

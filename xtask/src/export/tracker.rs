@@ -47,7 +47,7 @@ pub(super) fn mlflow(job: &Job<'_>) -> Result<Wrote> {
 
 fn hand_over(job: &Job<'_>, tracker: &Tracker) -> Result<Wrote> {
     let folder = job.folder()?;
-    let python = &job.args.python;
+    let python = job.python;
     let Tracker { module, install, script } = tracker;
     let asked = Command::new(python)
         .args([
@@ -120,7 +120,7 @@ fn document(job: &Job<'_>, folder: &Path) -> Result<Value> {
         charts.map(|(stem, picture)| (stem, STANDARD.encode(picture))).collect();
     Ok(json!({
         "out": folder,
-        "project": job.args.project,
+        "project": job.project,
         "run": manifest.id.as_str(),
         "suite": manifest.suite,
         "started": manifest.started,

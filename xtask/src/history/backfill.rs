@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use weighbridge::data::{Comparison, Verdict, quantity};
+use weighbridge::data::{Comparison, Verdict, quantity, replace_file};
 
 use super::revisions::{Fought, Revisions};
 use crate::place::Place;
 use crate::repository::{Repository, Revision, short};
 use crate::said::Said;
+use crate::stop;
 use crate::table::Table;
-use crate::{stop, whole};
 
 /// Arguments of `history backfill`.
 #[derive(Debug, Args)]
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Backfill, place: &Place) -> Result<Said> {
                     comparisons,
                     unusable,
                 };
-                whole::write(&file, &serde_json::to_vec(&step)?)?;
+                replace_file(&file, &serde_json::to_vec(&step)?)?;
                 step
             }
         };

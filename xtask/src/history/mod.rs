@@ -2,6 +2,7 @@
 //! stored runs, and by the duels of `backfill`.
 
 pub(crate) mod accept;
+pub(crate) mod accepted_file;
 pub(crate) mod backfill;
 pub(crate) mod bisect;
 mod revisions;

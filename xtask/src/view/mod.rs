@@ -3,6 +3,7 @@
 //!
 //! [`ViewMaterial`] is what was read from the data directory; a [`View`] borrows it and reads nothing more.
 
+mod case_state;
 mod coverage;
 mod curve;
 mod detail;
@@ -13,13 +14,14 @@ mod load;
 
 use std::collections::HashMap;
 
-use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, RunRecord, fake_device, machine};
+use weighbridge::data::{CaseRecord, MetricRecord, RunRecord, fake_device, machine};
 
+pub(crate) use case_state::CaseState;
 pub(crate) use coverage::{CoverageCell, CoverageView};
 pub(crate) use curve::CurveView;
 pub(crate) use detail::{Detail, DetailLimits, clip, short};
 pub(crate) use group::CaseGroup;
-pub(crate) use history::SeriesView;
+pub(crate) use history::{SeriesView, commit};
 pub(crate) use load::{Against, ViewMaterial, last_duels, load};
 
 use crate::show;
@@ -67,21 +69,6 @@ pub(crate) struct CaseView<'a> {
     pub(crate) trouble: Option<String>,
 }
 
-/// The end of a case, for people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CaseState {
-    /// Measured, and its work is what was asked.
-    Ranked,
-    /// Measured, and its work does not verify, or nobody could verify it.
-    Unranked,
-    /// A repeat failed.
-    Failed,
-    /// It was not run.
-    Skipped,
-    /// The run ended first.
-    Incomplete,
-}
-
 /// The number of cases that ended in each way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CaseCounts {
@@ -91,29 +78,6 @@ pub(crate) struct CaseCounts {
     pub(crate) failed: usize,
     pub(crate) skipped: usize,
     pub(crate) incomplete: usize,
-}
-
-impl CaseState {
-    /// The word.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Ranked => "measured",
-            Self::Unranked => "not ranked",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-            Self::Incomplete => "incomplete",
-        }
-    }
-
-    fn of(case: &CaseRecord) -> Self {
-        match case.status {
-            CaseStatus::Measured if case.ranked() => Self::Ranked,
-            CaseStatus::Measured => Self::Unranked,
-            CaseStatus::Failed(_) => Self::Failed,
-            CaseStatus::Skipped(_) => Self::Skipped,
-            CaseStatus::Incomplete => Self::Incomplete,
-        }
-    }
 }
 
 impl<'a> View<'a> {
@@ -162,15 +126,6 @@ impl<'a> View<'a> {
     pub(crate) fn machine(&self) -> String {
         machine(&self.run.manifest.environment)
     }
-}
-
-/// The commit of a run, twelve digits of it, and whether the tree was changed.
-pub(crate) fn commit(run: &RunRecord) -> String {
-    let software = &run.manifest.environment.software;
-    let Some(commit) = software.get("commit") else { return "no commit".to_owned() };
-    let short = commit.get(..12).unwrap_or(commit);
-    let dirty = software.get("working tree").is_some_and(|tree| tree == "dirty");
-    format!("{short}{}", if dirty { ", changed" } else { "" })
 }
 
 impl CaseCounts {

@@ -4,7 +4,7 @@ use super::fixture::{case, labelled, metric, run};
 use super::*;
 use crate::compare::{FactKind, GateOutcome, Tendency};
 use crate::metric::Unit;
-use crate::record::{Estimate, Imported, RunId};
+use crate::record::{Estimate, RunId};
 
 const TIMES: [f64; 7] = [1.00, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998];
 
@@ -288,12 +288,6 @@ fn the_baseline_itself_another_suite_and_nothing_in_common_are_refused() {
     assert_eq!(judged(&first, &other), Refusal::OtherSuite { baseline: "pack/suite".into() });
     assert_eq!(judged(&first, &run(2, vec![case("B", &TIMES)])), Refusal::NothingCompared);
     assert_eq!(judged(&first, &run(2, vec![])), Refusal::NothingCompared);
-    let mut imported = first.clone();
-    imported.manifest.id = run(3, vec![]).manifest.id;
-    imported.manifest.imported =
-        Some(Imported { tool: "divan".into(), version: None, files: vec!["table.txt".into()] });
-    assert_eq!(judged(&first, &imported), Refusal::Imported { tool: "divan".into(), candidate: true });
-    assert_eq!(judged(&imported, &first), Refusal::Imported { tool: "divan".into(), candidate: false });
 }
 
 #[test]

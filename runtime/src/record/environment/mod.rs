@@ -22,6 +22,7 @@ use fact::Facts;
 pub use machine_id::{BadMachineId, MachineId};
 pub use software::Build;
 pub use storage::file_system;
+#[cfg(test)]
 pub(crate) use variables::is_kept;
 
 /// The place where a run ran.
@@ -93,11 +94,7 @@ impl Environment {
         Differences {
             machine: between(&self.machine, &other.machine),
             software: between(&self.software, &other.software),
-            // Records of earlier versions have variables that change nothing.
-            variables: between(&self.variables, &other.variables)
-                .into_iter()
-                .filter(|difference| is_kept(&difference.what))
-                .collect(),
+            variables: between(&self.variables, &other.variables),
         }
     }
 }

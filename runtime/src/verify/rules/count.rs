@@ -94,8 +94,7 @@ fn due(seen: &Observation, begun: u64, expected: &Expected) -> Due {
     let Observation { passes, warmup, caught_up, samples, iterations_per_sample, .. } = seen;
     let batches = (samples.len() as u64).saturating_mul(*iterations_per_sample);
     let most = batches.saturating_mul(expected.batch);
-    let passes = (*passes).max(1);
-    let begun = if begun == 0 { passes } else { begun }; // a run of an earlier version
+    let (passes, begun) = ((*passes).max(1), begun.max(1));
     // Begun once more than there are passes: the first epoch was left out, and each pass has another from its
     // beginning.
     let warmup = if begun > passes { 0 } else { *warmup };

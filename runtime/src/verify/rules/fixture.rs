@@ -59,10 +59,12 @@ pub(super) fn honest() -> Case {
     };
     let evidence = Evidence {
         expected: Some(EPOCH),
+        begun: 1,
         compared: Some(Compared {
             elements: 200,
             places: 200,
             distinct: 200,
+            independent: 200.0,
             unique: 1.0,
             ..Compared::default()
         }),

@@ -44,7 +44,14 @@ fn other_work_is_told_with_what_differs() {
 
 #[test]
 fn elements_of_measured_passes_are_the_references() {
-    let compared = Compared { elements: 200, places: 200, distinct: 200, unique: 1.0, ..Compared::default() };
+    let compared = Compared {
+        elements: 200,
+        places: 200,
+        distinct: 200,
+        independent: 200.0,
+        unique: 1.0,
+        ..Compared::default()
+    };
     let with = |change: &dyn Fn(&mut Compared)| {
         let mut compared = compared.clone();
         change(&mut compared);
@@ -290,7 +297,7 @@ fn an_epoch_that_nobody_stops_takes_no_longer() {
         epoch(case, 7); // 5.02 ms more than its 99 elements take
     };
     fails(honest(), longer, "unstopped", "5.0 ms of it are made where no clock runs");
-    passes(honest(), |case| case.evidence.unstopped = None); // a run of an earlier version
+    passes(honest(), |case| case.evidence.unstopped = None);
     const { assert!(unstopped::BESIDE < unstopped::BOUND) }
 }
 

@@ -53,7 +53,9 @@ fn bar<'a>(case: &'a CaseRecord, metric: &MetricRecord) -> Option<Bar<'a>> {
     let range = interval
         .map_or_else(String::new, |(low, high)| format!("  [{}]", quantity::range(low, high, &metric.unit)));
     let shown = format!("{}{range}", show::median(Some(metric)));
-    Some(Bar { system: case.id.adapter.as_deref()?, shown, median: estimate.median, interval })
+    // A scenario without adapters is what is measured itself.
+    let system = case.id.adapter.as_deref().unwrap_or(&case.id.scenario);
+    Some(Bar { system, shown, median: estimate.median, interval })
 }
 
 fn sheets<'a>(

@@ -6,7 +6,8 @@ use maud::{Markup, html};
 use weighbridge::data::names;
 use weighbridge::data::{MetricRecord, Ratio, quantity, traces};
 
-use super::overview::{bar, interval, state, why};
+use super::cells::{interval, state, why};
+use super::mark;
 use crate::show;
 use crate::view::{CaseState, CaseView, View};
 
@@ -98,7 +99,7 @@ fn row(
             td { a href={ "#c-" (case.anchor) } { (case.name) } }
             @if ranked {
                 @match place {
-                    Some((rank, ratio)) => { td.n { (rank) } td data-v=(ratio.estimate) { (bar(ratio)) } },
+                    Some((rank, ratio)) => { td.n { (rank) } td data-v=(ratio.estimate) { (mark::standing(ratio)) } },
                     None => { td {} td {} },
                 }
             }

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use weighbridge::data::{Row, Verdict, quantity};
 
+use super::cells::or_dash;
 use super::mark;
 use crate::view::{Against, View};
 
@@ -109,15 +110,15 @@ fn line(row: &Row, anchor: Option<&str>, most: f64) -> Markup {
             }
             td { span class={ "chip " (row.verdict.name()) } { (row.verdict.name()) } }
             td { (row.metric) }
-            td.n { (super::or_dash(side(decided.and_then(|metric| metric.baseline)))) }
-            td.n { (super::or_dash(side(decided.and_then(|metric| metric.candidate)))) }
-            td.n data-v=[effect.map(|effect| effect.estimate)] { (super::or_dash(slowdown)) }
+            td.n { (or_dash(side(decided.and_then(|metric| metric.baseline)))) }
+            td.n { (or_dash(side(decided.and_then(|metric| metric.candidate)))) }
+            td.n data-v=[effect.map(|effect| effect.estimate)] { (or_dash(slowdown)) }
             td {
                 @if let Some(effect) = &effect {
                     (mark::effect(effect, tolerance, most, row.verdict.name()))
                 }
             }
-            td.n data-v=[row.detectable] { (super::or_dash(row.detectable.map(quantity::change))) }
+            td.n data-v=[row.detectable] { (or_dash(row.detectable.map(quantity::change))) }
             td.small.dim title=[row.advice.as_ref()] { (told.join("; ")) }
         }
     }

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 use weighbridge::data::{Ledger, Ranking, Ratio, Unit, quantity};
 
+use super::cells::{interval, why};
 use super::history;
-use super::overview::{interval, why};
 use crate::show;
 use crate::view::{CaseView, Detail, SeriesView, View, clip};
 

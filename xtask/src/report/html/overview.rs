@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use maud::{Markup, html};
 use weighbridge::data::{Ratio, Row, quantity};
 
-use super::{mark, or_dash};
+use super::cells::{interval, or_dash, state, why};
 use crate::show;
 use crate::view::{Against, CaseGroup, CaseState, CaseView, View};
 
@@ -153,17 +153,6 @@ fn lead(ratio: &Ratio) -> String {
     }
 }
 
-/// The interval of a metric, or why it has none.
-pub(super) fn interval(metric: &weighbridge::data::MetricRecord) -> String {
-    match metric.estimate {
-        Some(estimate) => match estimate.interval {
-            Some((low, high)) => quantity::range(low, high, &metric.unit),
-            None => format!("{} repeats: none", estimate.n),
-        },
-        None => String::new(),
-    }
-}
-
 fn missing(view: &View<'_>) -> Markup {
     let missing: Vec<&CaseView<'_>> =
         view.cases.iter().filter(|case| case.state != CaseState::Ranked).collect();
@@ -190,21 +179,4 @@ fn missing(view: &View<'_>) -> Markup {
             p.dim { "And " (missing.len() - MOST) " more: they stand among the cases." }
         }
     }
-}
-
-/// The state of a case, as a chip.
-pub(super) fn state(state: CaseState) -> Markup {
-    html! { span class={ "chip s-" (state.name().replace(' ', "")) } { (state.name()) } }
-}
-
-/// The trouble with a case, in words.
-pub(super) fn why(case: &CaseView<'_>) -> String {
-    let rules: Vec<String> = case.record.failed_rules().map(ToString::to_string).collect();
-    let said = case.trouble.clone().into_iter().chain(rules).collect::<Vec<_>>().join("; ");
-    crate::view::clip(&said, 400)
-}
-
-/// The bar of a place beside the best one.
-pub(super) fn bar(ratio: &Ratio) -> Markup {
-    mark::standing(ratio)
 }

@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 use weighbridge::data::quantity;
 
-use super::overview::{bar, interval};
+use super::cells::interval;
+use super::mark;
 use crate::show;
 use crate::view::{CaseGroup, CurveView, View};
 
@@ -103,7 +104,7 @@ fn standing(group: &CaseGroup<'_>) -> Markup {
                                 td { (place.case.id.adapter.as_deref().unwrap_or_default()) }
                                 td.n { (show::median(Some(place.metric))) }
                                 td.n.dim { (interval(place.metric)) }
-                                td { (bar(&place.ratio)) }
+                                td { (mark::standing(&place.ratio)) }
                                 td.n { (format!("{:.2}x", place.ratio.estimate)) }
                             }
                         }
