@@ -95,7 +95,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// What the time of the phase is charged to, where nothing tells it apart.
+    /// The ledger entry that time of the phase is charged to, where nothing tells it apart.
     pub(super) fn entry(self) -> Entry {
         match self {
             Self::SetUp => Entry::Data,

@@ -49,7 +49,7 @@ impl ItemCounter {
         Count { elements: item.elements.min(expected), bytes }
     }
 
-    /// What did not hold what it must.
+    /// The number of items that did not hold what they must, with the first of them; `None` if all did.
     pub(super) fn miscounted(&self) -> Option<Miscount> {
         self.miscounted
     }

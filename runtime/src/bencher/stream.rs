@@ -138,7 +138,7 @@ struct StreamRun {
     windows: Windows,
     watch: Option<SampleWatch>,
     yard: Option<Yard>,
-    /// What other processes had used when the window was opened, and what they used in all windows.
+    /// The use of other processes up to the opening of the window, and their use in all windows.
     before: Option<Used>,
     elsewhere: Option<Used>,
     samples: Vec<u64>,
@@ -161,7 +161,7 @@ struct StreamRun {
     epoch: Option<u64>,
     /// Draws what is copied; no subject can foresee it.
     secret: SplitMix64,
-    /// What was copied since it was hashed last.
+    /// Items that were copied since the last hashing.
     copied: Vec<CopiedItem>,
     /// The place where the data set lies; and whether batches lie in it.
     input: Vec<Range<usize>>,
@@ -468,8 +468,8 @@ impl StreamRun {
         Ok(self.windows.open())
     }
 
-    /// What follows a window of items that has been closed. What disturbed it is known of all its items
-    /// together: counters are not read between two stamps.
+    /// Takes in a window of items that has been closed. What disturbed it is known of all its items together:
+    /// counters are not read between two stamps.
     fn closed(&mut self, source: &mut dyn Source) -> Result<()> {
         if let (Some(before), Some(after)) = (self.before.take(), source.used_elsewhere()?) {
             let used = after.since(before);
@@ -602,7 +602,7 @@ impl StreamRun {
     }
 }
 
-/// What may make items while the clock stands.
+/// A party that may make items while the clock stands.
 #[derive(Clone, Copy, Debug)]
 enum Meanwhile {
     /// Nothing that counts: no time is kept, or who else is at work in this process is not known.
@@ -675,7 +675,7 @@ mod tests {
         at: u64,
         whole: bool,
         lie: u64,
-        /// What its other processes have used: a millisecond more each time that it is asked, if it tells.
+        /// The use of its other processes: a millisecond more each time that it is asked, if it tells.
         elsewhere: Option<Used>,
     }
 

@@ -49,13 +49,15 @@ pub const REAL_SETS: &[RealSet] = &[
         used_by: &["CV-1", "CV-3", "HCV-1"],
         files: &[cifar10::FOLDER],
         any: false,
-        archive: Some(("cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530")), // as printed on that page
+        // As printed on that page.
+        archive: Some(("cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530")),
         remedy: cifar10::REMEDY,
     },
     RealSet {
         name: "wikitext103",
         description: "WikiText-103 raw: the training text",
-        source: "wikitext-103-raw-v1.zip; the same text as the hub's Salesforce/wikitext at revision b08601e0",
+        source: "wikitext-103-raw-v1.zip; the same text as the hub's Salesforce/wikitext at revision \
+                 b08601e0",
         used_by: &["NLP-1", "HNLP-1"],
         files: wikitext::FILES,
         any: false,
@@ -131,8 +133,8 @@ impl RealSet {
         let places = self.files.join(if self.any { "` or `" } else { "` and `" });
         let root = root.map_or_else(|| "<root>".to_owned(), |root| root.display().to_string());
         format!(
-            "{}, so that `{places}` lies in {root}, and name that folder with --data-root or WEIGHBRIDGE_DATA_ROOT; nothing is \
-             ever downloaded",
+            "{}, so that `{places}` lies in {root}, and name that folder with --data-root or \
+             WEIGHBRIDGE_DATA_ROOT; nothing is ever downloaded",
             self.remedy
         )
     }

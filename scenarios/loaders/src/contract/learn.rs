@@ -162,7 +162,8 @@ pub fn check_gradient(learner: &mut dyn Learner, task: &LearningTask, data: &Arc
         start.iter().zip(&gradient).map(|(parameter, slope)| parameter - task.rate * slope).collect();
     if !all_near(&after.iter().collect::<Vec<_>>(), &expected) {
         return Err(Error::new(format!(
-            "after a step of gradient descent (rate {}) with the gradient {gradient:?} the parameters are {after:?}",
+            "after a step of gradient descent (rate {}) with the gradient {gradient:?} the parameters are \
+             {after:?}",
             task.rate
         )));
     }
@@ -198,8 +199,8 @@ pub fn check_gradient(learner: &mut dyn Learner, task: &LearningTask, data: &Arc
             Some(said) if within(share, f64::from(*said), difference) => {}
             said => {
                 return Err(Error::new(format!(
-                    "the derivative of the loss to parameter {number} is said to be {said:?}, and by finite differences it \
-                     is {difference}"
+                    "the derivative of the loss to parameter {number} is said to be {said:?}, and by finite \
+                     differences it is {difference}"
                 )));
             }
         }

@@ -146,8 +146,8 @@ fn restore(
         let found = digest(epochs.batch());
         if whole.get(at) != Some(&found) {
             return Err(Error::new(format!(
-                "restored after {place} batches, batch {at} has the digest {found:032x}, which is not that of the epoch \
-                 that was not broken off: the restored pipeline goes on elsewhere"
+                "restored after {place} batches, batch {at} has the digest {found:032x}, which is not that \
+                 of the epoch that was not broken off: the restored pipeline goes on elsewhere"
             )));
         }
         at += 1;

@@ -99,14 +99,15 @@ fn compare(
             if run == 0 {
                 if let Some(same) = expected.iter().position(|earlier| *earlier == digest) {
                     return Err(Error::new(format!(
-                        "epochs {same} and {epoch} have the same bytes: the random transforms do not follow the epoch"
+                        "epochs {same} and {epoch} have the same bytes: \
+                         the random transforms do not follow the epoch"
                     )));
                 }
                 expected.push(digest);
             } else if expected[epoch as usize] != digest {
                 return Err(Error::new(format!(
-                    "run {run}, epoch {epoch} has the digest {digest:032x}, but run 0 had {:032x}: the pipeline does not \
-                     repeat itself",
+                    "run {run}, epoch {epoch} has the digest {digest:032x}, but run 0 had {:032x}: the \
+                     pipeline does not repeat itself",
                     expected[epoch as usize]
                 )));
             }
@@ -121,8 +122,8 @@ fn compare(
         };
         if Some(&found) != expected.first() {
             return Err(Error::new(format!(
-                "with {workers} workers epoch 0 has the digest {found:032x}, with {} another: the number of workers changes \
-                 the bytes or their order",
+                "with {workers} workers epoch 0 has the digest {found:032x}, with {} another: the number of \
+                 workers changes the bytes or their order",
                 spec.workers
             )));
         }

@@ -253,8 +253,9 @@ mod tests {
     fn a_description_has_the_learnable_step_and_the_loss() {
         assert_eq!(
             task().describe(),
-            "100 elements of image f32 [8x8x3], batch 16, Normalize > scale and bias for each channel (module) > dropout \
-             (probability 0.1) > gradient of half the mean square > gradient descent (rate 0.05), seed 42"
+            "100 elements of image f32 [8x8x3], batch 16, Normalize > scale and bias for each channel \
+             (module) > dropout (probability 0.1) > gradient of half the mean square > gradient descent \
+             (rate 0.05), seed 42"
         );
     }
 }

@@ -318,13 +318,17 @@ impl PipelineSpec {
         let source: usize = self.source.fields.iter().map(|field| size(&field.kind)).sum();
         let batch = |row: usize| self.batch_size.min(self.source.elements) as u64 * row as u64;
         let workers = self.workers as u64;
-        let made = (1 + 3 * workers) * batch(output); // a pipeline's own, and what each worker has ahead and lends
-        let staged = (1 + workers) * batch(source + merged); // rows of a file, pixels that move, branches before they merge
+        // A pipeline's own, and what each worker has ahead and lends.
+        let made = (1 + 3 * workers) * batch(output);
+        // Rows of a file, pixels that move, branches before they merge.
+        let staged = (1 + workers) * batch(source + merged);
         let held = HELD * batch(output);
         let eager = u64::from(self.access == Access::FileEager); // a copy beside the map that set-up checks
-        let read = u64::from(!matches!(self.source.origin, Origin::Synthetic { .. })); // real data are whole in memory once
+        // Real data are whole in memory once.
+        let read = u64::from(!matches!(self.source.origin, Origin::Synthetic { .. }));
         let cached = if self.structure.cache { self.elements().len() as u64 * output as u64 } else { 0 };
-        let pinned = u64::from(self.destination == Destination::Device) * batch(output); // what is copied to the device
+        // What is copied to the device.
+        let pinned = u64::from(self.destination == Destination::Device) * batch(output);
         let regrouped = self.structure.rebatch.unwrap_or(0) as u64 * output as u64;
         let data = self.source.bytes() * (1 + eager.max(read));
         let memory = PROCESS + data + made + staged + held + cached + pinned + regrouped;

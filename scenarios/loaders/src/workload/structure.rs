@@ -157,7 +157,8 @@ impl Structure {
             let probable = 0.0 <= *from && from <= below && *below <= 1.0; // false for what is no number
             if !probable {
                 return Err(Error::new(format!(
-                    "`probability` of the transform at position {position} is from {from} to {below}: it lies between 0 and 1"
+                    "`probability` of the transform at position {position} is from {from} to {below}: \
+                     it lies between 0 and 1"
                 )));
             }
             if position.max(decided_at) >= &transforms {
@@ -174,8 +175,8 @@ impl Structure {
             && !(0.05..=2.0).contains(&alpha)
         {
             return Err(Error::new(format!(
-                "`alpha` of the mixing is {alpha}: it must be a number from 0.05 to 2, beyond which the draws of the Beta \
-                 distribution run out of tries"
+                "`alpha` of the mixing is {alpha}: it must be a number from 0.05 to 2, beyond which the \
+                 draws of the Beta distribution run out of tries"
             )));
         }
         if self.rebatch == Some(0) {
@@ -186,7 +187,8 @@ impl Structure {
             let sum: f64 = self.mixture.iter().sum();
             if !sound || !sum.is_finite() || sum <= 0.0 {
                 return Err(Error::new(format!(
-                    "`mixture` has the weights {:?}: each must be a number, none below 0, and their sum above 0",
+                    "`mixture` has the weights {:?}: each must be a number, none below 0, \
+                     and their sum above 0",
                     self.mixture
                 )));
             }

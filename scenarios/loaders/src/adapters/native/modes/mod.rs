@@ -56,8 +56,8 @@ impl InMode {
         let ([route], true, 0) = (&routes[..], plain, spec.workers) else {
             let asked = spec.work().join(" > ");
             let why = format!(
-                "`mode` {mode} is for one field, a plain list of transforms and no workers, and not for {} fields through \
-                 {asked} with {} workers",
+                "`mode` {mode} is for one field, a plain list of transforms and no workers, and not for {} \
+                 fields through {asked} with {} workers",
                 routes.len(),
                 spec.workers
             );
