@@ -278,8 +278,8 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::record::{
         AllocationSite, Allocations, AttachedFile, Attachment, AttachmentStatus, BadMachineId, BaselineCase,
-        Blocks, CAVEATS, CaseFacts, CaveatKind, Difference, Differences, DocumentKind, HeldAgainst, Imported,
-        ImportedProcess, OverRanks, RankAggregate, StopReason, assemble, file_system,
+        Blocks, CAVEATS, CaseFacts, CaveatKind, Difference, Differences, DocumentKind, HeldAgainst,
+        OverRanks, RankAggregate, StopReason, assemble, file_system,
     };
     #[doc(hidden)]
     pub use crate::report::{Columns, bencher_lines, case_traces, fake_device, machine, quantity, traces};
@@ -293,7 +293,7 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::store::{
         Attempt, Disk, Duels, Files, MachineLock, OutputStream, PrunePolicy, PruneResult, RunListing,
-        Unreadable, redigest,
+        Unreadable, redigest, replace_file,
     };
     #[doc(hidden)]
     pub use crate::verify::{Agreement, Examined, Figure, RULES, Rule, agree, judge as judge_evidence};

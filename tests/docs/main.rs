@@ -6,6 +6,8 @@ mod commands;
 #[path = "../cargo/external.rs"]
 mod external;
 mod fields;
+#[path = "../cargo/help.rs"]
+mod help;
 mod names;
 mod page;
 mod reference;

@@ -69,7 +69,7 @@ fn split(text: &str) -> (&str, Vec<&str>, &str) {
 fn the_table_of_sizes_is_about_right() {
     let found: Vec<String> = sizes().iter().map(|(package, sizes)| row(package, sizes)).collect();
     let mut text = fs::read_to_string(root().join(PAGE)).unwrap();
-    if std::env::var_os("WEIGHBRIDGE_BLESS").is_some() {
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
         let (before, _, after) = split(&text);
         text = format!("{before}{}\n{after}", found.join("\n"));
         fs::write(root().join(PAGE), &text).unwrap();
@@ -83,7 +83,7 @@ fn the_table_of_sizes_is_about_right() {
     assert!(
         found.len() == told.len() && found.iter().zip(&told).all(is_right),
         "the page says\n{}\nand it is\n{}\n\
-         `WEIGHBRIDGE_BLESS=1 cargo test --test tidy table_of_sizes` writes it anew",
+         `UPDATE_EXPECT=1 cargo test --test tidy table_of_sizes` writes it anew",
         told.concat(),
         found.join("\n")
     );

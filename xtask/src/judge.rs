@@ -6,8 +6,6 @@ use weighbridge::data::{
     judge_evidence,
 };
 
-use weighbridge::Equivalence;
-
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -43,9 +41,7 @@ pub(crate) fn run(typed: &str, write: bool, place: &Place) -> Result<Said> {
         }
         if judged == 0 {
             let id = &manifest.id;
-            return Err(stop::nothing(format!(
-                "run {id} has no evidence to judge: it was measured by an earlier version"
-            )));
+            return Err(stop::nothing(format!("run {id} has no case with evidence to judge")));
         }
         text.push_str(&format!("{}: {judged} cases judged by their evidence\n", manifest.id));
         text.push_str(&table.text());
@@ -71,20 +67,20 @@ fn changed(case: &CaseId, before: &[Finding], findings: &[Finding]) -> String {
     format!("{case}: its record has {}, today's rules find {}", names(before), names(findings))
 }
 
-/// Whether a rule of today's found it; one that is there no more found nothing.
+/// Returns whether a rule of today's found it; one that is there no more found nothing.
 fn is_of_a_rule(finding: &Finding) -> bool {
     !CAVEATS.iter().any(|kind| kind.name == finding.rule)
 }
 
-/// What the rules find in a case; `None` where it has no evidence.
+/// Returns the findings of the rules in a case; `None` where it has no evidence.
 fn findings(case: &CaseRecord, journal: &[(CaseId, Repeat)]) -> Option<Vec<Finding>> {
     let examined = Examined {
-        equivalence: case.equivalence.unwrap_or(Equivalence::None),
+        equivalence: case.equivalence,
         agreement: &case.agreement,
         reference: reference(case, journal),
         repeats: &case.repeats,
     };
-    (case.equivalence.is_some() && examined.has_evidence()).then(|| judge_evidence(&examined))
+    examined.has_evidence().then(|| judge_evidence(&examined))
 }
 
 /// The work of the case's reference: its own where it is one, else that of the unmeasured repeat of the one

@@ -120,12 +120,22 @@ impl fmt::Debug for Settings {
 ///
 /// | method | times |
 /// |---|---|
-/// | [`iter`](Bencher::iter) | the body, in blocks of about a millisecond |
-/// | [`iter_batched`](Bencher::iter_batched), [`iter_batched_ref`](Bencher::iter_batched_ref), [`batched`](Bencher::batched) | the body on inputs that are made outside the clock |
-/// | [`iter_custom`](Bencher::iter_custom) | what the body says |
-/// | [`iter_threads`](Bencher::iter_threads) | bodies on several threads at once |
-/// | [`stream`](Bencher::stream) | items, each from its request until it is ready |
-/// | [`measure`](Bencher::measure) | a block within any of these, or alone |
+/// | [`iter`] | the body, in blocks of about a millisecond |
+/// | [`iter_batched`] | the body on inputs that are made outside the clock |
+/// | [`iter_batched_ref`], [`batched`] | the same |
+/// | [`iter_custom`] | what the body says |
+/// | [`iter_threads`] | bodies on several threads at once |
+/// | [`stream`] | items, each from its request until it is ready |
+/// | [`measure`] | a block within any of these, or alone |
+///
+/// [`iter`]: Bencher::iter
+/// [`iter_batched`]: Bencher::iter_batched
+/// [`iter_batched_ref`]: Bencher::iter_batched_ref
+/// [`batched`]: Bencher::batched
+/// [`iter_custom`]: Bencher::iter_custom
+/// [`iter_threads`]: Bencher::iter_threads
+/// [`stream`]: Bencher::stream
+/// [`measure`]: Bencher::measure
 ///
 /// ```
 /// use weighbridge::prelude::*;
@@ -137,7 +147,8 @@ impl fmt::Debug for Settings {
 ///     let numbers: Vec<u64> = (0..1_000).collect();
 ///     bencher.elements(numbers.len()).bytes(8 * numbers.len());
 ///     bencher.iter(|| {
-///         let bytes: Vec<u8> = bencher.measure("encode", || numbers.iter().flat_map(|n| n.to_le_bytes()).collect());
+///         let bytes: Vec<u8> =
+///             bencher.measure("encode", || numbers.iter().flat_map(|n| n.to_le_bytes()).collect());
 ///         bencher.measure("write", || std::fs::write(&file, bytes))
 ///     });
 ///     bencher.metric("compression", 1.0, Unit::RATIO, Direction::Lower);

@@ -121,8 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pass_takes_ten_milliseconds_or_a_tenth_of_what_is_measured_or_an_epoch_but_no_less_than_was_asked_for()
-     {
+    fn a_pass_takes_ten_milliseconds_a_tenth_of_what_is_measured_or_an_epoch_and_no_less_than_asked_for() {
         let budget = |milliseconds| Budget {
             warmup: 3,
             batches: 20,

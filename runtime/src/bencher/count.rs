@@ -22,6 +22,7 @@ impl ItemCounter {
     }
 
     /// The place of the next item.
+    #[inline]
     pub(super) fn at(&self) -> u64 {
         self.at
     }

@@ -7,7 +7,6 @@ use super::{FileUse, MomentsByField};
 
 /// The evidence of one repeat. It is journalled with the repeat, so that a stored run can be judged again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Evidence {
     /// What an epoch must hold.
     pub expected: Option<Expected>,
@@ -44,7 +43,6 @@ pub struct Evidence {
 
 /// The cost of coming to a stream, in nanoseconds; `None` where there is no such step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Costs {
     /// Importing the system.
     pub import: Option<u64>,
@@ -72,14 +70,11 @@ pub struct Expected {
     /// True if batches come in the order of the epoch.
     pub in_order: bool,
     /// True if the data set is handed over in memory, so that no file need be read.
-    #[serde(default)]
     pub in_memory: bool,
     /// The number of workers that make batches, each of a part of the epoch with a last batch of its own,
     /// where the order is lost.
-    #[serde(default)]
     pub makers: u64,
     /// True if the work asks for prepared elements to be kept from one epoch to the next.
-    #[serde(default)]
     pub keeps: bool,
 }
 
@@ -89,6 +84,7 @@ const PADDED: u64 = 4;
 
 impl Expected {
     /// Batches of an epoch.
+    #[inline]
     pub fn batches(&self) -> u64 {
         self.elements.div_ceil(self.batch.max(1))
     }
@@ -118,12 +114,14 @@ impl Expected {
     }
 
     /// Elements of the `at`-th batch, from 0; none after the last.
+    #[inline]
     pub fn elements_of(&self, at: u64) -> u64 {
         self.elements.saturating_sub(at.saturating_mul(self.batch)).min(self.batch)
     }
 
     /// Tells whether a batch of so many elements may stand at this place: where the order is lost, the short
     /// one may be anywhere, and of any size where several make batches of their own.
+    #[inline]
     pub(super) fn allows(&self, at: u64, elements: u64) -> bool {
         elements == self.elements_of(at)
             || !self.in_order
@@ -220,9 +218,7 @@ pub struct Compared {
     /// Different elements that were found there.
     pub distinct: u64,
     /// The number of elements, each seen once, that say as much of the mean as those that were looked at:
-    /// `(sum n)^2 / sum n^2` over the different ones, each seen `n` times (Kish 1965). 0 in records from
-    /// before it was counted.
-    #[serde(default)]
+    /// `(sum n)^2 / sum n^2` over the different ones, each seen `n` times (Kish 1965).
     pub independent: f64,
     /// Which share of the reference's elements are different ones.
     pub unique: f64,
@@ -238,8 +234,7 @@ pub struct Compared {
 impl Compared {
     /// The number of elements that count where a mean is judged: at least one.
     pub(crate) fn sample(&self) -> f64 {
-        let sample = if self.independent > 0.0 { self.independent } else { self.distinct as f64 };
-        sample.min(self.elements as f64).max(1.0)
+        self.independent.min(self.elements as f64).max(1.0)
     }
 }
 
@@ -267,10 +262,8 @@ pub struct Unstopped {
     /// Page faults meanwhile.
     pub faults: u64,
     /// Different addresses that batches had, where they lie in this process.
-    #[serde(default)]
     pub addresses: u64,
     /// Bytes from the lowest of them to the highest.
-    #[serde(default)]
     pub span: u64,
 }
 

@@ -20,7 +20,6 @@ pub struct FileUse {
     /// True if it is a worker: then `written` is what it wrote while its pipeline was opened, or what it has
     /// in the folder for what it converts, and `read` what it read while it was measured; nothing is known of
     /// what it maps.
-    #[serde(default)]
     pub worker: bool,
 }
 

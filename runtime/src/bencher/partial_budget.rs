@@ -12,7 +12,8 @@ use super::Budget;
 /// use std::time::Duration;
 /// use weighbridge::PartialBudget;
 ///
-/// let of_the_author = PartialBudget { samples: Some(100), max_time: Some(Duration::from_secs(2)), ..PartialBudget::NONE };
+/// let max_time = Some(Duration::from_secs(2));
+/// let of_the_author = PartialBudget { samples: Some(100), max_time, ..PartialBudget::NONE };
 /// let typed = PartialBudget { samples: Some(10), ..PartialBudget::NONE };
 /// assert_eq!(typed.or(of_the_author), PartialBudget { samples: Some(10), ..of_the_author });
 /// ```

@@ -371,7 +371,7 @@ impl Bencher {
         watch.end(seen);
         // Of the processes that did the work, and not of this one, which waited.
         let around = &mut seen.around;
-        (around.span, around.ran, around.waited, around.helpers) = (Some(ran.wall), cpu, wait, None);
+        (around.span, around.ran, around.waited, around.helpers) = (ran.wall, cpu, wait, None);
         if let Some(yard) = yard {
             yard.end(Duration::ZERO, seen);
         }

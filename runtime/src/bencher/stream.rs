@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::content::draw_secret;
 use super::copied_item::{CopiedItem, draw, miscounted, unshown};
 use super::count::ItemCounter;
-use super::unstopped::unstopped;
+use super::unstopped::{WholeEpoch, unstopped};
 use super::watch::SampleWatch;
 use super::window::Windows;
 use super::yardstick::Yard;
@@ -36,7 +36,12 @@ impl Bencher {
     /// # Errors
     /// What the source says; that it is empty, or shows other items than it counts. Where a slowdown is to be
     /// planted, a skip: an item cannot be asked for twice.
+    #[inline] // that the loops are compiled with the caller
     pub fn stream(&self, source: &mut dyn Source) -> Result<()> {
+        self.stream_by(source, ItemLoops { unstopped, items: StreamRun::items, pass: StreamRun::pass })
+    }
+
+    fn stream_by(&self, source: &mut dyn Source, loops: ItemLoops) -> Result<()> {
         if !self.begin_body() {
             return Ok(()); // refused in `finish`
         }
@@ -48,7 +53,7 @@ impl Bencher {
         } else {
             self.mute_regions(true);
             let mut run = StreamRun::new(self, source.expected());
-            let measured = self.count_files(|| run.measure(self, source));
+            let measured = self.count_files(|| run.measure(self, source, loops));
             self.mute_regions(false);
             self.enter(Phase::TearDown);
             measured?;
@@ -118,6 +123,16 @@ pub(super) fn empty() -> Error {
     Error::new("the source is empty: it gave no item after a rewind")
 }
 
+/// The loops that run around every item while the clock runs. Each is marked `#[inline]`, and
+/// [`Bencher::stream`] names them: so the crate that calls it compiles them, with its own optimisation,
+/// however the harness is built.
+#[derive(Clone, Copy)]
+struct ItemLoops {
+    unstopped: fn(&Bencher, &mut dyn Source, &mut ItemCounter, &mut SplitMix64) -> Result<WholeEpoch>,
+    items: fn(&mut StreamRun, &Bencher, u64, &mut dyn Source) -> Result<()>,
+    pass: fn(&mut StreamRun, &Bencher, u64, &mut dyn Source) -> Result<()>,
+}
+
 /// A measured stream in progress.
 struct StreamRun {
     windows: Windows,
@@ -165,7 +180,8 @@ impl StreamRun {
             elsewhere: None,
             cpu: Vec::new(),
             watched: 0,
-            samples: Vec::with_capacity(1 << 16), // so that pushing a sample does not allocate in a common run
+            // So that pushing a sample does not allocate in a common run.
+            samples: Vec::with_capacity(1 << 16),
             counted: Count::default(),
             counter: ItemCounter::new(expected),
             first: None,
@@ -185,7 +201,7 @@ impl StreamRun {
         }
     }
 
-    fn measure(&mut self, bencher: &Bencher, source: &mut dyn Source) -> Result<()> {
+    fn measure(&mut self, bencher: &Bencher, source: &mut dyn Source, loops: ItemLoops) -> Result<()> {
         let mut budget = bencher.budget();
         let whole = source.whole_pass();
         self.input = source.input();
@@ -193,7 +209,7 @@ impl StreamRun {
             self.taken = Taken::Passes;
         }
         if budget.min_time > Duration::ZERO {
-            let epoch = unstopped(bencher, source, &mut self.counter, &mut self.secret)?;
+            let epoch = (loops.unstopped)(bencher, source, &mut self.counter, &mut self.secret)?;
             self.first = epoch.first_item;
             self.copied = epoch.copied;
             if !whole {
@@ -216,11 +232,8 @@ impl StreamRun {
             bencher.enter(Phase::Timed);
             bencher.mute_regions(false);
             self.watch.get_or_insert_with(|| SampleWatch::begin(&bencher.settings.clock));
-            if whole {
-                self.pass(bencher, budget.batches, source)?;
-            } else {
-                self.items(bencher, budget.batches, source)?;
-            }
+            let pass = if whole { loops.pass } else { loops.items };
+            pass(self, bencher, budget.batches, source)?;
             bencher.mute_regions(true);
             bencher.charge(Entry::Measured);
             self.hash(bencher)?;
@@ -383,6 +396,7 @@ impl StreamRun {
     }
 
     /// One pass, item by item.
+    #[inline]
     fn items(&mut self, bencher: &Bencher, items: u64, source: &mut dyn Source) -> Result<()> {
         let clock = &bencher.settings.clock;
         let mut spots = self.draw(items);
@@ -475,6 +489,7 @@ impl StreamRun {
     }
 
     /// One pass in one call (or in as many as what is left out and the data's length ask for).
+    #[inline]
     fn pass(&mut self, bencher: &Bencher, items: u64, source: &mut dyn Source) -> Result<()> {
         let clock = &bencher.settings.clock;
         let before = (self.windows.wall, self.windows.usage.cpu);

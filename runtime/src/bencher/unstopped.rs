@@ -37,6 +37,7 @@ pub(super) struct WholeEpoch {
 }
 
 /// Goes through an epoch, or its first part.
+#[inline]
 pub(super) fn unstopped(
     bencher: &Bencher,
     source: &mut dyn Source,

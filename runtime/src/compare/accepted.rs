@@ -24,7 +24,6 @@ pub struct Accepted {
     pub machine: String,
     /// How much more a unit of work costs since, on top of what was accepted before, as a share: 0.08 is 8 %
     /// more. Below zero it costs less.
-    #[serde(alias = "worse-by")]
     pub slowdown: f64,
     /// The run or the duel that says so. A baseline that was measured later has the change in it.
     pub run: String,

@@ -158,13 +158,6 @@ pub enum Refusal {
         /// The baseline's.
         baseline: String,
     },
-    /// One side was measured here, and the other one imported from another tool.
-    Imported {
-        /// The tool.
-        tool: String,
-        /// True if it is the run that is imported, and not the baseline.
-        candidate: bool,
-    },
     /// The baseline was taken on another machine: what differs, with the run's value here.
     OtherMachine(Vec<Difference>),
     /// No case could be weighed.

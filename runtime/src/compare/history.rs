@@ -62,8 +62,7 @@ impl History {
     /// and machine, and with the same environment variables. A run with another variable (one that slows the
     /// reference down, say) is an experiment, not noise.
     pub fn belongs(run: &RunManifest, baseline: &Baseline) -> bool {
-        run.imported.is_none()
-            && run.suite == baseline.suite
+        run.suite == baseline.suite
             && run.profile == baseline.profile
             && run.environment.machine == baseline.environment.machine
             && run.environment.differences(&baseline.environment).variables.is_empty()
@@ -165,15 +164,12 @@ mod tests {
         elsewhere.manifest.environment.machine.insert("turbo".into(), "on".into());
         let mut quick = plain(5);
         quick.manifest.profile = "quick".into();
-        // Of an earlier version, which kept it: it changes what is shown alone.
-        let mut shown = plain(7);
-        shown.manifest.environment.variables.insert("WEIGHBRIDGE_QUIET".into(), "1".into());
         let candidate = plain(6);
-        let runs = [plain(1), plain(2), slowed, elsewhere, quick, shown, candidate.clone()];
+        let runs = [plain(1), plain(2), slowed, elsewhere, quick, candidate.clone()];
         let history = History::gather(&baseline, &candidate.manifest.id, &runs);
         let past = history.past(&case("A", &[]).id).unwrap();
         let medians: Vec<f64> = past.medians("wall_time").map(|(_, median)| median).collect();
-        assert_eq!((medians, past.runs().len()), (vec![2.0; 3], 3));
+        assert_eq!((medians, past.runs().len()), (vec![2.0; 2], 2));
         assert_eq!(past.medians("latency_p99").count(), 0);
         assert!(history.past(&case("B", &[]).id).is_none());
     }

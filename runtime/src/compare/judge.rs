@@ -42,14 +42,8 @@ pub fn judge(baseline: &Baseline, candidate: &RunRecord, history: &History, poli
         let mut policy = policy.clone();
         policy.accepted.retain(|one| one.belongs(&manifest.suite, &machine) && one.came_after(baseline));
         comparison.rows = rows(baseline, candidate, history, &policy);
-        let is_imported = manifest.imported.is_some();
-        if is_imported {
-            comparison.rows.iter_mut().for_each(of_imported);
-        }
         comparison.counts = VerdictCounts::of(&comparison.rows);
-        // What two imports differ by is shown, whether or not they have processes enough to be judged.
-        let is_shown = is_imported && comparison.rows.iter().any(|row| !row.metrics.is_empty());
-        if comparison.counts.weighed() == 0 && !is_shown {
+        if comparison.counts.weighed() == 0 {
             comparison.refused = Some(Refusal::NothingCompared);
         }
     }
@@ -62,35 +56,12 @@ fn refusal(baseline: &Baseline, candidate: &RunRecord, policy: &Policy) -> Optio
     if manifest.id == baseline.run {
         return Some(Refusal::SameRun);
     }
-    if manifest.imported.is_some() != baseline.imported.is_some() {
-        let tool = manifest.imported.as_ref().or(baseline.imported.as_ref()).map(|of| of.tool.clone());
-        let candidate = manifest.imported.is_some();
-        return Some(Refusal::Imported { tool: tool.unwrap_or_default(), candidate });
-    }
     if manifest.suite != baseline.suite {
         return Some(Refusal::OtherSuite { baseline: baseline.suite.clone() });
     }
     let elsewhere = manifest.environment.machine_id() != baseline.environment.machine_id();
     (elsewhere && !policy.allow_different_machine)
         .then(|| Refusal::OtherMachine(manifest.environment.differences(&baseline.environment).machine))
-}
-
-/// Nothing here can measure what another tool did, in turns or with more repeats: more of its processes are
-/// all that helps, and without enough of them there is no verdict at all.
-fn of_imported(row: &mut Row) {
-    let Some(processes) = &row.processes else { return };
-    let [before, after] = processes.values.each_ref().map(Vec::len);
-    if row.advice.is_some() {
-        row.advice = Some(Advice { remedy: Remedy::Imports, revision: None });
-    }
-    if before.min(after) < LEAST && matches!(row.verdict, Verdict::Inconclusive(_)) {
-        row.verdict = Verdict::Incomparable(IncomparableReason::FewImported {
-            baseline: before,
-            candidate: after,
-            least: LEAST,
-        });
-        row.advice = None;
-    }
 }
 
 /// What is wrong with a case by itself.

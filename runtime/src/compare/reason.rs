@@ -152,15 +152,6 @@ pub enum IncomparableReason {
         /// What it takes.
         is: f64,
     },
-    /// A side has fewer imported processes than are needed.
-    FewImported {
-        /// Of the baseline.
-        baseline: usize,
-        /// Of the candidate.
-        candidate: usize,
-        /// What is needed on each side.
-        least: usize,
-    },
     /// A round of a duel showed no time at all.
     NoTime,
     /// The duel was interrupted.
@@ -209,6 +200,4 @@ pub enum Remedy {
     StoredRuns,
     /// More repeats.
     MoreRepeats,
-    /// More processes of the tool that both sides are imported from.
-    Imports,
 }

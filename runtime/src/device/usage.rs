@@ -27,7 +27,6 @@ pub struct Usage {
     /// (`rchar` and `wchar` of `/proc/self/io`). Absent where the kernel does not say.
     pub moved: Option<IoBytes>,
     /// Allocations, counted. Absent where the bench target does not count.
-    #[serde(default)]
     pub allocated: Option<HeapUse>,
     /// Bytes that it took to read these counters: counted right after, they would pass for the subject's.
     #[serde(skip)]

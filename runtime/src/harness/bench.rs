@@ -216,7 +216,8 @@ pub(super) fn policy(context: &Context<'_>, registry: &Registry) -> Result<Polic
             let stated = Policy::read(text).map_err(wrong)?;
             let known: Vec<&str> = registry.scenarios().iter().map(|scenario| scenario.id).collect();
             let listed = Layout::lock_file(&context.suite.workspace());
-            let listed = std::fs::read_to_string(listed).unwrap_or_default(); // without a list there are no others
+            // Without a list there are no others.
+            let listed = std::fs::read_to_string(listed).unwrap_or_default();
             stated.check_scenarios(&known, &listed).map_err(wrong)?;
             stated
         }

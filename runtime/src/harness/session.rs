@@ -99,7 +99,6 @@ impl Session {
             },
             status: RunStatus::Running,
             resumed: false,
-            imported: None,
             environment: self.environment.clone(),
             load_at_end: None,
         };

@@ -20,10 +20,7 @@ pub(super) fn with_times(mut plan: Plan, runs: &Runs, suite: &str) -> Plan {
     let Ok(ids) = runs.ids() else { return plan };
     let manifests = ids.iter().take(NEWEST).filter_map(|id| runs.manifest(id).ok());
     let is_alike = |run: &RunManifest| {
-        run.suite == suite
-            && run.profile == plan.profile
-            && run.imported.is_none()
-            && run.planned.budget == plan.budget
+        run.suite == suite && run.profile == plan.profile && run.planned.budget == plan.budget
     };
     let alike: Vec<RunManifest> = manifests.filter(is_alike).take(READ).collect();
     for run in &alike {

@@ -96,7 +96,8 @@ fn attachment(
         cases: vec![PlannedCase { budget: BUDGET, repeats: 1, ..case.clone() }],
         repeats: 1,
         budget: BUDGET,
-        run: RunSettings { asked, profiled: true, ..plan.run }, // what runs beside a body would be in its trace
+        // What runs beside a body would be in its trace.
+        run: RunSettings { asked, profiled: true, ..plan.run },
         together: PlanSettings { target: None, isolation: Isolation::Repeat, ..plan.together },
         verify: false,
         ..plan.clone()
@@ -224,7 +225,8 @@ mod tests {
 
     #[test]
     fn allocations_are_read_into_the_record_or_the_trace_has_failed() {
-        let text = r#"{"operation": "save", "peak": 9, "sites": [{"place": "a.py:1", "source": "b", "bytes": 8, "allocations": 1}]}"#;
+        let text = r#"{"operation": "save", "peak": 9,
+            "sites": [{"place": "a.py:1", "source": "b", "bytes": 8, "allocations": 1}]}"#;
         let found = of(TraceKind::Tracemalloc, &[("save.json", text)], measured());
         assert_eq!((found.allocations[0].peak, found.allocations[0].sites[0].bytes), (9, 8));
         let found = of(TraceKind::Tracemalloc, &[("save.json", "{}")], measured());

@@ -21,10 +21,8 @@ pub struct Block {
     pub faults: u64,
     /// Nanoseconds in which the measuring thread was ready to run and waited for a processor; `None` where
     /// the kernel does not say, and of several threads.
-    #[serde(default)]
     pub delayed: Option<u64>,
     /// Whose clock its wall time is by.
-    #[serde(default)]
     pub by: TimedBy,
 }
 

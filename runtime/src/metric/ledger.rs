@@ -35,7 +35,6 @@ pub enum Entry {
 
 /// Times of all parts, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 #[expect(missing_docs, reason = "the names are those of `Entry`")]
 pub struct Ledger {
     pub start: u64,

@@ -21,7 +21,6 @@ pub struct Observation {
     pub samples: Vec<u64>,
     /// CPU time of all threads of the process over each sample, in nanoseconds. Empty for streamed items:
     /// reading it between two stamps would cost more than many an item does.
-    #[serde(default)]
     pub cpu: Vec<u64>,
     /// Time of each sample in which the measuring thread was ready to run and waited for a processor, in
     /// nanoseconds. Of bodies on one thread alone, and where the kernel says so; empty else.
@@ -29,16 +28,12 @@ pub struct Observation {
     pub delayed: Vec<u64>,
     /// Blocks of nothing, timed between the samples: the loop alone, of as many iterations, in nanoseconds.
     /// Only for `iter`, and only where a sample has more than one iteration.
-    #[serde(default)]
     pub empty: Vec<u64>,
     /// CPU time of each of them, in nanoseconds.
-    #[serde(default)]
     pub empty_cpu: Vec<u64>,
     /// Samples that are known to have been disturbed, and by what. Nothing is left out for it.
-    #[serde(default)]
     pub tags: Vec<Tagged>,
     /// The course of the samples; `None` where there are too few to say.
-    #[serde(default)]
     pub stationarity: Option<Stationarity>,
     /// Iterations behind each sample (1 for streamed items).
     pub iterations_per_sample: u64,
@@ -47,7 +42,6 @@ pub struct Observation {
     /// Samples that were taken for warm-up and left out.
     pub warmup: u64,
     /// Items of a stream that were left out since they may have been made while the clock stood.
-    #[serde(default)]
     pub caught_up: u64,
     /// Elements that the measured samples delivered, real ones only. 0 when the scenario stated none.
     pub elements: u64,
@@ -62,19 +56,14 @@ pub struct Observation {
     /// Counters over the measured windows.
     pub usage: Usage,
     /// What the processor counted over the measured windows.
-    #[serde(default)]
     pub hardware: Hardware,
     /// What went on around the measured windows.
-    #[serde(default)]
     pub around: Surroundings,
     /// Fixed work that was measured between the samples.
-    #[serde(default)]
     pub yardsticks: Yardsticks,
     /// What was seen of a body that ran on a device; null where none did.
-    #[serde(default)]
     pub device: Option<Box<OnDevice>>,
     /// The account of the time of the repeat.
-    #[serde(default)]
     pub ledger: Ledger,
     /// The most memory resident, in bytes, or why it is not known.
     pub peak_memory: Option<Reading>,
@@ -126,13 +115,10 @@ pub struct Region {
     pub memory_change: Option<Reading>,
     /// Change of the device's memory in use in bytes, where asked for and where a device is open; or why it
     /// is not known.
-    #[serde(default)]
     pub device_memory_change: Option<Reading>,
     /// The most of the device's default pool in use at once within the block, in bytes; likewise.
-    #[serde(default)]
     pub device_peak_memory: Option<Reading>,
     /// Change of the number of live arrays, where asked for and where somebody counts them.
-    #[serde(default)]
     pub live_arrays_change: Option<i64>,
 }
 

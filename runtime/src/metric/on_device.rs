@@ -217,7 +217,6 @@ pub struct OnDevice {
     /// Elements, bytes, operations of one body, as stated; 0 where not.
     pub stated: [u64; 3],
     /// In which numbers the body multiplies, as stated.
-    #[serde(default)]
     pub numbers: Option<Numbers>,
     /// Caveats that the scenario allows.
     pub allowed: Vec<String>,

@@ -10,10 +10,8 @@ use crate::device::{Lost, Noise, ThreadSchedule};
 /// included. `None` where the system does not say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Surroundings {
-    /// Wall time from the first window to the end of the last, in nanoseconds, without that of yardsticks;
-    /// `None` in a record of an earlier version.
-    #[serde(default)]
-    pub span: Option<u64>,
+    /// Wall time from the first window to the end of the last, in nanoseconds, without that of yardsticks.
+    pub span: u64,
     /// Time that the threads of the process that were there at the end were on a processor, in nanoseconds.
     pub ran: Option<u64>,
     /// Time that they were ready and waited for one, in nanoseconds.
@@ -37,7 +35,7 @@ impl Surroundings {
     pub fn between(before: &Noise, after: &Noise, span: Duration, apart: ExcludedTime) -> Self {
         let less = |time: Option<u64>, apart: u64| time.map(|time| time.saturating_sub(apart));
         Self {
-            span: Some(span.saturating_sub(apart.wall).as_nanos() as u64),
+            span: span.saturating_sub(apart.wall).as_nanos() as u64,
             ran: less(scheduled(before, after, |thread| thread.ran), apart.ran),
             waited: less(scheduled(before, after, |thread| thread.waited), apart.waited),
             stolen: grown(before.lost.stolen, after.lost.stolen),
@@ -52,7 +50,7 @@ impl Surroundings {
     /// together wanted to run for longer than that, it is the share of what they wanted.
     pub fn waiting_share(&self) -> Option<f64> {
         let (ran, waited) = (self.ran?, self.waited?);
-        let of = (ran + waited).max(self.span.unwrap_or(0));
+        let of = (ran + waited).max(self.span);
         (of > 0).then(|| waited as f64 / of as f64)
     }
 }
@@ -176,14 +174,14 @@ mod tests {
         let after = Noise { threads: vec![thread(1, 5_010, 3_004)], ..Noise::default() };
         let apart = ExcludedTime { wall: Duration::from_micros(8), ran: 5_000, waited: 3_000 };
         let around = between(&Noise::default(), &after, 9_000, apart);
-        assert_eq!((around.span, around.ran, around.waited), (Some(1_000), Some(10), Some(4)));
+        assert_eq!((around.span, around.ran, around.waited), (1_000, Some(10), Some(4)));
         assert_eq!(around.waiting_share(), Some(0.004));
     }
 
     #[test]
     fn what_the_system_does_not_say_is_not_known_and_never_nothing() {
         let around = between(&Noise::default(), &Noise::default(), 7, ExcludedTime::default());
-        assert_eq!(around, Surroundings { span: Some(7), ..Surroundings::default() });
+        assert_eq!(around, Surroundings { span: 7, ..Surroundings::default() });
         assert_eq!(around.waiting_share(), None);
         assert_eq!(Cause::between(Lost::default(), Lost { stolen: Some(7), throttled: Some(1) }), []);
     }

@@ -47,6 +47,6 @@ mod tests {
         };
         let sleep = read(&seen(&[1_060_000, 3_060_000, 2_560_000], &[0, 2_000_000, 1_500_000]));
         assert_eq!(sleep, Reading::Value(1.06e-3));
-        assert!(matches!(read(&seen(&[1], &[])), Reading::Absent(_)), "a record of an earlier version");
+        assert!(matches!(read(&seen(&[1], &[])), Reading::Absent(_)), "the kernel says nothing");
     }
 }

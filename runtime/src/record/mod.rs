@@ -13,7 +13,6 @@ mod clock;
 mod derive;
 mod environment;
 mod estimate;
-mod imported;
 mod process;
 mod ranks;
 mod redigest;
@@ -31,10 +30,10 @@ pub use caveat::{CAVEATS, CaveatKind};
 pub(crate) use check::{JournalEntry, RoundEntry, against_samples};
 pub(crate) use clock::{undelayed, waiting};
 #[cfg(test)]
+#[cfg(test)]
 pub(crate) use environment::is_kept;
 pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId, file_system};
 pub use estimate::Estimate;
-pub use imported::{Imported, ImportedProcess};
 pub use process::{Blocks, Process};
 pub use ranks::{OverRanks, RankAggregate};
 pub(crate) use redigest::redigest;

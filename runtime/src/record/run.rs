@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaseRecord, Environment, Imported};
+use super::{CaseRecord, Environment};
 use crate::bencher::{Budget, PartialBudget};
 use crate::plan::CaseId;
 
@@ -97,12 +97,11 @@ pub struct RunManifest {
     pub id: RunId,
     /// `<package>/<bench target>`.
     pub suite: String,
-    /// When it started, in seconds since the Unix epoch.
+    /// The time of its start, in seconds since the Unix epoch.
     pub started: u64,
     /// The command line, program first.
     pub command: Vec<String>,
-    /// The hash of the program's file; `None` in an older record and where the file could not be read.
-    #[serde(default)]
+    /// The hash of the program's file; `None` where the file could not be read.
     pub program: Option<String>,
     /// The hash of the program that it is measured in turns with; `None` but for a duel of two programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,7 +115,6 @@ pub struct RunManifest {
     /// The seed of order, data and draws.
     pub seed: u64,
     /// The number of the epoch that its streams went through: drawn for it.
-    #[serde(default)]
     pub epoch: u64,
     /// The plan of a run, as its manifest has it.
     pub planned: Planned,
@@ -124,10 +122,6 @@ pub struct RunManifest {
     pub status: RunStatus,
     /// True if it was broken off and taken up again: it cannot become a baseline.
     pub resumed: bool,
-    /// The tool that measured it, where it was imported: it is then never held against what was measured
-    /// here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub imported: Option<Imported>,
     /// The place where it ran.
     pub environment: Environment,
     /// The load average when it ended.
@@ -137,7 +131,7 @@ pub struct RunManifest {
 impl RunManifest {
     /// Tells whether it was measured here and came to its end.
     pub fn is_measured(&self) -> bool {
-        self.status == RunStatus::Complete && self.imported.is_none()
+        self.status == RunStatus::Complete
     }
 }
 
@@ -148,11 +142,10 @@ pub struct Planned {
     pub cases: Vec<CaseId>,
     /// Measured repeats of each; the least where there is a target.
     pub repeats: u32,
-    /// What scenarios state of their budget and repeats, by their ids.
+    /// The budget and repeats that scenarios state, by their ids.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stated: BTreeMap<String, PartialBudget>,
     /// Half the width that the interval was to have, as a share of the median.
-    #[serde(default)]
     pub target: Option<f64>,
     /// Limits of each repeat.
     pub budget: Budget,
@@ -160,7 +153,7 @@ pub struct Planned {
     pub timeout: u64,
     /// The way in which repeats are isolated from each other.
     pub isolation: String,
-    /// In which order cases run within a round.
+    /// The order of cases within a round.
     pub order: String,
 }
 

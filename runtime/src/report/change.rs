@@ -106,9 +106,6 @@ fn refused(refusal: &Refusal) -> String {
     match refusal {
         Refusal::SameRun => "this run is the baseline itself".to_owned(),
         Refusal::OtherSuite { baseline } => format!("the baseline is of the suite {baseline}"),
-        Refusal::Imported { tool, .. } => {
-            format!("one side is imported from {tool}, the other was measured here")
-        }
         Refusal::OtherMachine(differences) => {
             let list: Vec<String> = differences.iter().map(ToString::to_string).collect();
             format!(

@@ -168,11 +168,6 @@ impl fmt::Display for IncomparableReason {
                 nanoseconds(*bound),
                 nanoseconds(*is)
             ),
-            Self::FewImported { baseline, candidate, least } => write!(
-                f,
-                "{baseline} against {candidate} imported processes: at least {least} are needed on each \
-                 side, one file each where the tool measures in one process"
-            ),
             Self::NoTime => f.write_str("a round showed no time at all"),
             Self::Interrupted => f.write_str("it was interrupted"),
             Self::RepeatFailed(Side::Candidate, failure) => write!(f, "{failure}"),
@@ -190,7 +185,7 @@ impl fmt::Display for IncomparableReason {
 }
 
 impl fmt::Display for CaseFailure {
-    /// What happened, for whoever has said already that the case failed.
+    /// Writes the reason alone, for whoever has said already that the case failed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.why {
             IncomparableReason::Failed(_, why) => f.write_str(why),
@@ -231,7 +226,6 @@ impl fmt::Display for SkipReason {
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.remedy {
-            Remedy::Imports => return f.write_str("import more processes of the tool on both sides"),
             Remedy::Repeats(least) => write!(f, "measure both sides with `--repeats {least}` or more")?,
             Remedy::SteadyClock => {
                 f.write_str("let the device cool, or fix its clock on both sides, and measure again")?;
@@ -268,15 +262,6 @@ impl fmt::Display for Refusal {
                 f.write_str("the run is the baseline itself: measure again and compare that run")
             }
             Self::OtherSuite { baseline } => write!(f, "the baseline is of another suite, `{baseline}`"),
-            Self::Imported { tool, candidate } => {
-                let (imported, other) =
-                    if *candidate { ("the run", "the baseline") } else { ("the baseline", "the run") };
-                write!(
-                    f,
-                    "{imported} is imported from {tool} and {other} was measured here: another tool times \
-                     other things, so figures of the two are never held against each other"
-                )
-            }
             Self::OtherMachine(differences) => {
                 f.write_str(
                     "the baseline was taken on another machine (--allow-different-machine compares all the \

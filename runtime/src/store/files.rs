@@ -51,7 +51,8 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// If it is not there or cannot be read.
     fn names(&self, path: &Path) -> io::Result<Vec<String>>;
 
-    /// What lies at a path, and when it was last written. Of a link it is the link itself.
+    /// The kind of what lies at a path, and the time at which it was last written. Of a link it is the link
+    /// itself.
     ///
     /// # Errors
     /// If nothing is there.
@@ -131,10 +132,24 @@ pub(super) fn replace(files: &dyn Files, path: &Path, content: &[u8]) -> Result<
     })
 }
 
+/// Writes a file of the tool's whole or not at all, as records are written; makes the folders above it.
+///
+/// # Errors
+/// Those of the file system. What was there stays then.
+pub fn replace_file(path: &Path, content: &[u8]) -> Result<(), StoreError> {
+    Disk.make_dirs(folder(path)).map_err(StoreError::io("write", path))?;
+    replace(&Disk, path, content)
+}
+
 /// Renames and waits until the disk has it: a name lives in its directory.
 pub(super) fn rename_for_good(files: &dyn Files, from: &Path, to: &Path) -> io::Result<()> {
     files.rename(from, to)?;
-    to.parent().map_or(Ok(()), |directory| files.sync(directory))
+    files.sync(folder(to))
+}
+
+/// The directory that a file lies in: of a bare name the one where the program runs.
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Writes a record in its envelope.

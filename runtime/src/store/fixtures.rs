@@ -14,7 +14,7 @@ use crate::record::{
     CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, Planned, RunId, RunManifest, RunRecord,
     RunStatus,
 };
-use crate::registry::{AxisValue, Point};
+use crate::registry::{AxisValue, Equivalence, Point};
 use crate::run::{Outcome, Repeat};
 use crate::stats;
 use crate::verify::Agreement;
@@ -51,7 +51,6 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         },
         status: RunStatus::Running,
         resumed: false,
-        imported: None,
         environment: Environment {
             machine: [("cpu".to_owned(), "Abacus 9".to_owned())].into(),
             ..Environment::default()
@@ -107,7 +106,7 @@ pub(crate) fn case(id: CaseId, values: &[f64], samples: usize) -> CaseRecord {
         work: Some(Work::default()),
         agreement: Agreement::Reference,
         findings: Vec::new(),
-        equivalence: None,
+        equivalence: Equivalence::None,
         stationarity: None,
         stopped: None,
         attached: Vec::new(),
@@ -123,7 +122,7 @@ pub(crate) fn run(second: u64, cases: usize) -> RunRecord {
     RunRecord { manifest, cases }
 }
 
-/// What goes wrong.
+/// Fault of a disk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum StoreFault {
     /// The disk is full when this change is made, and stays so: of a write, half is done.
@@ -157,7 +156,7 @@ impl Failing {
         self.syncs.load(Ordering::Relaxed)
     }
 
-    /// What the next change meets: nothing, or an error and whether half of it is done.
+    /// Counts the next change, and returns the fault that it meets: an error and whether half of it is done.
     fn change(&self) -> Result<(), (io::Error, bool)> {
         let at = self.changes.fetch_add(1, Ordering::Relaxed);
         match self.fault {

@@ -9,7 +9,7 @@ use crate::run::{Outcome, Repeat};
 /// A case with its repeats, as the rules see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Examined<'a> {
-    /// How far its work must agree with the reference's.
+    /// The agreement with the reference that its work must show.
     pub equivalence: Equivalence,
     /// The standing of its unmeasured repeat to the reference's.
     pub agreement: &'a Agreement,
@@ -61,7 +61,8 @@ impl<'a> Examined<'a> {
         matches!(self.agreement, Agreement::Declared(_))
     }
 
-    /// Tells whether any repeat has evidence: those of older versions have none.
+    /// Tells whether any repeat has evidence: none has where the case was skipped or
+    /// failed.
     pub fn has_evidence(&self) -> bool {
         self.ended().any(|one| *one.evidence != Evidence::default())
     }

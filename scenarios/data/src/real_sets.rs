@@ -11,7 +11,6 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
 use weighbridge::{Error, Result};
 use xxhash_rust::xxh3::Xxh3;
@@ -230,9 +229,9 @@ fn entry(path: &Path) -> Result<SetEntry> {
 }
 
 fn md5_of(path: &Path) -> Result<String> {
-    let mut hash = Md5::new();
-    each_piece(path, &mut |piece| hash.update(piece))?;
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut hash = md5::Context::new();
+    each_piece(path, &mut |piece| hash.consume(piece))?;
+    Ok(format!("{:x}", hash.finalize()))
 }
 
 fn each_piece(path: &Path, see: &mut dyn FnMut(&[u8])) -> Result<u64> {

@@ -21,16 +21,16 @@ use tokio::runtime::{Builder, Runtime};
 use super::objects::{ObjectVersion, Objects, overtaken};
 use crate::stop;
 
-/// How often a request is made again.
+/// The most times that a request is made again.
 const RETRIES: u32 = 3;
 /// A key that no baseline has: its names end in `.json`.
 const NOBODYS: &str = ".none";
-/// What the crate says of an answer that sends to another place and does not name it.
+/// The crate's words for an answer that sends to another place and does not name it.
 const REDIRECTED: &str = "redirect without LOCATION";
-/// Where machines of a cloud ask who they are.
+/// The addresses at which machines of a cloud ask who they are.
 const WHO_AM_I: &str = "169.254.";
 
-/// How long an answer is waited for.
+/// Limits of the wait for an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     /// The longest silence of the other end. Four of them and the pauses are shorter than `all`.
@@ -60,7 +60,7 @@ pub(super) struct Bucket {
     listed: Mutex<Vec<String>>,
 }
 
-/// Why a request has failed.
+/// The reason why a request has failed.
 enum RequestFailure {
     /// The store says that there is no such object.
     Absent,
@@ -310,7 +310,7 @@ fn endpoint(builder: &AmazonS3Builder) -> anyhow::Result<Option<String>> {
     Ok(Some(endpoint))
 }
 
-/// Whether the same request may end otherwise: nobody answered, or the answer says to come again.
+/// Returns whether the same request may end otherwise: nobody answered, or the answer says to come again.
 fn may_pass(error: &Error) -> bool {
     match status(error) {
         Some(status) => matches!(status, 408 | 409 | 429 | 500..),
@@ -318,7 +318,7 @@ fn may_pass(error: &Error) -> bool {
     }
 }
 
-/// What went wrong between the two ends, if anything did.
+/// The error between the two ends, if there was one.
 fn http(error: &Error) -> Option<&HttpError> {
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -346,7 +346,7 @@ fn status(error: &Error) -> Option<u16> {
     after.get(..3)?.parse().ok()
 }
 
-/// What the store calls an error.
+/// The store's code of an error.
 fn code(error: &Error) -> Option<String> {
     let text = error.to_string();
     let (code, _) = text.split_once("<Code>")?.1.split_once("</Code>")?;

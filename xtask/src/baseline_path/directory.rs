@@ -1,16 +1,15 @@
 //! Baselines in a directory that others write into as well.
 
 use std::fs;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
-use weighbridge::data::{Disk, Files, MachineLock};
+use weighbridge::data::{Disk, Files, MachineLock, StoreError, replace_file};
 
 use super::objects::{ObjectVersion, Objects, overtaken, plain};
 
-/// How often a writer looks whether another one is done: ten times a second, so for twenty seconds.
+/// The most looks of a writer for the end of another: ten times a second, so for twenty seconds.
 const LOOKS: u32 = 200;
 
 /// A directory. Writers take turns by a lock in it, so that none replaces what it has not seen.
@@ -24,7 +23,8 @@ impl SharedDirectory {
         Self { root }
     }
 
-    /// What is not there is no empty directory: a disk that is not mounted would be one.
+    /// Checks that the directory is there. A missing one is no empty one: a disk that is not mounted would be
+    /// one.
     fn is_there(&self) -> io::Result<()> {
         match fs::metadata(&self.root) {
             Ok(found) if found.is_dir() => Ok(()),
@@ -63,21 +63,6 @@ impl SharedDirectory {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(plain(error)),
         }
-    }
-
-    fn replace(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-        let folder = path.parent().unwrap_or(&self.root);
-        Disk.make_dirs(folder)?;
-        // Drawn, so that a leftover is in nobody's way. Readers pass over names with a dot before them.
-        let salt = RandomState::new().build_hasher().finish();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let beside = folder.join(format!(".{name}.{salt:016x}.tmp"));
-        let written = Disk.write_new(&beside, content).and_then(|()| Disk.rename(&beside, path));
-        if written.is_err() {
-            drop(Disk.remove(&beside));
-        }
-        written?;
-        Disk.sync(folder)
     }
 }
 
@@ -122,8 +107,11 @@ impl Objects for SharedDirectory {
             if there.as_ref() != expected && there.as_ref() != Some(&new) {
                 return Err(overtaken());
             }
-            self.replace(&self.path(key), content).map_err(plain)?;
-            Ok(new)
+            match replace_file(&self.path(key), content) {
+                Ok(()) => Ok(new),
+                Err(StoreError::Io { source, .. }) => Err(plain(source)),
+                Err(error) => Err(io::Error::other(error)),
+            }
         })
     }
 

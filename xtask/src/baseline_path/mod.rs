@@ -9,42 +9,20 @@
 mod bucket;
 mod directory;
 mod files;
+mod looks_up;
 mod objects;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use clap::Args;
 use weighbridge::data::{Baselines, Files, Layout};
 
-use crate::place::Place;
 use crate::stop;
 use directory::SharedDirectory;
 use files::ObjectFiles;
+pub(crate) use looks_up::LooksUp;
 use objects::Objects;
-
-/// Arguments of a command that looks baselines up.
-#[derive(Debug, Args)]
-pub(crate) struct LooksUp<A: Args> {
-    /// Keep and look up baselines there instead of in the data directory: a directory, or
-    /// `s3://BUCKET/PREFIX`.
-    #[arg(long, global = true, value_name = "WHERE")]
-    pub(crate) baseline_path: Option<String>,
-    #[command(flatten)]
-    pub(crate) command: A,
-}
-
-impl<A: Args> LooksUp<A> {
-    /// The place with the baselines that the arguments name.
-    ///
-    /// # Errors
-    /// As [`KeptBaselines::open`].
-    pub(crate) fn at(&self, place: &Place) -> Result<Place> {
-        let kept = self.baseline_path.as_deref().map(KeptBaselines::open).transpose()?;
-        Ok(Place { kept: kept.or_else(|| place.kept.clone()), ..place.clone() })
-    }
-}
 
 /// The place of baselines that are not in the data directory.
 #[derive(Clone, Debug)]
@@ -92,9 +70,9 @@ impl KeptBaselines {
     #[cfg(not(feature = "remote"))]
     fn bucket(_: &str, _: &str, _: &str) -> Result<Self> {
         Err(stop::usage(
-            "this build knows no object store. Build it with the feature `remote`: `cargo install weighbridge-xtask --bin \
-             cargo-weighbridge --features remote`, or here `cargo run --package weighbridge-xtask --bin xtask --features remote -- \
-             COMMAND`",
+            "this build knows no object store. Build it with the feature `remote`: \
+             `cargo install weighbridge-xtask --bin cargo-weighbridge --features remote`, \
+             or here `cargo run --package weighbridge-xtask --bin xtask --features remote -- COMMAND`",
         ))
     }
 
@@ -156,7 +134,7 @@ fn of_url(rest: &str) -> Result<PathBuf> {
     Ok(PathBuf::from(std::ffi::OsString::from_vec(bytes)))
 }
 
-/// What follows `s3://`. A text of another form is not repeated: some tools take keys there.
+/// Splits what follows `s3://`. A text of another form is not repeated: some tools take keys there.
 fn bucket_and_prefix(rest: &str) -> Result<(&str, &str)> {
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
     let prefix = prefix.trim_end_matches('/');
@@ -167,8 +145,8 @@ fn bucket_and_prefix(rest: &str) -> Result<(&str, &str)> {
         return Ok((bucket, prefix));
     }
     Err(stop::usage(
-        "--baseline-path s3:// goes on with a bucket and a prefix of letters, digits, `.`, `_`, `-` and `/`. Keys and the \
-         endpoint come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL",
+        "--baseline-path s3:// goes on with a bucket and a prefix of letters, digits, `.`, `_`, `-` and `/`. \
+         Keys and the endpoint come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL",
     ))
 }
 

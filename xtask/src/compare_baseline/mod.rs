@@ -3,28 +3,28 @@
 pub(crate) mod details;
 mod github;
 mod json;
+mod judged_suite;
 mod markdown;
 mod rebuild;
+mod stated_policy;
 mod summary_line;
 mod text;
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use weighbridge::data::{
-    BaselineName, Comparison, Layout, Policy, RunManifest, RunRecord, Stored, fake_device, judge, nearest,
-};
+use weighbridge::data::{BaselineName, Policy, RunManifest, Stored, nearest};
 
-use crate::history::accept;
-use crate::lock;
 use crate::pick;
 use crate::place::Place;
 use crate::said::Said;
 use crate::stop;
 use github::Actions;
+pub(crate) use judged_suite::JudgedSuite;
+use rebuild::DuelRequest;
+pub(crate) use stated_policy::stated_policy;
 use weighbridge::data::Exit;
 
 /// Arguments of `compare-baseline`.
@@ -35,10 +35,18 @@ pub(crate) struct CompareBaseline {
     pub(crate) name: Option<String>,
     /// Build this git revision and measure it in turns with the work tree, instead of using a stored
     /// baseline: finds changes of 1 % and states its error rate.
-    #[arg(long, value_name = "REV", conflicts_with_all = ["name", "run", "allow_different_machine", "baseline_path"])]
+    #[arg(
+        long,
+        value_name = "REV",
+        conflicts_with_all = ["name", "run", "allow_different_machine", "baseline_path"]
+    )]
     pub(crate) rebuild: Option<String>,
     /// Measure this bench program, built earlier, in turns with the work tree's: for one suite.
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["name", "run", "rebuild", "allow_different_machine", "baseline_path"])]
+    #[arg(
+        long,
+        value_name = "PATH",
+        conflicts_with_all = ["name", "run", "rebuild", "allow_different_machine", "baseline_path"]
+    )]
     pub(crate) program: Option<PathBuf>,
     /// Arguments for the bench targets of `--rebuild` and `--program`: filters, `--quick`.
     #[arg(last = true, value_name = "BENCH ARGS")]
@@ -49,13 +57,13 @@ pub(crate) struct CompareBaseline {
     /// The change that matters: `5%` or `0.05`.
     #[arg(long, value_parser = share, env = "WEIGHBRIDGE_THRESHOLD", hide_env_values = true)]
     pub(crate) threshold: Option<f64>,
-    /// What an inconclusive comparison is [default: as the settings say, else `fail`].
+    /// Policy for an inconclusive comparison [default: as the settings say, else `fail`].
     #[arg(long, value_enum, env = "WEIGHBRIDGE_INCONCLUSIVE", hide_env_values = true)]
     pub(crate) inconclusive: Option<Inconclusive>,
     /// Also write the comparison to this file, as Markdown.
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
-    /// How to print the comparison.
+    /// Format of the comparison.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ComparisonFormat,
     /// Judge this suite alone: `<package>/<bench target>`.
@@ -66,7 +74,7 @@ pub(crate) struct CompareBaseline {
     pub(crate) allow_different_machine: bool,
 }
 
-/// What an inconclusive comparison is.
+/// Policy for an inconclusive comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Inconclusive {
     /// Exit 0.
@@ -75,7 +83,7 @@ pub(crate) enum Inconclusive {
     Fail,
 }
 
-/// How to print a comparison.
+/// Format of a printed comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ComparisonFormat {
     /// Aligned text.
@@ -89,24 +97,6 @@ pub(crate) enum ComparisonFormat {
     Github,
 }
 
-/// How many earlier runs tell what is noise.
-const HISTORY: usize = 20;
-
-/// What was found of one suite.
-#[derive(Debug)]
-pub(crate) struct JudgedSuite {
-    /// The comparison.
-    pub(crate) comparison: Comparison,
-    /// Scenarios of the committed list that the run did not plan.
-    pub(crate) missing: Vec<String>,
-    /// What a calibration of this machine says of it.
-    pub(crate) calibrated: Vec<String>,
-    /// What is said first where the figures are of a fake for a device.
-    pub(crate) fake: Option<String>,
-    /// How the gate ends for this suite.
-    pub(crate) exit: Exit,
-}
-
 pub(crate) fn run(args: &CompareBaseline, place: &Place) -> Result<Said> {
     run_in(args, place, &Actions::detect())
 }
@@ -114,14 +104,17 @@ pub(crate) fn run(args: &CompareBaseline, place: &Place) -> Result<Said> {
 /// The same, in GitHub Actions or not.
 fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Said> {
     let mut remarks = Vec::new();
+    let duels = || {
+        let (suite, bench_args) = (args.suite.as_deref(), &args.bench_args[..]);
+        policy(args, place).map(|policy| DuelRequest { suite, bench_args, place, policy })
+    };
     let judged = match (&args.rebuild, &args.program, &args.name) {
-        (Some(revision), ..) => {
-            rebuild::judge_all(args, revision, place, &policy(args, place)?, &mut remarks)
-        }
-        (None, Some(program), _) => rebuild::judge_program(args, program, place, &policy(args, place)?),
+        (Some(revision), ..) => rebuild::judge_all(&duels()?, revision, &mut remarks),
+        (None, Some(program), _) => rebuild::judge_program(&duels()?, program),
         (None, None, Some(name)) if args.bench_args.is_empty() => judge_all(args, name, place, &mut remarks),
         (None, None, _) => Err(stop::usage(
-            "compare-baseline needs the name of a stored baseline; arguments for bench targets go with --rebuild REV",
+            "compare-baseline needs the name of a stored baseline; \
+             arguments for bench targets go with --rebuild REV",
         )),
     };
     let judged = match judged {
@@ -190,7 +183,7 @@ fn judge_all(
     let mut judged = Vec::new();
     for manifest in &picked.runs {
         match against(place, &name, manifest, &named)? {
-            Some(stored) => judged.push(judge_one(place, stored, manifest, &policy)?),
+            Some(stored) => judged.push(JudgedSuite::of(place, stored, manifest, &policy)?),
             None if explicit => {
                 let suite = &manifest.suite;
                 return Err(stop::nothing(format!(
@@ -233,17 +226,6 @@ fn called(args: &CompareBaseline, wanted: &str, place: &Place) -> Result<Baselin
     Ok(BaselineName::typed(wanted, &newest.environment)?)
 }
 
-/// What the workspace's settings say of the gate, and what was accepted.
-pub(crate) fn stated_policy(place: &Place) -> Result<Policy> {
-    let file = place.root.join(".config").join("weighbridge.toml");
-    let stated = match fs::read_to_string(&file) {
-        Ok(text) => Policy::read(&text).map_err(|why| stop::usage(format!("{}: {why}", file.display())))?,
-        Err(error) if error.kind() == ErrorKind::NotFound => Policy::default(),
-        Err(error) => return Err(error).with_context(|| format!("failed to read `{}`", file.display())),
-    };
-    Ok(Policy { accepted: accept::read(&Layout::accepted_file(&place.root))?, ..stated })
-}
-
 /// The same, and the arguments over it.
 pub(crate) fn policy(args: &CompareBaseline, place: &Place) -> Result<Policy> {
     let stated = stated_policy(place)?;
@@ -255,24 +237,6 @@ pub(crate) fn policy(args: &CompareBaseline, place: &Place) -> Result<Policy> {
         allow_different_machine: args.allow_different_machine,
         ..stated
     })
-}
-
-pub(crate) fn judge_one(
-    place: &Place,
-    stored: &Stored,
-    manifest: &RunManifest,
-    policy: &Policy,
-) -> Result<JudgedSuite> {
-    let runs = place.runs();
-    let run: RunRecord = runs.load(&manifest.id)?;
-    let history = runs.history(&stored.baseline, &manifest.id, HISTORY)?;
-    let comparison = judge(&stored.baseline, &run, &history, policy);
-    let missing = lock::missing(place, manifest)?;
-    let missing = lock::known_ids(missing, stored.baseline.cases.iter().map(|case| &case.id));
-    let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };
-    let exit = Exit::from(comparison.outcome(policy)).or(ids);
-    let fake = fake_device(&manifest.environment);
-    Ok(JudgedSuite { comparison, missing, calibrated: Vec::new(), fake, exit })
 }
 
 /// The baseline to judge a run by: its machine's, else that of another machine, which the judge will refuse

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use weighbridge::data::{Accepted, Comparison, Exit, Layout, Policy, Verdict, fake_device, quantity};
+use weighbridge::data::{
+    Accepted, Comparison, Exit, Layout, Policy, Verdict, fake_device, quantity, replace_file,
+};
 
-use super::CompareBaseline;
 use super::JudgedSuite;
 use crate::calibrate::stored;
 use crate::fight::fight;
@@ -14,16 +15,25 @@ use crate::lock;
 use crate::place::Place;
 use crate::programs::{self, BuiltProgram};
 use crate::repository::{Repository, short};
-use crate::{stop, whole};
+use crate::stop;
+
+/// The duels that are asked for.
+pub(super) struct DuelRequest<'a> {
+    /// Of this suite alone.
+    pub(super) suite: Option<&'a str>,
+    /// Arguments for the bench programs.
+    pub(super) bench_args: &'a [String],
+    pub(super) place: &'a Place,
+    pub(super) policy: Policy,
+}
 
 /// Measures the work tree in turns with a revision, suite by suite.
 pub(super) fn judge_all(
-    args: &CompareBaseline,
+    asked: &DuelRequest<'_>,
     revision: &str,
-    place: &Place,
-    policy: &Policy,
     remarks: &mut Vec<String>,
 ) -> Result<Vec<JudgedSuite>> {
+    let place = asked.place;
     let repository = Repository::find(&place.root)?;
     let commit = repository.commit(revision)?;
     let state = if repository.is_dirty()? { ", with changes that are not committed" } else { "" };
@@ -31,20 +41,20 @@ pub(super) fn judge_all(
     remarks.push(format!("baseline: {revision} at {}", short(&commit)));
 
     let tree = repository.tree(&commit, place)?;
-    let accepted = since(&repository, &commit, &tree.folder, policy)?;
+    let accepted = since(&repository, &commit, &tree.folder, &asked.policy)?;
     let theirs = programs::build(&tree.root, Some(&tree.target))
         .with_context(|| format!("the baseline {revision} ({}) does not build", short(&commit)))?;
     let ours = programs::build(&place.root, None)?;
     if ours.is_empty() {
         return Err(stop::nothing("no bench target of this workspace is built on weighbridge"));
     }
-    let meant = |program: &&BuiltProgram| args.suite.as_ref().is_none_or(|suite| *suite == program.suite);
+    let meant = |program: &&BuiltProgram| asked.suite.is_none_or(|suite| suite == program.suite);
     let mut judged = Vec::new();
     for candidate in ours.iter().filter(meant) {
         match theirs.iter().find(|program| program.suite == candidate.suite) {
             Some(baseline) => {
                 let name = format!("{revision} ({})", short(&commit));
-                judged.push(duel(args, place, policy, candidate, baseline, name, accepted.as_deref())?);
+                judged.push(duel(asked, candidate, baseline, name, accepted.as_deref())?);
             }
             None => {
                 remarks.push(format!("note: {} is new since {revision} and is not judged", candidate.suite));
@@ -61,16 +71,11 @@ pub(super) fn judge_all(
 }
 
 /// Measures the work tree's program of one suite in turns with one that was built earlier.
-pub(super) fn judge_program(
-    args: &CompareBaseline,
-    program: &Path,
-    place: &Place,
-    policy: &Policy,
-) -> Result<Vec<JudgedSuite>> {
+pub(super) fn judge_program(asked: &DuelRequest<'_>, program: &Path) -> Result<Vec<JudgedSuite>> {
     let path = fs::canonicalize(program)
         .map_err(|error| stop::usage(format!("--program {}: {error}", program.display())))?;
-    let ours = programs::build(&place.root, None)?;
-    let mut meant = ours.iter().filter(|own| args.suite.as_ref().is_none_or(|suite| *suite == own.suite));
+    let ours = programs::build(&asked.place.root, None)?;
+    let mut meant = ours.iter().filter(|own| asked.suite.is_none_or(|suite| suite == own.suite));
     let candidate = match (meant.next(), meant.next()) {
         (Some(candidate), None) => candidate,
         (None, _) => return Err(stop::nothing("no bench target of this workspace is meant")),
@@ -80,24 +85,23 @@ pub(super) fn judge_program(
     };
     let baseline = BuiltProgram { path, ..candidate.clone() };
     let name = program.display().to_string();
-    Ok(vec![duel(args, place, policy, candidate, &baseline, name, None)?])
+    Ok(vec![duel(asked, candidate, &baseline, name, None)?])
 }
 
 /// One suite: the candidate's program measures both.
 fn duel(
-    args: &CompareBaseline,
-    place: &Place,
-    policy: &Policy,
+    asked: &DuelRequest<'_>,
     candidate: &BuiltProgram,
     baseline: &BuiltProgram,
     name: String,
     accepted: Option<&Path>,
 ) -> Result<JudgedSuite> {
-    let mut flags = flags(args);
+    let DuelRequest { place, policy, bench_args, .. } = asked;
+    let mut flags = flags(bench_args, policy);
     flags.extend(accepted.map(|file| format!("--accepted={}", file.display())));
     let comparison = fight(candidate, baseline, name, place, &flags)?;
     // What was filtered out is not missing.
-    let missing = if args.bench_args.is_empty() { missing(place, &comparison)? } else { Vec::new() };
+    let missing = if bench_args.is_empty() { missing(place, &comparison)? } else { Vec::new() };
     let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };
     let exit = Exit::from(comparison.outcome(policy)).or(ids);
     let calibrated = calibrated(place, &comparison)?;
@@ -117,11 +121,12 @@ fn since(repository: &Repository, commit: &str, folder: &Path, policy: &Policy) 
         return Ok(None);
     }
     let file = folder.join("accepted-since.toml");
-    whole::write(&file, Accepted::write(&new).map_err(anyhow::Error::msg)?.as_bytes())?;
+    replace_file(&file, Accepted::write(&new).map_err(anyhow::Error::msg)?.as_bytes())?;
     Ok(Some(file))
 }
 
-/// What is known of this machine: how often it errs, and what it finds of the cases that were not decided.
+/// The calibration of this machine, in lines: its error rate, and what it finds of the cases that were not
+/// decided.
 fn calibrated(place: &Place, comparison: &Comparison) -> Result<Vec<String>> {
     let Some(calibration) = stored::read(place, comparison)? else {
         let tool = weighbridge::tool();
@@ -145,9 +150,9 @@ fn calibrated(place: &Place, comparison: &Comparison) -> Result<Vec<String>> {
 }
 
 /// The flags that a bench program is given.
-fn flags(args: &CompareBaseline) -> Vec<String> {
-    let mut flags = args.bench_args.clone();
-    if let Some(threshold) = args.threshold {
+fn flags(bench_args: &[String], policy: &Policy) -> Vec<String> {
+    let mut flags = bench_args.to_vec();
+    if let Some(threshold) = policy.threshold {
         flags.push(format!("--threshold={}%", threshold * 100.0));
     }
     flags

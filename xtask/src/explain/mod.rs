@@ -9,6 +9,7 @@ use anyhow::Result;
 use clap::Args;
 use weighbridge::data::{CaseId, CaseRecord, Comparison, RunManifest, Stored, fake_device, visible_in_line};
 
+use crate::compare_baseline::JudgedSuite;
 use crate::place::Place;
 use crate::said::Said;
 use crate::table::Table;
@@ -29,8 +30,6 @@ pub(crate) struct Explain {
     #[arg(long)]
     pub(crate) ascii: bool,
 }
-
-const FITS: &str = "a String takes all that is written";
 
 pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
     let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
@@ -60,14 +59,15 @@ pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
             said.text.push_str(&decision::duel(&comparison, row, args.ascii));
         }
         None => said.text.push_str(&format!(
-            "no duel of it is stored: `{} compare-baseline --rebuild REV` measures it in turns with a revision\n\n",
+            "no duel of it is stored: `{} compare-baseline --rebuild REV` measures it in turns with a \
+             revision\n\n",
             weighbridge::tool()
         )),
     }
     match last_baseline(place, manifest, &mut said.remarks)? {
         Some(stored) => {
             let policy = compare_baseline::stated_policy(place)?;
-            let judged = compare_baseline::judge_one(place, &stored, manifest, &policy)?;
+            let judged = JudgedSuite::of(place, &stored, manifest, &policy)?;
             let row = judged.comparison.rows.iter().find(|row| row.case == case.id);
             let repeats =
                 case.primary_metric().and_then(|metric| metric.estimate).map_or(0, |estimate| estimate.n);
@@ -105,7 +105,7 @@ fn several(manifest: &RunManifest, typed: &str, cases: &[CaseRecord]) -> String 
     format!("`{typed}` is several cases of run {}: name the one to explain\n\n{}", manifest.id, table.text())
 }
 
-/// Which case of which run, what it came to, and on which clock.
+/// The heading: the case and its run, what it came to, and on which clock.
 fn heading(manifest: &RunManifest, case: &CaseRecord) -> String {
     let commit = manifest.environment.software.get("commit");
     let commit = commit.map_or_else(String::new, |id| format!(" at {}", id.get(..12).unwrap_or(id)));

@@ -32,7 +32,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
             folder = format!("{plain}_{number}");
             number += 1;
         }
-        let place = PathBuf::from(&folder).join(&job.args.name);
+        let place = PathBuf::from(&folder).join(job.name);
         let mut add =
             |name: &str, value: &Value| files.push((place.join(name), format!("{value}").into_bytes()));
         add("benchmark.json", &benchmark(case, &id, &parts, &folder));

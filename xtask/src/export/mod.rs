@@ -8,6 +8,7 @@ mod calibrax;
 mod criterion;
 mod csv;
 mod custom;
+mod job;
 mod jsonl;
 mod junit;
 mod mlperf;
@@ -21,15 +22,16 @@ mod readers;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
-use weighbridge::data::{CaseRecord, Repeat, RunRecord};
+use weighbridge::data::replace_file;
 
 use crate::place::Place;
 use crate::said::Said;
-use crate::{pick, stop, whole};
+use crate::{pick, stop};
+pub(crate) use job::{Job, Wrote};
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]
@@ -47,7 +49,7 @@ pub(crate) struct Export {
     /// output].
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// What the run is called in a layout that keeps several: criterion's baseline.
+    /// Name of the run in a layout that keeps several: criterion's baseline.
     #[arg(long, value_name = "NAME", default_value = "new", value_parser = plain_name)]
     pub(crate) name: String,
     /// The project of an experiment tracker.
@@ -66,9 +68,9 @@ pub(crate) struct Export {
 
 /// A format.
 pub(crate) struct ExportFormat {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// What reads it.
+    /// Its line in the help: its name, and what is in it or reads it.
     pub(crate) about: &'static str,
     write: fn(&Job<'_>) -> Result<Wrote>,
 }
@@ -145,59 +147,6 @@ pub(crate) const FORMATS: [ExportFormat; 16] = [
     },
 ];
 
-/// What is to be exported.
-pub(crate) struct Job<'a> {
-    pub(crate) run: &'a RunRecord,
-    pub(crate) place: &'a Place,
-    pub(crate) args: &'a Export,
-}
-
-/// What a format made of a run.
-pub(crate) enum Wrote {
-    /// One text.
-    Text(String),
-    /// Files below a folder, in the order in which they are to appear there.
-    Files(Vec<(PathBuf, Vec<u8>)>),
-    /// It was handed over: how.
-    Done(String),
-    /// Something that it needs is not there, which is no failure: what, and how to get it.
-    Skipped(String),
-}
-
-impl Job<'_> {
-    /// The measured repeats of a case, one after the other.
-    pub(crate) fn repeats(&self, case: &CaseRecord) -> impl Iterator<Item = Result<Repeat>> + '_ {
-        let (runs, run, id) = (self.place.runs(), &self.run.manifest, case.id.clone());
-        let mut ended = false;
-        (1..).map_while(move |number| {
-            if ended {
-                return None;
-            }
-            match runs.repeat(run, &id, number) {
-                Ok(repeat) => repeat.map(Ok),
-                Err(error) => {
-                    ended = true;
-                    Some(Err(error.into()))
-                }
-            }
-        })
-    }
-
-    /// The folder that several files need.
-    ///
-    /// # Errors
-    /// Where none is named.
-    pub(crate) fn folder(&self) -> Result<&Path> {
-        let missing = || {
-            stop::usage(format!(
-                "`export {}` is several files: name their folder with --out",
-                self.args.format
-            ))
-        };
-        self.args.out.as_deref().ok_or_else(missing)
-    }
-}
-
 pub(crate) fn run(args: &Export, place: &Place) -> Result<Said> {
     let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
     let manifest = match &picked.runs[..] {
@@ -215,7 +164,15 @@ pub(crate) fn run(args: &Export, place: &Place) -> Result<Said> {
     let format = FORMATS.iter().find(|format| format.name == args.format);
     let format = format
         .ok_or_else(|| stop::unknown("format", &args.format, FORMATS.iter().map(|format| format.name)))?;
-    let job = Job { run: &run, place, args };
+    let job = Job {
+        run: &run,
+        place,
+        format: &args.format,
+        out: args.out.as_deref(),
+        name: &args.name,
+        project: &args.project,
+        python: &args.python,
+    };
     let mut said = Said { remarks: picked.remarks, ..Said::fine("") };
     if manifest.status != weighbridge::data::RunStatus::Complete {
         said.remarks.push(format!("warning: run {}: {}", manifest.id, pick::state(manifest.status)));
@@ -224,7 +181,7 @@ pub(crate) fn run(args: &Export, place: &Place) -> Result<Said> {
         Wrote::Text(text) => match &args.out {
             None => said.text = text,
             Some(file) => {
-                whole::write(file, text.as_bytes())?;
+                replace_file(file, text.as_bytes())?;
                 said.text = format!("{} is written\n", file.display());
             }
         },
@@ -234,7 +191,7 @@ pub(crate) fn run(args: &Export, place: &Place) -> Result<Said> {
                 // Names come from records: none of them may lead out of the folder.
                 let is_below = path.components().all(|part| matches!(part, Component::Normal(_)));
                 anyhow::ensure!(is_below, "`{}` is no path below a folder", path.display());
-                whole::write(&folder.join(path), bytes)?;
+                replace_file(&folder.join(path), bytes)?;
             }
             said.text = format!("{} files are written below {}\n", files.len(), folder.display());
         }

@@ -1,11 +1,12 @@
 //! Every format beside a file that was approved.
 //!
-//! After a change that is meant, `WEIGHBRIDGE_BLESS=1 cargo test -p weighbridge-xtask export` writes the
-//! files anew: read the difference before it is committed.
+//! After a change that is meant, `UPDATE_EXPECT=1 cargo test -p weighbridge-xtask export` writes the files
+//! anew: read the difference before it is committed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use expect_test::expect_file;
 use weighbridge::data::{
     CaseRecord, CaseStatus, Direction, Estimate, MetricRecord, Reading, RunRecord, Unit,
 };
@@ -97,14 +98,8 @@ fn every_format_writes_what_was_approved() {
     let home = home();
     home.store(&sample());
     for format in FORMATS.map(|format| format.name) {
-        let said = exported(&home, format);
-        let golden =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("src/export/golden").join(format!("{format}.txt"));
-        if std::env::var_os("WEIGHBRIDGE_BLESS").is_some() {
-            fs::write(&golden, &said).expect("writable");
-        }
-        let approved = fs::read_to_string(&golden).unwrap_or_default();
-        assert!(said == approved, "{format} is not as approved in {}:\n{said}", golden.display());
+        let said = exported(&home, format).replace('\r', "\\r"); // or the two ends of a line are one
+        expect_file![format!("golden/{format}.txt")].assert_eq(&said);
     }
 }
 

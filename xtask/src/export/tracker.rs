@@ -47,7 +47,7 @@ pub(super) fn mlflow(job: &Job<'_>) -> Result<Wrote> {
 
 fn hand_over(job: &Job<'_>, tracker: &Tracker) -> Result<Wrote> {
     let folder = job.folder()?;
-    let python = &job.args.python;
+    let python = job.python;
     let Tracker { module, install, script } = tracker;
     let asked = Command::new(python)
         .args([
@@ -109,7 +109,8 @@ fn document(job: &Job<'_>, folder: &Path) -> Result<Value> {
         let point: serde_json::Map<String, Value> =
             case.id.point.iter().map(|value| (value.axis.clone(), json!(value.text))).collect();
         json!({
-            "case": case.id.to_string(), "slug": case.id.slug(), "scenario": case.id.scenario, "adapter": case.id.adapter,
+            "case": case.id.to_string(), "slug": case.id.slug(),
+            "scenario": case.id.scenario, "adapter": case.id.adapter,
             "point": point, "ranked": case.ranked(), "trouble": crate::show::trouble(case),
             "metrics": metrics.collect::<Vec<_>>(),
         })
@@ -119,13 +120,14 @@ fn document(job: &Job<'_>, folder: &Path) -> Result<Value> {
         charts.map(|(stem, picture)| (stem, STANDARD.encode(picture))).collect();
     Ok(json!({
         "out": folder,
-        "project": job.args.project,
+        "project": job.project,
         "run": manifest.id.as_str(),
         "suite": manifest.suite,
         "started": manifest.started,
         "profile": manifest.profile,
         "config": {
-            "machine": environment.machine, "software": environment.software, "variables": environment.variables,
+            "machine": environment.machine, "software": environment.software,
+            "variables": environment.variables,
             "profile": manifest.profile, "platform": manifest.active_backend, "seed": manifest.seed,
             "repeats": manifest.planned.repeats,
         },

@@ -1,6 +1,5 @@
 //! `history accept`: takes a change for good, with the reason, in `benches/accepted.toml`.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -9,20 +8,18 @@ use weighbridge::data::{
     Accepted, BaselineName, Comparison, Exit, Layout, MachineId, Row, Verdict, quantity,
 };
 
+use super::accepted_file;
+use crate::compare_baseline::JudgedSuite;
 use crate::place::Place;
 use crate::said::Said;
 use crate::{compare_baseline, duels, explain, pick, stop};
-
-/// What stands above the entries.
-const HEAD: &str = "# Changes that were accepted. A comparison judges what comes on top of them.\n\
-                    # Written by `accept`; a baseline that is measured later needs no entry.\n\n";
 
 /// Arguments of `history accept`.
 #[derive(Debug, Args)]
 pub(crate) struct Accept {
     /// The case, as a comparison names it.
     pub(crate) case: String,
-    /// Why the change is fine.
+    /// The reason why the change is fine.
     #[arg(long, value_name = "WHY", required_unless_present = "withdraw")]
     pub(crate) because: Option<String>,
     /// The change against this baseline [default: the newest of the suite and the machine].
@@ -47,7 +44,7 @@ pub(crate) struct Accept {
 
 pub(crate) fn run(args: &Accept, place: &Place) -> Result<Said> {
     let file = Layout::accepted_file(&place.root);
-    let mut all = read(&file)?;
+    let mut all = accepted_file::read(&file)?;
     if args.withdraw {
         return withdraw(args, &file, all);
     }
@@ -72,7 +69,7 @@ pub(crate) fn run(args: &Accept, place: &Place) -> Result<Said> {
     };
     all.push(entry.clone());
     all.sort_by(|one, other| one.key().cmp(&other.key()));
-    write(&file, &all)?;
+    accepted_file::write(&file, &all)?;
     let text = format!(
         "accepted: {} {}: {} a unit of work against {}, as run {} has it\n{} is written\n",
         entry.case,
@@ -93,7 +90,7 @@ fn withdraw(args: &Accept, file: &Path, mut all: Vec<Accepted>) -> Result<Said> 
     if all.len() == before {
         return Err(stop::unknown("accepted case", &args.case, known.iter().map(String::as_str)));
     }
-    write(file, &all)?;
+    accepted_file::write(file, &all)?;
     Ok(Said::fine(format!("withdrawn: {} of {}\n", before - all.len(), args.case)))
 }
 
@@ -128,12 +125,13 @@ fn compared(args: &Accept, place: &Place, remarks: &mut Vec<String>) -> Result<(
     };
     let stored = stored.ok_or_else(|| {
         stop::nothing(format!(
-            "{} has no baseline on this machine to hold the run against: `cargo bench -- --save-baseline main` makes one",
+            "{} has no baseline on this machine to hold the run against: \
+             `cargo bench -- --save-baseline main` makes one",
             manifest.suite
         ))
     })?;
     let policy = compare_baseline::stated_policy(place)?;
-    let judged = compare_baseline::judge_one(place, &stored, manifest, &policy)?;
+    let judged = JudgedSuite::of(place, &stored, manifest, &policy)?;
     Ok((judged.comparison, machine))
 }
 
@@ -152,24 +150,6 @@ fn change(row: &Row) -> Result<f64> {
             Err(stop::nothing(format!("there is no change to accept: {} is {verdict}", row.case)))
         }
     }
-}
-
-/// What is accepted so far; nothing where there is no file.
-///
-/// # Errors
-/// When the file cannot be read, or says what cannot be.
-pub(crate) fn read(file: &Path) -> Result<Vec<Accepted>> {
-    match fs::read_to_string(file) {
-        Ok(text) => Accepted::read(&text).map_err(|why| stop::usage(format!("{}: {why}", file.display()))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error).with_context(|| format!("failed to read `{}`", file.display())),
-    }
-}
-
-/// Writes the file beside its place and renames it.
-fn write(file: &Path, all: &[Accepted]) -> Result<()> {
-    let text = Accepted::write(all).map_err(anyhow::Error::msg)?;
-    crate::whole::write(file, format!("{HEAD}{text}").as_bytes())
 }
 
 #[cfg(test)]
@@ -224,7 +204,7 @@ mod tests {
         home.store(&run_of(3_000, vec![case("CV-1", "Reference", &around(8.0e6 / 2.60))]));
         assert_eq!(judged(&home).verdict, Verdict::Regressed);
         run(&args("twice as much data"), &home.place).expect("accepted");
-        let all = read(&Layout::accepted_file(&home.place.root)).expect("written");
+        let all = accepted_file::read(&Layout::accepted_file(&home.place.root)).expect("written");
         let shares: Vec<f64> = all.iter().map(|one| one.slowdown).collect();
         assert!(
             shares.len() == 2 && (shares[0] - 0.3).abs() < 0.01 && (shares[1] - 1.0).abs() < 0.02,

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use weighbridge::data::{Comparison, Verdict, quantity};
+use weighbridge::data::{Comparison, Verdict, quantity, replace_file};
 
 use super::revisions::{Fought, Revisions};
 use crate::place::Place;
 use crate::repository::{Repository, Revision, short};
 use crate::said::Said;
+use crate::stop;
 use crate::table::Table;
-use crate::{stop, whole};
 
 /// Arguments of `history backfill`.
 #[derive(Debug, Args)]
@@ -41,11 +41,11 @@ pub(crate) struct BackfillStep {
     pub(crate) commit: String,
     /// The first line of its message.
     pub(crate) subject: String,
-    /// What the bench programs were given.
+    /// The arguments that the bench programs were given.
     pub(crate) arguments: Vec<String>,
     /// A comparison for each suite.
     pub(crate) comparisons: Vec<Comparison>,
-    /// Why there is none.
+    /// The reason why there is no comparison.
     pub(crate) unusable: Option<String>,
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Backfill, place: &Place) -> Result<Said> {
                     comparisons,
                     unusable,
                 };
-                whole::write(&file, &serde_json::to_vec(&step)?)?;
+                replace_file(&file, &serde_json::to_vec(&step)?)?;
                 step
             }
         };
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Backfill, place: &Place) -> Result<Said> {
     Ok(said)
 }
 
-/// Where a step is kept: by both commits and what was asked.
+/// The file that keeps a step: its name has both commits and a hash of what was asked.
 fn file(place: &Place, before: &Revision, commit: &Revision, args: &Backfill) -> PathBuf {
     let mut hash = DefaultHasher::new();
     (&args.suite, &args.bench_args).hash(&mut hash);

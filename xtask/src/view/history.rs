@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use weighbridge::data::{ChangePoint, Direction, MetricRecord, RunRecord, Unit, change_points};
 
-use super::{ViewMaterial, commit};
+use super::ViewMaterial;
 use crate::history;
 
 /// A case from run to run, the oldest first, the shown run last.
@@ -15,11 +15,11 @@ pub(crate) struct SeriesView<'a> {
     pub(crate) unit: &'a Unit,
     pub(crate) direction: Direction,
     pub(crate) commits: Vec<CommitView<'a>>,
-    /// Where it changed: places among `commits`.
+    /// Its change points: places among `commits`.
     pub(crate) changes: Vec<ChangePoint>,
 }
 
-/// What one run measured.
+/// The measurement of one run.
 pub(crate) struct CommitView<'a> {
     pub(crate) run: &'a RunRecord,
     pub(crate) name: String,
@@ -58,4 +58,13 @@ pub(super) fn series(material: &ViewMaterial) -> Vec<SeriesView<'_>> {
         }
     }
     series
+}
+
+/// The commit of a run, twelve digits of it, and whether the tree was changed.
+pub(crate) fn commit(run: &RunRecord) -> String {
+    let software = &run.manifest.environment.software;
+    let Some(commit) = software.get("commit") else { return "no commit".to_owned() };
+    let short = commit.get(..12).unwrap_or(commit);
+    let dirty = software.get("working tree").is_some_and(|tree| tree == "dirty");
+    format!("{short}{}", if dirty { ", changed" } else { "" })
 }

@@ -3,6 +3,7 @@
 //!
 //! [`ViewMaterial`] is what was read from the data directory; a [`View`] borrows it and reads nothing more.
 
+mod case_state;
 mod coverage;
 mod curve;
 mod detail;
@@ -13,13 +14,14 @@ mod load;
 
 use std::collections::HashMap;
 
-use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, RunRecord, fake_device, machine};
+use weighbridge::data::{CaseRecord, MetricRecord, RunRecord, fake_device, machine};
 
+pub(crate) use case_state::CaseState;
 pub(crate) use coverage::{CoverageCell, CoverageView};
 pub(crate) use curve::CurveView;
 pub(crate) use detail::{Detail, DetailLimits, clip, short};
 pub(crate) use group::CaseGroup;
-pub(crate) use history::SeriesView;
+pub(crate) use history::{SeriesView, commit};
 pub(crate) use load::{Against, ViewMaterial, last_duels, load};
 
 use crate::show;
@@ -28,27 +30,27 @@ use crate::show;
 pub(crate) struct View<'a> {
     /// The run itself.
     pub(crate) run: &'a RunRecord,
-    /// What is said first where the figures are of a fake for a device.
+    /// The warning that comes first where the figures are of a fake for a device.
     pub(crate) fake: Option<String>,
     /// Every case, in the order of the run.
     pub(crate) cases: Vec<CaseView<'a>>,
     /// The cases of one scenario and point, ranked.
     pub(crate) groups: Vec<CaseGroup<'a>>,
-    /// How many cases ended which way.
+    /// The number of cases that ended in each way.
     pub(crate) counts: CaseCounts,
     /// The share of the life of all repeats that no entry of the ledger explains.
     pub(crate) unexplained: Option<f64>,
-    /// What becomes of scenarios as a number grows.
+    /// The curves of scenarios as a number grows.
     pub(crate) curves: Vec<CurveView<'a>>,
-    /// Which system did what.
+    /// The ends of the cases, by scenario and system.
     pub(crate) coverage: CoverageView<'a>,
     /// The run held against others.
     pub(crate) against: &'a [Against],
-    /// What earlier runs measured, by case.
+    /// The series of earlier runs, by case.
     pub(crate) history: Vec<SeriesView<'a>>,
-    /// What the repeats of each case saw, in the order of `cases`; empty where it was not asked for.
+    /// The details of each case, in the order of `cases`; empty where they were not asked for.
     pub(crate) details: &'a [Detail],
-    /// How much of each there is.
+    /// The most that is kept of each case.
     pub(crate) room: DetailLimits,
 }
 
@@ -57,32 +59,17 @@ pub(crate) struct CaseView<'a> {
     pub(crate) record: &'a CaseRecord,
     /// Its name for people.
     pub(crate) name: String,
-    /// What links call it: unlike those of all other cases.
+    /// Its name in links: unlike those of all other cases.
     pub(crate) anchor: String,
     /// The metric that it leads with.
     pub(crate) metric: Option<&'a MetricRecord>,
-    /// How it ended.
+    /// Its end, for people.
     pub(crate) state: CaseState,
-    /// What is the matter with it, where something is.
+    /// The trouble with it, where there is any.
     pub(crate) trouble: Option<String>,
 }
 
-/// How a case ended, for people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CaseState {
-    /// Measured, and its work is what was asked.
-    Ranked,
-    /// Measured, and its work does not verify, or nobody could verify it.
-    Unranked,
-    /// A repeat failed.
-    Failed,
-    /// It was not run.
-    Skipped,
-    /// The run ended first.
-    Incomplete,
-}
-
-/// How many cases ended which way.
+/// The number of cases that ended in each way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CaseCounts {
     pub(crate) cases: usize,
@@ -93,31 +80,8 @@ pub(crate) struct CaseCounts {
     pub(crate) incomplete: usize,
 }
 
-impl CaseState {
-    /// The word.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Ranked => "measured",
-            Self::Unranked => "not ranked",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-            Self::Incomplete => "incomplete",
-        }
-    }
-
-    fn of(case: &CaseRecord) -> Self {
-        match case.status {
-            CaseStatus::Measured if case.ranked() => Self::Ranked,
-            CaseStatus::Measured => Self::Unranked,
-            CaseStatus::Failed(_) => Self::Failed,
-            CaseStatus::Skipped(_) => Self::Skipped,
-            CaseStatus::Incomplete => Self::Incomplete,
-        }
-    }
-}
-
 impl<'a> View<'a> {
-    /// What there is to see of what was read.
+    /// The view of what was read.
     pub(crate) fn of(material: &'a ViewMaterial) -> Self {
         let run = &material.run;
         let cases = cases(run);
@@ -137,7 +101,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// When the run started, in words.
+    /// The start of the run, in words.
     pub(crate) fn started(&self) -> String {
         // A run is called by its start, so there is nothing to compute.
         let id = self.run.manifest.id.as_str();
@@ -162,15 +126,6 @@ impl<'a> View<'a> {
     pub(crate) fn machine(&self) -> String {
         machine(&self.run.manifest.environment)
     }
-}
-
-/// The commit of a run, twelve digits of it, and whether the tree was changed.
-pub(crate) fn commit(run: &RunRecord) -> String {
-    let software = &run.manifest.environment.software;
-    let Some(commit) = software.get("commit") else { return "no commit".to_owned() };
-    let short = commit.get(..12).unwrap_or(commit);
-    let dirty = software.get("working tree").is_some_and(|tree| tree == "dirty");
-    format!("{short}{}", if dirty { ", changed" } else { "" })
 }
 
 impl CaseCounts {

@@ -366,7 +366,8 @@ mod tests {
         let mut call = 0;
         let ran = bencher.device().unwrap().time(|_| {
             call += 1;
-            device.host(call * 100); // enqueueing takes longer and longer, and the queue stands still meanwhile
+            // Enqueueing takes longer and longer, and the queue stands still meanwhile.
+            device.host(call * 100);
             device.kernel(Queue::MEASURED, 50_000);
             Ok(())
         });

@@ -151,11 +151,13 @@ fn by_device(
     body.phases.set(bodies <= HELD); // a long batch would need a stamp for each of its bodies
     for number in 0..bodies {
         if number == HELD {
-            let_go(device, held.take(), hold)?; // more would fill the queue of launches, and a launch would wait for ever
+            // More would fill the queue of launches, and a launch would wait for ever.
+            let_go(device, held.take(), hold)?;
         }
         body.run(device)?;
     }
-    let ended = join(device, body.beside)?; // the measured queue's own end first, before it waits for the others
+    // The measured queue's own end first, before it waits for the others.
+    let ended = join(device, body.beside)?;
     let last = device.mark(Queue::MEASURED)?;
     let returned = device.host_ns();
     let_go(device, held, hold)?;

@@ -301,7 +301,8 @@ impl<'a> DeviceSampling<'a> {
             let taken = self.seen.samples.len();
             if taken >= due {
                 self.refuse(&fatal(&self.seen))?;
-                due = taken + taken.div_ceil(4); // looking at all of them for every block would cost more than the blocks
+                // Looking at all of them for every block would cost more than the blocks.
+                due = taken + taken.div_ceil(4);
             }
             pace.took(block);
         }

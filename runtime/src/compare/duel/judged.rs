@@ -18,11 +18,9 @@ pub struct JudgedRounds {
     pub seconds: f64,
     /// True if most whole repeats of a side never got steady, and the metric is of their samples: nothing is
     /// decided then. Blocks run in turns, so that a drift falls on both sides alike.
-    #[serde(default)]
     pub unsteady: bool,
     /// True if a device's clock explains what changed: nothing is decided then either. Sides that run in
     /// turns share a clock, unless one of them heats the device.
-    #[serde(default)]
     pub clock: bool,
     /// The rounds with a new seed that a regression was confirmed on, or was not.
     pub confirmation: Vec<f64>,

@@ -10,7 +10,7 @@ use crate::record::{
     CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, Planned, RunId, RunManifest, RunRecord,
     RunStatus,
 };
-use crate::registry::{AxisValue, Point};
+use crate::registry::{AxisValue, Equivalence, Point};
 use crate::verify::Agreement;
 
 /// A metric with these values.
@@ -44,7 +44,7 @@ pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
         work: Some(Work { report, ..Work::default() }),
         agreement: Agreement::Agrees,
         findings: Vec::new(),
-        equivalence: None,
+        equivalence: Equivalence::None,
         stationarity: None,
         stopped: None,
         attached: Vec::new(),
@@ -96,7 +96,6 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
         planned,
         status: RunStatus::Complete,
         resumed: false,
-        imported: None,
         environment,
         load_at_end: None,
     };

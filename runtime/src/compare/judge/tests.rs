@@ -4,7 +4,7 @@ use super::fixture::{case, labelled, metric, run};
 use super::*;
 use crate::compare::{FactKind, GateOutcome, Tendency};
 use crate::metric::Unit;
-use crate::record::{Estimate, Imported, RunId};
+use crate::record::{Estimate, RunId};
 
 const TIMES: [f64; 7] = [1.00, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998];
 
@@ -220,14 +220,17 @@ fn what_does_not_measure_the_same_is_incomparable_and_says_why() {
 fn a_failed_case_and_work_that_does_not_verify_outweigh_everything() {
     let mut failed = case("A", &TIMES);
     failed.status = CaseStatus::Failed("repeat 2 panicked in the timed region: boom".into());
-    assert!(
-        matches!(verdict(failed.clone()), Verdict::Incomparable(IncomparableReason::Failed(Side::Candidate, why)) if why.starts_with("repeat 2"))
-    );
+    assert!(matches!(
+        verdict(failed.clone()),
+        Verdict::Incomparable(IncomparableReason::Failed(Side::Candidate, why))
+            if why.starts_with("repeat 2")
+    ));
     let mut unequal = case("A", &times(0.5));
     unequal.agreement = Agreement::Differs(vec!["elements: 9, the reference has 10".into()]);
-    assert!(
-        matches!(verdict(unequal.clone()), Verdict::Incomparable(IncomparableReason::Differs(_, what)) if what[0].contains("elements: 9"))
-    );
+    assert!(matches!(
+        verdict(unequal.clone()),
+        Verdict::Incomparable(IncomparableReason::Differs(_, what)) if what[0].contains("elements: 9")
+    ));
     for broken in [failed, unequal] {
         let after = vec![broken, case("B", &times(2.0))];
         let comparison = compare(vec![case("A", &TIMES), case("B", &TIMES)], after.clone());
@@ -285,12 +288,6 @@ fn the_baseline_itself_another_suite_and_nothing_in_common_are_refused() {
     assert_eq!(judged(&first, &other), Refusal::OtherSuite { baseline: "pack/suite".into() });
     assert_eq!(judged(&first, &run(2, vec![case("B", &TIMES)])), Refusal::NothingCompared);
     assert_eq!(judged(&first, &run(2, vec![])), Refusal::NothingCompared);
-    let mut imported = first.clone();
-    imported.manifest.id = run(3, vec![]).manifest.id;
-    imported.manifest.imported =
-        Some(Imported { tool: "divan".into(), version: None, files: vec!["table.txt".into()] });
-    assert_eq!(judged(&first, &imported), Refusal::Imported { tool: "divan".into(), candidate: true });
-    assert_eq!(judged(&imported, &first), Refusal::Imported { tool: "divan".into(), candidate: false });
 }
 
 #[test]

@@ -26,7 +26,8 @@ pub(super) fn first<T>(
         match unsafe { Library::new(&file) } {
             Ok(library) => {
                 let made = make(&library);
-                std::mem::forget(library); // it has threads and memory of its own, and is not made to be closed
+                // It has threads and memory of its own, and is not made to be closed.
+                std::mem::forget(library);
                 match made {
                     Ok(made) => return Ok(made),
                     Err(why) => failed.push(format!("{}: {why}", file.display())),
@@ -52,7 +53,8 @@ fn candidates(names: &[&str], folders: &[PathBuf]) -> Vec<PathBuf> {
 /// The environments of Python that were named: that of `--python`, and the one that is active.
 fn environments() -> Vec<PathBuf> {
     let path = |name| std::env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let of_interpreter = |python: PathBuf| Some(python.parent()?.parent()?.to_owned()); // <environment>/bin/python
+    // An interpreter lies at `<environment>/bin/python`.
+    let of_interpreter = |python: PathBuf| Some(python.parent()?.parent()?.to_owned());
     path("WEIGHBRIDGE_PYTHON").and_then(of_interpreter).into_iter().chain(path("VIRTUAL_ENV")).collect()
 }
 

@@ -71,7 +71,7 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
 }
 
-/// What the estimates of a case say of themselves.
+/// The caveats of a case's estimates, as text.
 fn told(record: &CaseRecord) -> Vec<String> {
     let caveats = record.findings.iter().filter(|finding| finding.severity == Severity::Caveat);
     caveats.map(ToString::to_string).collect()
@@ -331,7 +331,7 @@ fn the_same_repeats_make_the_same_record_again_from_the_journal_too() {
 /// known. The process waited for this share of the time.
 fn waiting(delayed: Option<u64>, share: f64) -> CaseRecord {
     let around = Surroundings {
-        span: Some(1_000_000),
+        span: 1_000_000,
         ran: Some(700_000),
         waited: Some((1_000_000.0 * share) as u64),
         ..Surroundings::default()

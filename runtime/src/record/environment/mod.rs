@@ -22,6 +22,7 @@ use fact::Facts;
 pub use machine_id::{BadMachineId, MachineId};
 pub use software::Build;
 pub use storage::file_system;
+#[cfg(test)]
 pub(crate) use variables::is_kept;
 
 /// The place where a run ran.
@@ -44,11 +45,11 @@ pub struct Environment {
 /// A fact that is not the same on two sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
-    /// Which fact.
+    /// The name of the fact.
     pub what: String,
-    /// What it is here; `None` where it is not set or cannot be read.
+    /// Its value here; `None` where it is not set or cannot be read.
     pub here: Option<String>,
-    /// What it is on the other side.
+    /// Its value on the other side.
     pub there: Option<String>,
 }
 
@@ -93,11 +94,7 @@ impl Environment {
         Differences {
             machine: between(&self.machine, &other.machine),
             software: between(&self.software, &other.software),
-            // Records of earlier versions have variables that change nothing.
-            variables: between(&self.variables, &other.variables)
-                .into_iter()
-                .filter(|difference| is_kept(&difference.what))
-                .collect(),
+            variables: between(&self.variables, &other.variables),
         }
     }
 }

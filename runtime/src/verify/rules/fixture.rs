@@ -59,10 +59,12 @@ pub(super) fn honest() -> Case {
     };
     let evidence = Evidence {
         expected: Some(EPOCH),
+        begun: 1,
         compared: Some(Compared {
             elements: 200,
             places: 200,
             distinct: 200,
+            independent: 200.0,
             unique: 1.0,
             ..Compared::default()
         }),
@@ -141,7 +143,8 @@ impl Case {
     }
 }
 
-/// What is found of a case that is changed so: the rule, and whether it fails; `None` where nothing is.
+/// Returns the finding of a case that is changed so: the rule, and whether it fails; `None` where nothing is
+/// found.
 #[track_caller]
 pub(super) fn found(mut case: Case, change: impl FnOnce(&mut Case)) -> Option<(String, bool, String)> {
     assert_eq!(case.judged(), [], "it is honest before it is changed");

@@ -44,7 +44,14 @@ fn other_work_is_told_with_what_differs() {
 
 #[test]
 fn elements_of_measured_passes_are_the_references() {
-    let compared = Compared { elements: 200, places: 200, distinct: 200, unique: 1.0, ..Compared::default() };
+    let compared = Compared {
+        elements: 200,
+        places: 200,
+        distinct: 200,
+        independent: 200.0,
+        unique: 1.0,
+        ..Compared::default()
+    };
     let with = |change: &dyn Fn(&mut Compared)| {
         let mut compared = compared.clone();
         change(&mut compared);
@@ -138,7 +145,8 @@ fn elements_are_as_many_as_the_specification_says() {
     }
     passes(honest_worker(), |case| {
         case.evidence.claimed = Some(990);
-        case.evidence.expected = Some(Expected { in_order: false, ..EPOCH }); // the short batch may be among them
+        // The short batch may be among them.
+        case.evidence.expected = Some(Expected { in_order: false, ..EPOCH });
     });
     let lost = |case: &mut super::fixture::Case| {
         case.evidence.claimed = Some(1_001);
@@ -289,7 +297,7 @@ fn an_epoch_that_nobody_stops_takes_no_longer() {
         epoch(case, 7); // 5.02 ms more than its 99 elements take
     };
     fails(honest(), longer, "unstopped", "5.0 ms of it are made where no clock runs");
-    passes(honest(), |case| case.evidence.unstopped = None); // a run of an earlier version
+    passes(honest(), |case| case.evidence.unstopped = None);
     const { assert!(unstopped::BESIDE < unstopped::BOUND) }
 }
 

@@ -27,7 +27,7 @@ fn stochastic_chain(
     bencher.load(loader, &workload(&variant, &workers, &delivery, &operators))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(
     variant: &Images,
     workers: &usize,

@@ -29,7 +29,7 @@ fn stochastic_depth(
     bencher.load(loader, &workload(&variant, &data, &workers, &delivery, &operators))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(
     variant: &StochasticDepth,
     data: &CountedRows,
@@ -40,11 +40,11 @@ fn workload(
     variant.pipeline(*data).workers(*workers).deliver(*delivery).operators(*operators)
 }
 
-/// How many random transforms.
+/// The number of random transforms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StochasticDepth(pub usize);
 
-/// How many rows.
+/// The number of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountedRows(pub usize);
 

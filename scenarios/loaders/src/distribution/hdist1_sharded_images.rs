@@ -27,7 +27,7 @@ fn sharded_images(
     run::run(bencher, loader, &pipeline(&variant), Mesh::line(workers))
 }
 
-/// Whether a point divides, for the plan.
+/// Checks that the mesh divides the work of a point, for the plan.
 fn fits(variant: &Images, workers: &usize) -> Result<(), String> {
     if *workers == 0 {
         return Err("`workers` is 0: at least one makes the batches".to_owned());
@@ -35,12 +35,12 @@ fn fits(variant: &Images, workers: &usize) -> Result<(), String> {
     run::fits(&pipeline(variant), Mesh::line(*workers))
 }
 
-/// What a point needs, for the plan.
+/// Returns the requirements of a point, for the plan.
 fn needs(variant: &Images, workers: &usize) -> Requirements {
     run::needs(&pipeline(variant), Mesh::line((*workers).max(1)))
 }
 
-/// What a point does, for listings.
+/// Returns the description of a point, for listings.
 fn describe(variant: &Images, workers: &usize) -> String {
     run::describe(&pipeline(variant), Mesh::line((*workers).max(1)))
 }

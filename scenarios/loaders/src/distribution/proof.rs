@@ -9,12 +9,12 @@ use super::mesh::Mesh;
 use super::pool::WorkerEpoch;
 use crate::workload::{PipelineSpec, Shard};
 
-/// What was found.
+/// The evidence that the work was shared: the workers, their overlap, and the wall time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ShardProof {
     /// Threads, or processes, that delivered something.
     pub(super) workers: usize,
-    /// How long all of them were at work at once.
+    /// The time in which all of them were at work at once.
     pub(super) overlap: Duration,
     /// From the first start to the last end.
     pub(super) wall: Duration,

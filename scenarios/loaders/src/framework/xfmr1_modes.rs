@@ -64,7 +64,7 @@ fn modes(
     Ok(())
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Images, _: &ExecutionMode) -> PipelineSpec {
     pipeline(variant)
 }

@@ -37,7 +37,7 @@ fn mixed_sources(
     Ok(())
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Images, workers: &usize) -> PipelineSpec {
     pipeline(variant).workers(*workers)
 }

@@ -24,7 +24,7 @@ fn long_context(
     bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Tokens, workers: &usize, delivery: &Destination) -> PipelineSpec {
     pipeline(variant).workers(*workers).deliver(*delivery)
 }

@@ -32,7 +32,7 @@ fn token_rows(
     bencher.load(loader, &workload(&variant, &workers, &delivery, &setting))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(
     variant: &Tokens,
     workers: &usize,

@@ -24,7 +24,7 @@ fn self_supervised(
     bencher.load(loader, &workload(&variant, &workers, &delivery, &operators))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(
     variant: &Images,
     workers: &usize,

@@ -26,12 +26,12 @@ fn two_views(
     bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Images, workers: &usize, delivery: &Destination) -> PipelineSpec {
     pipeline(variant).workers(*workers).deliver(*delivery)
 }
 
-/// What makes a view.
+/// The transforms that make a view.
 const VIEW: [Transform; 7] =
     [RandomResizedCrop, ColorJitter, GaussianBlur, RandomSolarize, RandomGrayscale, Normalize, CastToFloat32];
 

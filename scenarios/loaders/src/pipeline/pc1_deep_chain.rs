@@ -43,12 +43,12 @@ fn deep_chain(
     bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Depth, workers: &usize, delivery: &Destination) -> PipelineSpec {
     variant.pipeline().workers(*workers).deliver(*delivery)
 }
 
-/// How many transforms, over how many rows.
+/// The number of transforms, and of the rows that they go over.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Depth {
     transforms: usize,

@@ -40,12 +40,12 @@ fn checkpoint(
     go_on(bencher, loader, &spec)
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &SavedPlace, workers: &usize) -> PipelineSpec {
     variant.pipeline().workers(*workers)
 }
 
-/// What is iterated over.
+/// The data that are iterated over: elements, batch size, and the shape of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SavedPlace {
     elements: usize,

@@ -42,12 +42,12 @@ fn determinism(
     Ok(())
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Repeated, workers: &usize) -> PipelineSpec {
     pipeline(*variant).workers(*workers)
 }
 
-/// How often the same is done.
+/// The repetitions that must give the same bytes: runs, and epochs of each.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Repeated {
     /// Pipelines opened one after the other.
@@ -134,7 +134,7 @@ fn compare(
 /// Numbers of workers over which the first epoch is compared.
 const OTHER_WORKERS: [usize; 3] = [0, 1, 2];
 
-/// How many elements an epoch has, and the hash of all its bytes in the order of delivery.
+/// Returns the number of elements of an epoch, and the hash of all its bytes in the order of delivery.
 fn digest(epochs: &mut dyn Epochs, epoch: u64) -> Result<(usize, u128)> {
     keep_order(epochs)?;
     let (mut elements, mut hash) = (0, Xxh3::new());

@@ -33,7 +33,7 @@ fn recommendation(
     bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Clicks, workers: &usize, delivery: &Destination) -> PipelineSpec {
     pipeline(variant).workers(*workers).deliver(*delivery)
 }

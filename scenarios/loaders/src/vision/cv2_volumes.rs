@@ -28,7 +28,7 @@ fn volumes(
     bencher.load(loader, &workload(&variant, &workers, &delivery, &operators))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(
     variant: &Volumes,
     workers: &usize,

@@ -57,7 +57,7 @@ fn can_be_verified(
     }
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(
     variant: &Images,
     mixing: &Mixing,

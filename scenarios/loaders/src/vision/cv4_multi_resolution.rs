@@ -26,7 +26,7 @@ fn multi_resolution(
     bencher.load(loader, &workload(&variant, &workers, &delivery, &operators))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(
     variant: &Images,
     workers: &usize,

@@ -25,7 +25,7 @@ fn imagenet_scale(
     bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Images, workers: &usize, delivery: &Destination) -> PipelineSpec {
     pipeline(variant).workers(*workers).deliver(*delivery)
 }

@@ -11,9 +11,9 @@ use super::{Merge, Structure, Transform, TransformGate};
 pub struct Route {
     /// The position of the field in the data set that it starts from.
     pub source: usize,
-    /// What touches it before the branches, in order.
+    /// The transforms that touch it before the branches, in order.
     pub trunk: Vec<Touch>,
-    /// What touches it in each branch, if branches are merged into it.
+    /// The transforms that touch it in each branch, if branches are merged into it.
     pub branches: Vec<Vec<Touch>>,
     /// The field as it is delivered. A field that is padded dynamically has its greatest length here.
     pub output: FieldKind,
@@ -26,7 +26,7 @@ pub struct Touch {
     pub transform: Transform,
     /// Its position in the pipeline, an address of its draws.
     pub position: usize,
-    /// Which elements go through it; `None`: all.
+    /// The condition on which an element goes through it; `None`: all do.
     pub gate: Option<TransformGate>,
     /// The field as it comes.
     pub before: FieldKind,
@@ -40,14 +40,15 @@ impl Route {
         self.trunk.iter().chain(self.branches.iter().flatten())
     }
 
-    /// Whether its last axis is padded batch by batch.
+    /// Returns whether its last axis is padded batch by batch.
     pub fn is_padded(&self) -> bool {
         self.touches().any(|touch| touch.transform == Transform::DynamicPad)
     }
 }
 
 impl Touch {
-    /// How often it rounds to whole numbers: a field of `u8`, by a step that makes fractions of it.
+    /// Returns the number of times that it rounds to whole numbers: a field of `u8`, by a step that makes
+    /// fractions of it.
     pub fn roundings(&self) -> u32 {
         match self.transform {
             Transform::DecodeResizedCrop => 3, // decoders are up to a level apart on the mean, and the resize rounds

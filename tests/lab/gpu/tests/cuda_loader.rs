@@ -327,13 +327,14 @@ fn loaders_of_the_process_deliver_on_the_device_where_that_is_asked_and_the_same
     let device = host.clone().deliver(Destination::Device);
     let content = |seen: &RepeatResult| seen.work.as_ref().unwrap().content.clone();
     let expected = content(&load(&mut Reference, &host, Platform::Cpu).unwrap());
-    let loaders: [(&mut dyn Loader, &str); 4] = [
-        (&mut Reference, "cpu, delivered to cuda:0"),
-        (&mut ReferenceFused, "cpu, delivered to cuda:0"),
-        (&mut Rayon, "cpu, delivered to cuda:0"),
-        (&mut ReferenceCuda, "cuda:0"),
+    let loaders: [(&mut dyn Loader, usize, &str); 4] = [
+        (&mut Reference, 0, "cpu, delivered to cuda:0"),
+        (&mut ReferenceFused, 0, "cpu, delivered to cuda:0"),
+        (&mut Rayon, 2, "cpu, delivered to cuda:0"),
+        (&mut ReferenceCuda, 0, "cuda:0"),
     ];
-    for (loader, ran_on) in loaders {
+    for (loader, workers, ran_on) in loaders {
+        let device = device.clone().workers(workers);
         let seen = load(loader, &device, Platform::Gpu).unwrap();
         let report = &seen.work.as_ref().unwrap().report;
         assert_eq!((report.delivery, &*report.ran_on), (Delivery::Device, ran_on));

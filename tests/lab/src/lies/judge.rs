@@ -1,6 +1,7 @@
 //! What became of a lie, and whether that is what had to.
 
 use serde_json::Value;
+use weighbridge::Equivalence;
 use weighbridge::data::names;
 use weighbridge::data::{Agreement, CaseRecord, CaseStatus, Comparison, Verdict};
 
@@ -175,7 +176,7 @@ mod tests {
             work: None,
             agreement: Agreement::Reference,
             findings: Vec::new(),
-            equivalence: None,
+            equivalence: Equivalence::None,
             stationarity: None,
             stopped: None,
             attached: Vec::new(),

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use weighbridge::data::{Exit, Unit, quantity};
+use weighbridge::data::{Exit, Unit, quantity, replace_file};
 use weighbridge_python::{FREE_THREADED, Installed, PYTHONS, Peer, PeerState, free_threaded};
 
 use super::system;
@@ -78,7 +78,7 @@ fn one(uv: &Uv, peer: &Peer, python: Option<&str>, again: bool, home: &Path) -> 
     let (version, python) = versions(&peer.python(home), peer.package)?;
     let mut installed = Installed::new(peer, version, python, &requirements);
     installed.size = Some(size(&folder));
-    write(&peer.installed_file(home), &installed)?;
+    replace_file(&peer.installed_file(home), &serde_json::to_vec(&installed)?)?;
     Ok(Some(installed))
 }
 
@@ -132,18 +132,6 @@ fn size(folder: &Path) -> u64 {
         .sum()
 }
 
-/// Beside its place, synced and renamed, so that it is whole or not there.
-fn write(path: &Path, installed: &Installed) -> Result<()> {
-    let beside = path.with_extension("json.new");
-    let text = serde_json::to_string(installed).context("failed to write JSON")?;
-    let written = fs::File::create(&beside).and_then(|mut file| {
-        std::io::Write::write_all(&mut file, text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
-    });
-    written.with_context(|| format!("failed to write `{}`", path.display()))
-}
-
 #[cfg(test)]
 mod tests {
     use weighbridge_python as python;
@@ -168,7 +156,8 @@ mod tests {
         let mut installed = Installed::new(peer, "1.0".into(), "3.11.7".into(), b"");
         installed.size = Some(size(&peer.folder(home.path())));
         assert!(installed.size >= Some(8_192), "{installed:?}");
-        write(&peer.installed_file(home.path()), &installed).expect("written");
+        let text = serde_json::to_vec(&installed).expect("JSON");
+        replace_file(&peer.installed_file(home.path()), &text).expect("written");
         assert_eq!(peer.state(home.path()), PeerState::Installed(installed));
         remove(&peer.folder(home.path())).expect("removed");
         remove(&peer.folder(home.path())).expect("nothing to remove is no fault");

@@ -1,11 +1,11 @@
 //! The whole page from records that are made here, against the page that was read and approved.
 //!
-//! After a change that is meant, `WEIGHBRIDGE_BLESS=1 cargo test -p weighbridge-catalogue` writes the page
+//! After a change that is meant, `UPDATE_EXPECT=1 cargo test -p weighbridge-catalogue` writes the page
 //! anew: read the difference before it is committed.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
+use expect_test::expect_file;
 use weighbridge::data::{
     Agreement, AxisValue, CaseRecord, CaseStatus, Direction, Environment, Estimate, MetricRecord, Process,
     Reading, RunRecord, Unit, Work, WorkReport,
@@ -167,15 +167,7 @@ fn the_page_is_the_one_that_was_approved_and_the_same_each_time() {
     let (made, remark) = page(&run, None, &[]).expect("there is a subject");
     assert_eq!(remark, None);
     assert_eq!(made, page(&run, Some("Datarax"), &[]).expect("the same").0);
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/golden.md");
-    if std::env::var_os("WEIGHBRIDGE_BLESS").is_some() {
-        std::fs::write(&file, &made).expect("writable");
-    }
-    let approved = std::fs::read_to_string(&file).expect("it is committed");
-    for (at, (made, approved)) in made.lines().zip(approved.lines()).enumerate() {
-        assert_eq!(made, approved, "line {}", at + 1);
-    }
-    assert_eq!(made.lines().count(), approved.lines().count());
+    expect_file!["golden.md"].assert_eq(&made);
 }
 
 /// The rankings of a variant.

@@ -43,7 +43,7 @@ pub(super) fn section(field: &ComparedField<'_>) -> String {
             shown.collect::<Vec<_>>().join("; ")
         };
         let alone = Operator::ALL.map(|one| of(&|set| set.len() == 1 && set.contains(&one)));
-        let rule = group.cases.iter().find_map(|case| case.equivalence).unwrap_or(Equivalence::None);
+        let rule = group.cases.first().map_or(Equivalence::None, |case| case.equivalence);
         let last = [of(&|set| set.len() > 1), rule.to_string()];
         table.row(std::iter::once(group.title.clone()).chain(alone).chain(last));
     }

@@ -3,6 +3,7 @@
 
 mod bars;
 mod cdf;
+mod chart;
 mod curves;
 mod heatmap;
 mod loss;
@@ -26,6 +27,7 @@ use crate::place::Place;
 use crate::said::Said;
 use crate::stop;
 use crate::view::{self, View};
+use chart::{Chart, source, stem};
 use palette::Palette;
 use png::Fonts;
 
@@ -46,7 +48,7 @@ pub(crate) struct ReportCharts {
     pub(crate) format: ChartPicture,
 }
 
-/// What is written.
+/// The formats of pictures that are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ChartPicture {
     /// SVG alone.
@@ -56,12 +58,6 @@ pub(crate) enum ChartPicture {
     Png,
     /// Both.
     Both,
-}
-
-/// A chart: the stem of its file, and the drawing.
-pub(super) struct Chart {
-    pub(super) stem: String,
-    pub(super) svg: String,
 }
 
 /// A kind of chart: its name, and the charts of it that a run has something for.
@@ -119,6 +115,9 @@ pub(crate) fn run(args: &ReportCharts, place: &Place) -> Result<Said> {
             }
         }
     }
+    if said.text.is_empty() {
+        return Err(stop::nothing("no run has anything to draw: a chart needs a case that was verified"));
+    }
     Ok(said)
 }
 
@@ -138,26 +137,4 @@ pub(crate) fn pictures(place: &Place, manifest: &RunManifest) -> Result<Vec<(Str
     let material = view::load(place, manifest, None, true)?;
     let charts = drawn(&View::of(&material)).into_iter().flat_map(|(_, charts)| charts);
     charts.map(|chart| Ok((chart.stem, fonts.render(&chart.svg)?))).collect()
-}
-
-/// Under every chart: which run it is of.
-fn source(view: &View<'_>) -> String {
-    let manifest = &view.run.manifest;
-    let fake = view.fake.as_ref().map_or_else(String::new, |fake| format!(" {fake}"));
-    format!(
-        "run {} of {}, commit {}, profile {}.{fake}",
-        manifest.id,
-        manifest.suite,
-        view.commit(),
-        manifest.profile
-    )
-}
-
-/// The stem of a file: letters, digits and what keeps them apart.
-fn stem(kind: &str, title: &str) -> String {
-    let safe = title
-        .chars()
-        .map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' });
-    let safe: String = safe.take(80).collect();
-    format!("{kind}-{}", safe.trim_matches('-'))
 }

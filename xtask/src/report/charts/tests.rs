@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use weighbridge::data::{AxisValue, CaseRecord, Direction, Estimate, MetricRecord, Reading, Unit};
+use weighbridge::data::{
+    AxisValue, CaseRecord, CaseStatus, Direction, Estimate, Exit, MetricRecord, Reading, Unit,
+};
 
 use super::*;
 use crate::fixtures::{Home, around, case, home, run as run_of};
@@ -164,6 +166,23 @@ fn what_a_run_has_not_is_said_and_no_file() {
         said.remarks
     );
     assert!(!out.join("throughput_radar.svg").exists());
+}
+
+#[test]
+fn a_scenario_without_adapters_has_bars_and_a_run_without_a_figure_is_nothing_to_draw() {
+    let home = home();
+    let mut alone = case("SORT-1", "", &around(5.0));
+    alone.id.adapter = None;
+    home.store(&run_of(1_000, vec![alone.clone()]));
+    let (_, out) = drawn(&home, ChartPicture::Svg);
+    assert!(fs::read_to_string(out.join("throughput_bars.svg")).expect("drawn").contains("SORT-1"));
+
+    let mut failed = alone;
+    failed.status = CaseStatus::Failed("it panicked".into());
+    home.store(&run_of(2_000, vec![failed]));
+    let args = ReportCharts { runs: Vec::new(), suite: None, out, format: ChartPicture::Svg };
+    let error = run(&args, &home.place).expect_err("nothing to draw");
+    assert_eq!(stop::exit(&error), Exit::NothingToJudge);
 }
 
 #[test]

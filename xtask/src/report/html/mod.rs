@@ -4,6 +4,7 @@
 //! One file for each page of it; what they show is a [`View`], and they compute nothing.
 
 mod case;
+mod cells;
 mod comparison;
 mod coverage;
 mod data;
@@ -11,6 +12,7 @@ mod history;
 mod machine;
 mod mark;
 mod overview;
+mod page;
 mod scenarios;
 mod shell;
 mod warnings;
@@ -25,7 +27,6 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use maud::{Markup, html};
 use weighbridge::data::is_unseen;
 
 use crate::pick::{self, Shown};
@@ -33,6 +34,7 @@ use crate::place::Place;
 use crate::said::Said;
 use crate::stop;
 use crate::view::{self, View};
+use page::Page;
 
 /// Arguments of `report html`.
 #[derive(Debug, Args)]
@@ -47,13 +49,6 @@ pub(crate) struct ReportHtml {
     /// Write it to this file [default: `report.html` in the data directory].
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-}
-
-/// A page of the report: what links call it, its title, and what stands on it.
-struct Page {
-    key: &'static str,
-    title: &'static str,
-    body: Markup,
 }
 
 pub(crate) fn run(args: &ReportHtml, place: &Place) -> Result<Said> {
@@ -111,9 +106,4 @@ pub(super) fn of(view: &View<'_>) -> String {
     // place on any page.
     page.retain(|letter| matches!(letter, '\n' | '\t') || !is_unseen(letter));
     page
-}
-
-/// A cell with a dash where there is nothing.
-fn or_dash(text: Option<String>) -> Markup {
-    html! { @match text { Some(text) => { (text) }, None => { span.dim { "–" } } } }
 }

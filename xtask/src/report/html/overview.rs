@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use maud::{Markup, html};
 use weighbridge::data::{Ratio, Row, quantity};
 
-use super::{mark, or_dash};
+use super::cells::{interval, or_dash, state, why};
 use crate::show;
 use crate::view::{Against, CaseGroup, CaseState, CaseView, View};
 
@@ -37,11 +37,17 @@ fn tiles(view: &View<'_>) -> Markup {
                 @let counts = against.comparison.counts;
                 div class={ "tile " (if counts.regressed > 0 { "bad" } else { "" }) } {
                     b { (counts.regressed) " / " (counts.improved) }
-                    span { "regressed / improved against " a href={ "#comparison-" (against.key) } { (against.title) } }
+                    span {
+                        "regressed / improved against "
+                        a href={ "#comparison-" (against.key) } { (against.title) }
+                    }
                 }
             }
             @if let Some(share) = view.unexplained {
-                div.tile { b { (format!("{:.1} %", share * 100.0)) } span { "of the time of all repeats is unexplained" } }
+                div.tile {
+                    b { (format!("{:.1} %", share * 100.0)) }
+                    span { "of the time of all repeats is unexplained" }
+                }
             }
         }
     }
@@ -71,7 +77,9 @@ impl<'a> Verdicts<'a> {
 pub(super) fn verdict(row: &Row) -> Markup {
     html! {
         span class={ "chip " (row.verdict.name()) } title=[row.verdict.why()] { (row.verdict.name()) }
-        @if let Some(effect) = row.effect { " " span.dim title="cost of a unit of work" { (quantity::change(effect.estimate)) } }
+        @if let Some(effect) = row.effect {
+            " " span.dim title="cost of a unit of work" { (quantity::change(effect.estimate)) }
+        }
     }
 }
 
@@ -85,10 +93,15 @@ fn bests(view: &View<'_>) -> Markup {
     html! {
         h3 { "Best of each scenario" }
         p.lead {
-            "By the median over repeats, with its interval at 95 %. Only work that was verified to be equal is ranked. The lead is over the "
-            "next best: the median over all pairs of repeats. A tie cannot be told from the best."
+            "By the median over repeats, with its interval at 95 %. Only work that was verified to be equal \
+             is ranked. The lead is over the next best: the median over all pairs of repeats. \
+             A tie cannot be told from the best."
         }
-        div.filters { input type="search" data-filter="best" placeholder="Filter: scenario, system, verdict" aria-label="Filter scenarios"; span.dim data-count="best" {} }
+        div.filters {
+            input type="search" data-filter="best" placeholder="Filter: scenario, system, verdict"
+                aria-label="Filter scenarios";
+            span.dim data-count="best" {}
+        }
         div.scroll {
             table.sortable id="best" {
                 thead { tr {
@@ -121,7 +134,9 @@ fn best(view: &View<'_>, group: &CaseGroup<'_>, has_systems: bool, verdicts: &Ve
             td.n data-v=[value] { (show::median(Some(place.metric))) (show::clock(place.case, place.metric)) }
             td.n.dim { (interval(place.metric)) }
             @if has_systems {
-                td.n data-v=[group.lead.map(|lead| lead.estimate)] { (or_dash(group.lead.as_ref().map(lead))) }
+                td.n data-v=[group.lead.map(|lead| lead.estimate)] {
+                    (or_dash(group.lead.as_ref().map(lead)))
+                }
                 td { (ties.join(", ")) }
             }
             (verdicts.cells(&case.name))
@@ -135,17 +150,6 @@ fn lead(ratio: &Ratio) -> String {
         Some((low, high)) if ratio.is_tie() => format!("tie ({low:.2} .. {high:.2})"),
         Some((low, high)) => format!("{:.2}x ({low:.2} .. {high:.2})", ratio.estimate),
         None => format!("{:.2}x, too few repeats", ratio.estimate),
-    }
-}
-
-/// The interval of a metric, or why it has none.
-pub(super) fn interval(metric: &weighbridge::data::MetricRecord) -> String {
-    match metric.estimate {
-        Some(estimate) => match estimate.interval {
-            Some((low, high)) => quantity::range(low, high, &metric.unit),
-            None => format!("{} repeats: none", estimate.n),
-        },
-        None => String::new(),
     }
 }
 
@@ -171,23 +175,8 @@ fn missing(view: &View<'_>) -> Markup {
                 }
             }
         }
-        @if missing.len() > MOST { p.dim { "And " (missing.len() - MOST) " more: they stand among the cases." } }
+        @if missing.len() > MOST {
+            p.dim { "And " (missing.len() - MOST) " more: they stand among the cases." }
+        }
     }
-}
-
-/// How a case ended, as a chip.
-pub(super) fn state(state: CaseState) -> Markup {
-    html! { span class={ "chip s-" (state.name().replace(' ', "")) } { (state.name()) } }
-}
-
-/// What is the matter with a case, in words.
-pub(super) fn why(case: &CaseView<'_>) -> String {
-    let rules: Vec<String> = case.record.failed_rules().map(ToString::to_string).collect();
-    let said = case.trouble.clone().into_iter().chain(rules).collect::<Vec<_>>().join("; ");
-    crate::view::clip(&said, 400)
-}
-
-/// The bar of a place beside the best one.
-pub(super) fn bar(ratio: &Ratio) -> Markup {
-    mark::standing(ratio)
 }

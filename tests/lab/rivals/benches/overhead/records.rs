@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use weighbridge::Observation;
+use weighbridge::{Equivalence, Observation};
 use weighbridge::data::{
     Agreement, AxisValue, Baseline, BaselineName, Baselines, Budget, CaseId, CaseRecord, CaseStatus,
     Direction, Environment, Estimate, Layout, MetricRecord, Outcome, Planned, Point, Policy, Purpose,
@@ -50,8 +50,8 @@ fn print_size(cases: usize, limit: u32) -> Result<()> {
         })?);
     }
     println!(
-        "reading and comparing two runs of {cases} cases, {METRICS} metrics, {REPEATS} repeats of {SAMPLES} samples; median of \
-         {ROUNDS} (to be under {limit} s)"
+        "reading and comparing two runs of {cases} cases, {METRICS} metrics, {REPEATS} repeats of {SAMPLES} \
+         samples; median of {ROUNDS} (to be under {limit} s)"
     );
     let rows = ["two runs", "baseline and run"].iter().zip(&took).map(|(what, took)| {
         let most = took.iter().copied().fold(0.0, f64::max);
@@ -115,7 +115,6 @@ fn run(started: u64, cases: usize) -> RunRecord {
         },
         status: RunStatus::Complete,
         resumed: false,
-        imported: None,
         environment: Environment {
             machine: [("cpu".to_owned(), "Abacus 9".to_owned())].into(),
             ..Environment::default()
@@ -154,7 +153,7 @@ fn case(id: CaseId, salt: u64) -> CaseRecord {
         processes: Vec::new(),
         median_repeat: Some(REPEATS / 2 + 1),
         work: Some(Work::default()),
-        equivalence: None,
+        equivalence: Equivalence::None,
         agreement: Agreement::Reference,
         findings: Vec::new(),
         stationarity: None,

@@ -27,7 +27,7 @@ use self::cases::{SCENARIOS, WorkerCell};
 use self::cost::BatchCost;
 use self::harness::HarnessReport;
 use self::others::Others;
-use self::page::ComparedCase;
+use self::page::{AGAIN, ComparedCase};
 use crate::dry;
 use weighbridge_xtask::place::Place;
 use weighbridge_xtask::programs::{self, BuiltProgram};
@@ -73,9 +73,6 @@ pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Pla
     said.exit = said.exit.or(exit);
     Ok(said)
 }
-
-/// How often the rounds are taken again for cells that seem to be over.
-const AGAIN: usize = 2;
 
 /// Where scripts keep their files, below the folder of the harness's runs. It is as deep as what frameworks
 /// keep there: `runs/<run>/scratch/.kept/<framework>/<digest>`.

@@ -59,6 +59,9 @@ impl ComparedCase {
     }
 }
 
+/// How often the rounds are taken again for cells that seem to be over.
+pub(super) const AGAIN: usize = 2;
+
 /// The page, and how it ends: a difference that is neither within its bound nor explained, or one that is not
 /// sure. A page fault costs so many seconds.
 pub(super) fn page(
@@ -125,7 +128,7 @@ pub(super) fn page(
          where a row was over. Other programs used \
          up to {:.0} % of the processors. A difference is judged by the wall clock, and by CPU time where that share is over \
          10 % or threads waited for a processor in over 10 % of the time. A page fault costs {:.2} here.\n\n{}",
-        rounds as usize * (1 + super::AGAIN),
+        rounds as usize * (1 + AGAIN),
         others.share() * 100.0,
         fault_cost * 1e6,
         table.markdown()

@@ -5,8 +5,10 @@
 
 mod generators;
 mod options;
+mod paths;
 mod plan;
 mod policies;
 mod read;
+mod state_text;
 
 pub(super) use plan::{OrbaxPlan, Overrides, plan};

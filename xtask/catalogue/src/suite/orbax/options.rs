@@ -1,15 +1,14 @@
 //! What one combination of a generator's options is here: a case of the catalogue, or what is missing for it.
 
-use std::path::PathBuf;
-
 use weighbridge::suite::{Node, Position, Value};
 use weighbridge_checkpoints::contract::Retention;
 use weighbridge_checkpoints::workload::CutsFile;
 
 use super::generators::Counterpart;
-use super::plan::{StateText, state};
+use super::paths::{here, store};
 use super::policies;
 use super::read::{OrbaxBenchmark, OrbaxInput};
+use super::state_text::StateText;
 
 /// What becomes of one combination of options.
 pub(super) enum JudgedOptions {
@@ -56,7 +55,7 @@ impl CheckpointText {
     pub(super) fn text(&self) -> Result<StateText, String> {
         let Self { path, cuts, .. } = self;
         if !self.loads || path.contains("://") {
-            return state(&OrbaxInput::Path { path: path.clone(), cuts: cuts.clone() });
+            return StateText::of(&OrbaxInput::Path { path: path.clone(), cuts: cuts.clone() });
         }
         if !here(path).exists() {
             return Err(format!("a checkpoint at {path}: nothing is there (`--input` saves another state)"));
@@ -80,20 +79,6 @@ impl CheckpointText {
             text += &format!(" {what}={}", here(directory).display());
         }
         Ok(StateText { text, state: None, mesh })
-    }
-}
-
-/// A path from the root.
-pub(super) fn here(path: &str) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.into())
-}
-
-/// What a path is of.
-pub(super) fn store(path: &str) -> &'static str {
-    match path.split_once("://") {
-        None => "a file system",
-        Some(("gs", _)) => "Google Cloud Storage",
-        Some(_) => "an object store",
     }
 }
 

@@ -6,8 +6,9 @@ use std::fmt;
 use weighbridge::suite::{Mistake, Node, Position, SuiteBenchmark, SuiteFile, TableKey, Value, WrittenText};
 use weighbridge_checkpoints::workload::{DeviceMesh, State};
 
-use super::options::{CheckpointText, JudgedOptions, OptionSet, OrbaxCase, OrbaxScenario, here, store};
-use super::read::{OrbaxBenchmark, OrbaxInput, OrbaxSuite, read};
+use super::options::{CheckpointText, JudgedOptions, OptionSet, OrbaxCase, OrbaxScenario};
+use super::read::{OrbaxBenchmark, OrbaxSuite, read};
+use super::state_text::StateText;
 
 /// What stands on the command line over a suite.
 #[derive(Clone, Debug, Default)]
@@ -20,37 +21,6 @@ pub(in crate::suite) struct Overrides {
     pub(in crate::suite) saved_from: Option<DeviceMesh>,
     /// Adapters beside Orbax.
     pub(in crate::suite) beside: Vec<String>,
-}
-
-/// A state as CKPT-1 takes it: the name of a variant, or tensors; or the path of a checkpoint, as CKPT-7
-/// takes it.
-#[derive(Clone, Debug)]
-pub(in crate::suite) struct StateText {
-    pub(super) text: String,
-    /// What is known of it: nothing of a checkpoint that lies somewhere.
-    pub(super) state: Option<State>,
-    /// The mesh that it lies on, where a file of its cuts says it.
-    pub(super) mesh: Option<DeviceMesh>,
-}
-
-impl std::str::FromStr for StateText {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let variants = [
-            ("default", State::MB_268),
-            ("tiny", State::MB_16),
-            ("large", State::GB_1),
-            ("huge", State::GB_4),
-        ];
-        let named = variants.into_iter().find(|(name, _)| *name == text).map(|(_, state)| state);
-        let state: State = named.map_or_else(|| text.parse(), Ok)?;
-        let mesh = match &state {
-            State::File(file) => file.mesh().cloned(),
-            State::Llama { .. } | State::Tensors { .. } => None,
-        };
-        Ok(Self { text: text.to_owned(), state: Some(state), mesh })
-    }
 }
 
 /// What becomes of a suite of Orbax.
@@ -149,7 +119,7 @@ impl OrbaxPlan {
             Some(input) => vec![Ok(input.clone())],
             None if let Some(checkpoint) = &case.checkpoint => vec![checkpoint.text()],
             None if suite.inputs.is_empty() => vec![Err("a state to save: none is given".to_owned())],
-            None => suite.inputs.iter().map(state).collect(),
+            None => suite.inputs.iter().map(StateText::of).collect(),
         };
         // A file of cuts says what they are of.
         let meshes = |input: &Result<StateText, String>| -> Vec<Result<DeviceMesh, String>> {
@@ -237,25 +207,6 @@ impl OrbaxPlan {
 fn option(axis: &str, values: &[&str], place: Position) -> (TableKey, Vec<WrittenText>) {
     let values = values.iter().map(|text| WrittenText { text: (*text).to_owned(), place }).collect();
     (TableKey { name: axis.to_owned(), place }, values)
-}
-
-/// The state of an input, or what is missing for it.
-pub(super) fn state(input: &OrbaxInput) -> Result<StateText, String> {
-    match input {
-        OrbaxInput::Spec(text) => text.parse(),
-        OrbaxInput::Path { path, cuts } => {
-            for (what, path) in [("a checkpoint", Some(path)), ("cuts", cuts.as_ref())] {
-                if let Some(path) = path.filter(|path| path.contains("://")) {
-                    return Err(format!("{what} on {}: {path} (`--input` saves another state)", store(path)));
-                }
-            }
-            let cuts =
-                cuts.as_ref().map_or_else(String::new, |cuts| format!(" cuts={}", here(cuts).display()));
-            let text = format!("path:{}{cuts}", here(path).display());
-            text.parse().map_err(|why| format!("a state at {path}: {why} (`--input` saves another)"))
-        }
-        OrbaxInput::Empty => Err("a state to save: its spec is empty".to_owned()),
-    }
 }
 
 /// Every combination of the values of the options.

@@ -1,0 +1,49 @@
+//! One suite beside its baseline.
+
+use anyhow::Result;
+use weighbridge::data::{Comparison, Exit, Policy, RunManifest, RunRecord, Stored, fake_device, judge};
+
+use crate::lock;
+use crate::place::Place;
+
+/// The number of earlier runs that tell what is noise.
+const HISTORY: usize = 20;
+
+/// The findings of one suite.
+#[derive(Debug)]
+pub(crate) struct JudgedSuite {
+    /// The comparison.
+    pub(crate) comparison: Comparison,
+    /// Scenarios of the committed list that the run did not plan.
+    pub(crate) missing: Vec<String>,
+    /// The error rate that a calibration of this machine found, in words.
+    pub(crate) calibrated: Vec<String>,
+    /// The warning that stands first where the figures are of a fake for a device.
+    pub(crate) fake: Option<String>,
+    /// The end of the gate for this suite.
+    pub(crate) exit: Exit,
+}
+
+impl JudgedSuite {
+    /// The judgement of a run by a stored baseline.
+    ///
+    /// # Errors
+    /// When the run, those before it or the list of scenarios cannot be read.
+    pub(crate) fn of(
+        place: &Place,
+        stored: &Stored,
+        manifest: &RunManifest,
+        policy: &Policy,
+    ) -> Result<Self> {
+        let runs = place.runs();
+        let run: RunRecord = runs.load(&manifest.id)?;
+        let history = runs.history(&stored.baseline, &manifest.id, HISTORY)?;
+        let comparison = judge(&stored.baseline, &run, &history, policy);
+        let missing = lock::missing(place, manifest)?;
+        let missing = lock::known_ids(missing, stored.baseline.cases.iter().map(|case| &case.id));
+        let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };
+        let exit = Exit::from(comparison.outcome(policy)).or(ids);
+        let fake = fake_device(&manifest.environment);
+        Ok(Self { comparison, missing, calibrated: Vec::new(), fake, exit })
+    }
+}
