@@ -18,13 +18,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use serde::{Deserialize, Serialize};
-use weighbridge::{Error, Kept, Result, adapter, skip};
-use weighbridge_data::{DataSet, Executed};
+use weighbridge::{Error, ItemCopy, Result, adapter, skip};
+use weighbridge_data::{DataSet, ExecutedWork};
 
 use super::layer::ShardedLayer;
 use super::layout::TensorLayout;
 use super::manager::ShardedManager;
-use super::owned::Owned;
+use super::owned::OwnedTensors;
 use super::packing::Packer;
 use super::parts::MeshParts;
 use super::pieces::TensorPiece;
@@ -35,7 +35,7 @@ use super::under_way::SaveUnderWay;
 use crate::adapters::native::shards;
 use crate::adapters::native::shards::ShardWriting;
 use crate::contract::{
-    CheckpointFormat, Checkpointer, Checkpoints, Manager, Retention, SaveLayer, SaveOptions, Saving,
+    CheckpointFormat, Checkpointer, Checkpoints, Manager, Retention, SaveLayer, SaveOptions, SaveWaiter,
     StoredCheckpoint, StoredFiles, TensorHeader,
 };
 use crate::workload::{Compression, Placement};
@@ -59,8 +59,8 @@ impl Checkpointer for ReferenceSharded {
         if compression == Compression::Zstd {
             Packer::new().map_err(|error| skip(format!("compression {error}")))?;
         }
-        let whole = Sharded::new(Owned::copy(data)?, options.saving, threads);
-        Ok(Box::new(Sharded { onto: options.onto.clone(), compression, ..whole }))
+        let whole = ShardedCheckpoints::new(OwnedTensors::copy(data)?, options.saving, threads);
+        Ok(Box::new(ShardedCheckpoints { onto: options.onto.clone(), compression, ..whole }))
     }
 
     fn open_ranks(
@@ -81,9 +81,9 @@ impl Checkpointer for ReferenceSharded {
 }
 
 /// A state and its checkpoints.
-pub(super) struct Sharded {
-    pub(super) state: Arc<Owned>,
-    pub(super) saving: Saving,
+pub(super) struct ShardedCheckpoints {
+    pub(super) state: Arc<OwnedTensors>,
+    pub(super) saving: SaveWaiter,
     pub(super) threads: usize,
     /// The devices that it is loaded onto.
     onto: Option<Placement>,
@@ -92,15 +92,15 @@ pub(super) struct Sharded {
     pub(super) under_way: SaveUnderWay,
     /// Whether that is to end before it is complete.
     cancelled: Arc<AtomicBool>,
-    held: Option<Held>,
+    held: Option<LoadedTensors>,
     /// What the manifest said that was read last.
     described: Option<Vec<TensorHeader>>,
 }
 
 /// What was loaded.
-pub(super) enum Held {
+pub(super) enum LoadedTensors {
     /// In one run of memory.
-    Whole(Owned),
+    Whole(OwnedTensors),
     /// In a run of memory for each device.
     Parts(MeshParts),
 }
@@ -123,9 +123,9 @@ const FORMAT: u32 = 1;
 /// The manifest's file name.
 const MANIFEST: &str = "manifest.json";
 
-impl Sharded {
+impl ShardedCheckpoints {
     /// A state that is loaded whole.
-    pub(super) fn new(state: Owned, saving: Saving, threads: usize) -> Self {
+    pub(super) fn new(state: OwnedTensors, saving: SaveWaiter, threads: usize) -> Self {
         Self {
             state: Arc::new(state),
             saving,
@@ -153,14 +153,14 @@ impl Sharded {
         }
         let step = manifest.step;
         let room = manifest.read(directory)?;
-        self.held = Some(Held::of(room, self.onto.as_ref(), self.threads)?);
+        self.held = Some(LoadedTensors::of(room, self.onto.as_ref(), self.threads)?);
         Ok(step)
     }
 }
 
-impl Held {
+impl LoadedTensors {
     /// What was read, cut for devices where it is to be.
-    pub(super) fn of(room: Owned, onto: Option<&Placement>, threads: usize) -> Result<Self> {
+    pub(super) fn of(room: OwnedTensors, onto: Option<&Placement>, threads: usize) -> Result<Self> {
         Ok(match onto {
             None => Self::Whole(room),
             Some(onto) => Self::Parts(MeshParts::of(&room, onto, threads)?),
@@ -168,7 +168,7 @@ impl Held {
     }
 
     /// A tensor, whole.
-    pub(super) fn whole(&self, field: usize) -> Kept {
+    pub(super) fn whole(&self, field: usize) -> ItemCopy {
         match self {
             Self::Whole(whole) => whole.kept(field),
             Self::Parts(parts) => parts.whole(field),
@@ -184,7 +184,7 @@ impl Held {
     }
 
     /// The part of a tensor on a device.
-    pub(super) fn part(&self, field: usize, device: usize) -> Result<Kept> {
+    pub(super) fn part(&self, field: usize, device: usize) -> Result<ItemCopy> {
         match self {
             Self::Whole(_) => Err(Error::new("nothing was loaded onto devices")),
             Self::Parts(parts) => parts.kept(field, device),
@@ -212,11 +212,11 @@ impl ShardManifest {
     }
 
     /// All of it, each piece held against its digest.
-    pub(super) fn read(self, directory: &Path) -> Result<Owned> {
+    pub(super) fn read(self, directory: &Path) -> Result<OwnedTensors> {
         if !self.layout.is_possible() {
             return Err(broken(directory, "has a manifest whose tensors lie where none can"));
         }
-        let mut room = Owned::room(Arc::new(self.layout))?;
+        let mut room = OwnedTensors::room(Arc::new(self.layout))?;
         shards::read(directory, &self.pieces, room.bytes_mut(), true)
             .map_err(|what| broken(directory, &what))?;
         Ok(room)
@@ -227,11 +227,11 @@ pub(super) fn broken(directory: &Path, what: &str) -> Error {
     Error::new(format!("the checkpoint {} {what}", directory.display()))
 }
 
-impl Checkpoints for Sharded {
+impl Checkpoints for ShardedCheckpoints {
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
         self.wait()?;
         let how = self.writing(durable);
-        if self.saving == Saving::Blocking {
+        if self.saving == SaveWaiter::Blocking {
             return save(&vec![&*self.state; self.threads], None, directory, how);
         }
         // What is written is a copy: the caller may change the state.
@@ -255,7 +255,7 @@ impl Checkpoints for Sharded {
     }
 
     fn cancel(&mut self) -> Result<()> {
-        if self.saving == Saving::Blocking {
+        if self.saving == SaveWaiter::Blocking {
             return Err(skip("cancelling a save: it returns when the save is complete"));
         }
         self.cancelled.store(true, Ordering::Relaxed);
@@ -266,11 +266,11 @@ impl Checkpoints for Sharded {
         self.load_step(directory).map(drop)
     }
 
-    fn loaded(&mut self, field: usize) -> Result<Kept> {
+    fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
         self.held.as_ref().map(|held| held.whole(field)).ok_or_else(|| Error::new("nothing was loaded"))
     }
 
-    fn part(&mut self, field: usize, device: usize) -> Result<Kept> {
+    fn part(&mut self, field: usize, device: usize) -> Result<ItemCopy> {
         self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))?.part(field, device)
     }
 
@@ -293,8 +293,8 @@ impl Checkpoints for Sharded {
         Ok(Box::new(ShardedManager::new(self, retention.clone())?))
     }
 
-    fn executed(&self) -> Executed {
-        Executed::ours(Vec::new(), weighbridge::Delivery::Owned, self.threads as u64)
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork::ours(Vec::new(), weighbridge::Delivery::Owned, self.threads as u64)
     }
 }
 
@@ -302,7 +302,7 @@ impl Checkpoints for Sharded {
 /// writers has all of the state and writes a file of it; there is one at least. Where it is cancelled before
 /// it is complete, nothing is what was asked for.
 pub(super) fn save(
-    writers: &[&Owned],
+    writers: &[&OwnedTensors],
     step: Option<u64>,
     directory: &Path,
     how: ShardWriting<'_>,
@@ -320,7 +320,7 @@ pub(super) fn save(
 
 /// Writes all files into a directory that is made for them; `false` where it was cancelled before.
 pub(super) fn write(
-    writers: &[&Owned],
+    writers: &[&OwnedTensors],
     step: Option<u64>,
     directory: &Path,
     how: ShardWriting<'_>,
@@ -380,15 +380,15 @@ mod tests {
     use crate::workload::State;
 
     /// A place, and a state in a checkpointer of so many threads.
-    fn opened(threads: usize) -> (tempfile::TempDir, Arc<DataSet>, Sharded) {
+    fn opened(threads: usize) -> (tempfile::TempDir, Arc<DataSet>, ShardedCheckpoints) {
         let place = tempfile::tempdir().unwrap();
         let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
         let sharded = sharded_of(&data, threads);
         (place, data, sharded)
     }
 
-    fn sharded_of(data: &DataSet, threads: usize) -> Sharded {
-        Sharded::new(Owned::copy(data).unwrap(), Saving::Blocking, threads)
+    fn sharded_of(data: &DataSet, threads: usize) -> ShardedCheckpoints {
+        ShardedCheckpoints::new(OwnedTensors::copy(data).unwrap(), SaveWaiter::Blocking, threads)
     }
 
     /// The ways to compress that this build has.
@@ -400,13 +400,13 @@ mod tests {
     #[test]
     fn a_cancelled_save_leaves_nothing_and_one_that_failed_says_so_all_the_same() {
         let (place, data, _) = opened(2);
-        let state = Owned::copy(&data).unwrap();
+        let state = OwnedTensors::copy(&data).unwrap();
         let cancelled = AtomicBool::new(true);
         let directory = place.path().join("saved");
         let how = ShardWriting { cancelled: &cancelled, ..ShardWriting::plain(false) };
         save(&[&state; 2], None, &directory, how).unwrap();
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "the data alone");
-        let mut sharded = Sharded { saving: Saving::Background, ..sharded_of(&data, 2) };
+        let mut sharded = ShardedCheckpoints { saving: SaveWaiter::Background, ..sharded_of(&data, 2) };
         sharded.save(&place.path().join("nowhere").join("saved"), false).unwrap();
         sharded.cancel().unwrap();
         assert!(sharded.wait().unwrap_err().to_string().contains("could not be made"));
@@ -415,7 +415,7 @@ mod tests {
     #[test]
     fn a_save_in_the_background_is_of_the_state_as_it_was_and_its_failure_is_told_by_wait() {
         let (place, data, mut sharded) = opened(2);
-        sharded.saving = Saving::Background;
+        sharded.saving = SaveWaiter::Background;
         let directory = place.path().join("saved");
         sharded.save(&directory, false).unwrap();
         // The caller goes on and changes the state.
