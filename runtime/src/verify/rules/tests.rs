@@ -355,6 +355,12 @@ fn what_is_made_before_a_pass_is_told() {
         "opening the pipeline took 301ms at least",
     );
     passes(honest(), |case| case.seen.ledger.open = 299_000_000);
+    let on_device = |case: &mut super::fixture::Case, open: u64| {
+        case.work.report.ran_on = "cuda:0, delivered to cpu".to_owned();
+        case.seen.ledger.open = open;
+    };
+    passes(honest(), |case| on_device(case, 999_000_000));
+    fails(honest(), |case| on_device(case, 1_001_000_000), "outside", "opening the pipeline took 1.001s");
     passes(honest(), |case| {
         case.seen.ledger.open = 301_000_000;
         case.evidence.expected = Some(ExpectedEpoch { transforms: false, ..EPOCH }); // there is nothing to prepare

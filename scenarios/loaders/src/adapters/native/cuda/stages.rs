@@ -3,7 +3,6 @@
 
 use weighbridge::Dtype;
 
-use super::moves::is_move;
 use crate::workload::{Route, Touch, Transform};
 
 /// How many transforms a kernel does.
@@ -103,7 +102,17 @@ pub(super) fn stages(route: &Route, kernels: StageKernels) -> Result<Vec<DeviceS
 
 /// Whether a transform needs all channels of a pixel, or its place in the image.
 pub(super) fn is_of_pixels(touch: &Touch) -> bool {
-    use Transform::{ColorJitter, GaussianBlur, RandomGrayscale, RandomResizedCrop};
-    is_move(touch.transform)
-        || matches!(touch.transform, ColorJitter | GaussianBlur | RandomGrayscale | RandomResizedCrop)
+    use Transform::{
+        AffineRotation, ColorJitter, GaussianBlur, RandomCrop, RandomFlip, RandomGrayscale, RandomResizedCrop,
+    };
+    matches!(
+        touch.transform,
+        AffineRotation
+            | ColorJitter
+            | GaussianBlur
+            | RandomCrop
+            | RandomFlip
+            | RandomGrayscale
+            | RandomResizedCrop
+    )
 }
