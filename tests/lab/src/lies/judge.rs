@@ -1,7 +1,6 @@
 //! What became of a lie, and whether that is what had to.
 
 use serde_json::Value;
-use weighbridge::Equivalence;
 use weighbridge::data::names;
 use weighbridge::data::{Agreement, CaseRecord, CaseStatus, Comparison, Verdict};
 

@@ -49,7 +49,11 @@ const CAUGHT: [(WrongSubject, &str, fn()); 7] = [
         "private stream",
         modes::work_on_a_private_stream_has_a_caveat_by_events_and_counts_in_mode_sync,
     ),
-    (WrongSubject::NeverHolds, "short kernels", modes::event_times_are_within_two_percent_from_five_microseconds_up),
+    (
+        WrongSubject::NeverHolds,
+        "short kernels",
+        modes::event_times_are_within_two_percent_from_five_microseconds_up,
+    ),
     (
         WrongSubject::StopsTheClockEarly,
         "every mode",

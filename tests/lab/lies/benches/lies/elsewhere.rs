@@ -12,7 +12,7 @@ use weighbridge_loaders::contract::Loader;
 use weighbridge_loaders::workload::PipelineSpec;
 
 use crate::copied::BatchCopy;
-use crate::lie::{Lie, Sizes, LyingPipeline};
+use crate::lie::{Lie, LyingPipeline, Sizes};
 
 /// Has some batches of the epoch from the start, and makes the others.
 struct OpenedEpochs {

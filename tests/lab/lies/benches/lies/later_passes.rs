@@ -9,7 +9,7 @@ use weighbridge_loaders::contract::Loader;
 use weighbridge_loaders::workload::PipelineSpec;
 
 use crate::copied::{BatchCopy, row};
-use crate::lie::{Lie, Sizes, LyingPipeline};
+use crate::lie::{Lie, LyingPipeline, Sizes};
 
 /// Tells a lie in some passes and is honest in the others. Passes are counted from 1, since the process
 /// started.

@@ -10,7 +10,7 @@ use weighbridge_loaders::contract::Loader;
 use weighbridge_loaders::workload::PipelineSpec;
 
 use crate::copied::BatchCopy;
-use crate::lie::{Lie, Sizes, LyingPipeline};
+use crate::lie::{Lie, LyingPipeline, Sizes};
 
 /// Makes a batch when its bytes are asked for, and not before.
 struct Lazy<'a> {

@@ -12,7 +12,7 @@ use weighbridge_loaders::contract::Loader;
 use weighbridge_loaders::workload::PipelineSpec;
 
 use crate::copied::{BatchCopy, row};
-use crate::lie::{Lie, Sizes, LyingPipeline};
+use crate::lie::{Lie, LyingPipeline, Sizes};
 
 /// Keeps every batch in memory when it is made for the first time.
 struct Keeps {

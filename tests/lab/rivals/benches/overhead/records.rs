@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use weighbridge::{Equivalence, Observation};
 use weighbridge::data::{
     Agreement, AxisValue, Baseline, BaselineName, Baselines, Budget, CaseId, CaseRecord, CaseStatus,
-    Direction, Environment, Estimate, Layout, MetricRecord, Outcome, RunPlan, Point, Policy, Purpose,
-    Reading, Repeat, RunId, RunManifest, RunRecord, RunStatus, Runs, Unit, Work, judge,
+    Direction, Environment, Estimate, Layout, MetricRecord, Outcome, Point, Policy, Purpose, Reading, Repeat,
+    RunId, RunManifest, RunPlan, RunRecord, RunStatus, Runs, Unit, Work, judge,
 };
+use weighbridge::{Equivalence, Observation};
 
 use crate::Result;
 use crate::table::{median, print as print_table, time};
