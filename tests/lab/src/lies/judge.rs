@@ -175,7 +175,7 @@ mod tests {
             work: None,
             agreement: Agreement::Reference,
             findings: Vec::new(),
-            equivalence: Equivalence::None,
+            equivalence: weighbridge::Equivalence::None,
             stationarity: None,
             stopped: None,
             attached: Vec::new(),
