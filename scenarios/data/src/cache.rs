@@ -30,7 +30,7 @@ use super::room::{Cap, make_room};
 use super::statistics::Statistics;
 use super::{DataSet, DataSpec, FieldSpec, Origin, layout, real};
 
-/// How much is generated at a time.
+/// The number of bytes that are generated at a time.
 const CHUNK: usize = 4 << 20;
 
 /// The place where data sets are kept, and the place of real data.
@@ -42,7 +42,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// What the environment says: `WEIGHBRIDGE_DATA_CACHE`, `WEIGHBRIDGE_DATA_CACHE_CAP` and
+    /// The cache that the environment names: `WEIGHBRIDGE_DATA_CACHE`, `WEIGHBRIDGE_DATA_CACHE_CAP` and
     /// `WEIGHBRIDGE_DATA_ROOT`.
     pub fn from_env() -> Self {
         Self::from_variables(&|name| std::env::var_os(name).filter(|value| !value.is_empty()))
@@ -59,7 +59,7 @@ impl Cache {
         Self { cap: Cap::Bytes(bytes), ..self }
     }
 
-    /// Where data sets are kept.
+    /// The directory of the data sets.
     pub fn directory(&self) -> &Path {
         &self.directory
     }

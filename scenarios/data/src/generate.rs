@@ -25,13 +25,13 @@ pub(super) struct FieldGenerator {
     left_bytes: u32,
     dtype: Dtype,
     values: FieldValues,
-    /// What draws pictures, where that is asked for.
+    /// The source of pictures, where they are asked for.
     scene: Option<Scene>,
     photographs: Option<Photographs>,
     clusters: Option<Clusters>,
     /// The stream that goes on from field to field, whatever stands between.
     stream: Option<NormalStream>,
-    /// What its numbers are multiplied with.
+    /// The factor of the numbers of a stream over all fields.
     scale: f64,
 }
 

@@ -17,7 +17,8 @@ use super::layout::{MANIFEST, aside};
 /// The most that a cache holds when nobody says otherwise.
 const DEFAULT: u64 = 16 << 30;
 
-/// What nobody holds and nobody has written to for this long was left by a process that was killed.
+/// Age at which an unfinished data set was left by a process that was killed: nobody holds it, and for so
+/// long nobody has written to it.
 const LEFT_BEHIND: Duration = Duration::from_mins(10);
 
 /// The most that a cache holds.
@@ -136,7 +137,7 @@ fn look(cache: &Path, replaced: &Path) -> io::Result<Vec<CacheEntry>> {
     Ok(sets)
 }
 
-/// How long nothing was written to any file of a directory.
+/// Time since something was last written to a file of a directory.
 fn newest(directory: &Path) -> Duration {
     let files = fs::read_dir(directory).into_iter().flatten().flatten();
     let ages = files.filter_map(|file| file.metadata().ok()?.modified().ok()?.elapsed().ok());

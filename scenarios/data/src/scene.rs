@@ -28,12 +28,12 @@ pub(super) struct Scene {
     channels: u64,
     /// The number of the next byte over all pictures.
     at: u64,
-    /// What grain is divided by.
+    /// The divisor of grain.
     finer: i64,
     look: SceneLook,
 }
 
-/// What is drawn for one picture.
+/// The random draws of one picture.
 #[derive(Clone, Copy, Default)]
 struct SceneLook {
     key: u64,

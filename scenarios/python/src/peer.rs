@@ -26,14 +26,14 @@ pub struct Peer {
     pub package: &'static str,
     /// The module that is imported.
     pub module: &'static str,
-    /// What it needs that no Python package brings.
+    /// The packages of the system that it needs and no Python package brings.
     pub system: &'static [SystemPackage],
-    /// What its worker opens, in the protocol's words: [`LOADER`], [`CHECKPOINTER`], [`TRAINER`] or
-    /// [`LEARNER`].
+    /// The contract that its worker opens, in the protocol's words: [`LOADER`], [`CHECKPOINTER`], [`TRAINER`]
+    /// or [`LEARNER`].
     pub contract: &'static str,
 }
 
-/// What Debian's packages bring, and how to find out whether it is there, from wherever it came.
+/// A program or library of Debian's packages, and how to find out whether it is there, from wherever it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SystemPackage {
     /// A program on the search path, called as its package is.
@@ -42,7 +42,7 @@ pub enum SystemPackage {
     Library {
         /// Its package.
         package: &'static str,
-        /// What `pkg-config` knows it by.
+        /// The name that `pkg-config` knows it by.
         module: &'static str,
     },
 }
@@ -158,8 +158,8 @@ pub fn find(name: &str) -> Option<&'static Peer> {
     PEERS.iter().find(|peer| peer.name == name || peer.short == name)
 }
 
-/// Where peers are installed: `$WEIGHBRIDGE_PEERS`, else `weighbridge/peers` among the user's data. `None`
-/// where there is no home to look in.
+/// The folder that peers are installed in: `$WEIGHBRIDGE_PEERS`, else `weighbridge/peers` among the user's
+/// data. `None` where there is no home to look in.
 pub fn home() -> Option<PathBuf> {
     home_among(|name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
 }
@@ -173,7 +173,7 @@ fn home_among(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     Some(data.join("weighbridge").join("peers"))
 }
 
-/// Where the same peers are installed for Pythons without a global lock.
+/// The folder in which the same peers are installed for Pythons without a global lock.
 pub fn free_threaded(home: &Path) -> PathBuf {
     home.join("free-threaded")
 }
@@ -183,8 +183,8 @@ pub fn requirements() -> PathBuf {
     package().join("requirements")
 }
 
-/// What was installed: `installed.json` of an environment, which is written last, so that it stands for a
-/// whole one.
+/// The record of an installation: `installed.json` of an environment, which is written last, so that it
+/// stands for a whole one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Installation {
     /// The version of this file: 1.
@@ -209,7 +209,7 @@ pub struct Installation {
 const FORMAT: u32 = 1;
 
 impl Installation {
-    /// What says that this peer was installed.
+    /// The record that says that this peer was installed.
     pub fn new(peer: &Peer, version: String, python: String, requirements: &[u8]) -> Self {
         let requirements = Self::hash(requirements);
         Self {
@@ -229,7 +229,7 @@ impl Installation {
     }
 }
 
-/// How a peer stands.
+/// The state of a peer's installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerState {
     /// It is there, whole.
@@ -261,7 +261,7 @@ impl Peer {
         requirements().join(format!("{}.txt", self.environment))
     }
 
-    /// Whether it lives in the environment of a peer of another package.
+    /// Returns whether it lives in the environment of a peer of another package.
     fn is_guest(&self) -> bool {
         find(self.environment).is_some_and(|owner| owner.package != self.package)
     }
@@ -282,7 +282,7 @@ impl Peer {
         format!("cargo catalogue peers install {}", self.short)
     }
 
-    /// How it stands below this home. Nothing is started to find out.
+    /// Returns the state of its installation below this home. Nothing is started to find out.
     pub fn state(&self, home: &Path) -> PeerState {
         let file = self.installed_file(home);
         let text = match fs::read_to_string(&file) {
@@ -320,7 +320,7 @@ impl Peer {
         }
     }
 
-    /// Why it cannot be used, with the command that mends it; `None` where it can.
+    /// The reason that it cannot be used, with the command that mends it; `None` where it can.
     pub fn missing(&self, home: &Path) -> Option<String> {
         let mut why = match self.state(home) {
             PeerState::Installed(_) => return None,

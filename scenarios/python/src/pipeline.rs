@@ -23,7 +23,7 @@ pub struct RemotePipeline<W: DerefMut<Target = Worker>> {
 }
 
 impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
-    /// What a worker has opened last.
+    /// Takes the pipeline that a worker has opened last.
     ///
     /// # Errors
     /// That it has opened nothing.
@@ -34,7 +34,7 @@ impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
     }
 }
 
-/// How long steps took, and each phase of them.
+/// The times of steps, and of each phase of them by its name.
 pub type StepPhases = (Vec<Duration>, BTreeMap<String, Vec<Duration>>);
 
 impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
@@ -65,7 +65,7 @@ impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
     }
 }
 
-/// What really happens in the case that is open in a worker.
+/// Returns the work that really happens in the case that is open in a worker.
 ///
 /// # Errors
 /// That nothing is open in it.
@@ -83,7 +83,7 @@ pub fn executed(worker: &Worker) -> Result<ExecutedWork> {
     })
 }
 
-/// What does its work, where that comes from, and its version.
+/// Names what does its work, where that comes from, and its version.
 ///
 /// # Errors
 /// That nothing is open in it.

@@ -71,7 +71,7 @@ pub fn numbers(field: &FieldCopy) -> Result<Vec<f32>> {
     Ok(field.bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect())
 }
 
-/// What is said of something else where a field is due.
+/// The error for something else where a field is due.
 pub fn unexpected(due: &str, found: Option<&FieldCopy>) -> Error {
     let found = found.map_or_else(
         || "nothing".to_owned(),

@@ -89,7 +89,7 @@ fn round_trip(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: 
     Ok(())
 }
 
-/// Whether the state can lie on the mesh, for the plan.
+/// Checks that the state can lie on the mesh and that the options agree, for the plan.
 fn fits(axes: &RoundTripAxes) -> Result<(), String> {
     let RoundTripAxes { variant, mesh, compression, orbax, .. } = axes;
     orbax.fit()?;
@@ -99,13 +99,13 @@ fn fits(axes: &RoundTripAxes) -> Result<(), String> {
     mesh.holds(variant)
 }
 
-/// What a point needs, for the plan.
+/// The memory that a point needs, for the plan.
 fn needs(axes: &RoundTripAxes) -> Requirements {
     let RoundTripAxes { variant, .. } = axes;
     variant.needs()
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &RoundTripAxes) -> String {
     let RoundTripAxes { variant, operation, saving, medium, mesh, compression, .. } = axes;
     let compressed = match compression {

@@ -72,7 +72,7 @@ fn reshard(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Res
     Ok(())
 }
 
-/// Whether the state can lie on both meshes, for the plan.
+/// Checks that the state can lie on both meshes, for the plan.
 fn fits(axes: &ReshardAxes) -> Result<(), String> {
     let ReshardAxes { variant, mesh, onto, orbax } = axes;
     orbax.fit()?;
@@ -80,7 +80,7 @@ fn fits(axes: &ReshardAxes) -> Result<(), String> {
     onto.holds(variant).map_err(|why| format!("to be loaded onto it: {why}"))
 }
 
-/// What a point needs, for the plan: a tensor that is not cut lies on every device.
+/// The memory that a point needs, for the plan: a tensor that is not cut lies on every device.
 fn needs(axes: &ReshardAxes) -> Requirements {
     let ReshardAxes { variant, mesh, onto, .. } = axes;
     let mut needs = variant.needs();
@@ -90,7 +90,7 @@ fn needs(axes: &ReshardAxes) -> Requirements {
     needs
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &ReshardAxes) -> String {
     let ReshardAxes { variant, mesh, onto, .. } = axes;
     format!("load of {}, from {mesh} onto {onto}", variant.describe())

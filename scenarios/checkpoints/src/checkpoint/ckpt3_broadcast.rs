@@ -95,7 +95,7 @@ fn broadcast(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: B
     Ok(())
 }
 
-/// Whether the state can lie on the devices, for the plan.
+/// Checks that the state can lie on the devices, for the plan.
 fn fits(axes: &BroadcastAxes) -> Result<(), String> {
     let BroadcastAxes { variant, replicas, model, .. } = axes;
     if replicas.get() < 2 {
@@ -104,7 +104,7 @@ fn fits(axes: &BroadcastAxes) -> Result<(), String> {
     DeviceMesh::replicated(*replicas, *model).holds(variant)
 }
 
-/// What a point needs, for the plan: every replica has the whole state.
+/// The memory that a point needs, for the plan: every replica has the whole state.
 fn needs(axes: &BroadcastAxes) -> Requirements {
     let BroadcastAxes { variant, replicas, model, .. } = axes;
     let mut needs = variant.needs();
@@ -115,7 +115,7 @@ fn needs(axes: &BroadcastAxes) -> Requirements {
     needs
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &BroadcastAxes) -> String {
     let BroadcastAxes { variant, replicas, model, sharing } = axes;
     let how = match sharing {

@@ -80,7 +80,7 @@ fn replicas(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Re
     Ok(())
 }
 
-/// Which replicas write.
+/// The replicas that write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writers {
     /// The first writes all.
@@ -120,7 +120,7 @@ impl fmt::Display for Writers {
     }
 }
 
-/// Whether the state can lie on the devices, for the plan.
+/// Checks that the state can lie on the devices, for the plan.
 fn fits(axes: &ReplicasAxes) -> Result<(), String> {
     let ReplicasAxes { variant, replicas, model, writers, orbax, .. } = axes;
     if replicas.get() < 2 {
@@ -143,7 +143,7 @@ fn fits(axes: &ReplicasAxes) -> Result<(), String> {
     Ok(())
 }
 
-/// Where the state lies: cut over the devices of a replica, and whole on each replica.
+/// The placement of the state: cut over the devices of a replica, and whole on each replica.
 fn lying(mesh: DeviceMesh, state: &State) -> Placement {
     let cut = Placement::spread(mesh.of_a_replica(), state);
     Placement { mesh, shardings: cut.shardings }
@@ -163,7 +163,7 @@ fn shared(placement: &Placement, state: &State, replicas: usize) -> usize {
     100 * shared / all.max(1)
 }
 
-/// What a point needs, for the plan: every replica has the whole state.
+/// The memory that a point needs, for the plan: every replica has the whole state.
 fn needs(axes: &ReplicasAxes) -> Requirements {
     let ReplicasAxes { variant, replicas, model, .. } = axes;
     let mut needs = variant.needs();
@@ -174,7 +174,7 @@ fn needs(axes: &ReplicasAxes) -> Requirements {
     needs
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &ReplicasAxes) -> String {
     let ReplicasAxes { variant, replicas, model, writers, saving, .. } = axes;
     format!("save of {} from {replicas} replicas of {model} devices, {writers}, {saving}", variant.describe())

@@ -63,7 +63,7 @@ fn cancel(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Canc
     Ok(())
 }
 
-/// How long a save goes on before it is cancelled, in seconds.
+/// Time that a save goes on before it is cancelled, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CancelDelay(Duration);
 
@@ -90,19 +90,19 @@ impl FromStr for CancelDelay {
     }
 }
 
-/// Whether the state can lie on the mesh, for the plan.
+/// Checks that the state can lie on the mesh, for the plan.
 fn fits(axes: &CancelAxes) -> Result<(), String> {
     let CancelAxes { variant, mesh, .. } = axes;
     mesh.holds(variant)
 }
 
-/// What a point needs, for the plan.
+/// The memory that a point needs, for the plan.
 fn needs(axes: &CancelAxes) -> Requirements {
     let CancelAxes { variant, .. } = axes;
     variant.needs()
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &CancelAxes) -> String {
     let CancelAxes { variant, cancel_delay_secs: delay, mesh } = axes;
     let devices = if *mesh == DeviceMesh::NONE { String::new() } else { format!(", cut over {mesh}") };

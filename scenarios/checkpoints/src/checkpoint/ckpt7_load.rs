@@ -139,7 +139,7 @@ fn load(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: LoadAx
     Ok(())
 }
 
-/// How a checkpoint is made that may be overwritten.
+/// A way to make a checkpoint that may be overwritten.
 enum CheckpointMaker {
     /// From what lies there.
     Copied(PathBuf),
@@ -164,12 +164,12 @@ impl CheckpointMaker {
     }
 }
 
-/// Why a checkpoint that is given as a path has no rank, and what would give it one.
+/// The reason that a checkpoint which is given as a path has no rank, and what would give it one.
 const NO_DIGESTS: &str = "nothing says what is in the checkpoint: `path:PATH capture=DIRECTORY` writes the \
                           digests of what is loaded now, and `path:PATH check=DIRECTORY` holds a later load \
                           against them";
 
-/// Why a checkpoint in an object store has no rank.
+/// The reason that a checkpoint in an object store has no rank.
 const IN_A_STORE: &str =
     "nothing shows that every load has read the store: its objects are not overwritten, as files are";
 
@@ -191,7 +191,7 @@ impl fmt::Display for MadeFormat {
     }
 }
 
-/// Whether the state can lie on the mesh, for the plan; of a path the files say it, when it is run.
+/// Checks that the state can lie on the mesh, for the plan; of a path the files say it, when it is run.
 fn fits(axes: &LoadAxes) -> Result<(), String> {
     let LoadAxes { variant, onto, .. } = axes;
     match variant {
@@ -200,9 +200,9 @@ fn fits(axes: &LoadAxes) -> Result<(), String> {
     }
 }
 
-/// What must agree at a point. Where each system makes its checkpoint, what they load is compared; where
-/// there are digests, each is held against those. What is loaded from a path without any agrees with nothing,
-/// and neither does what is loaded from a store.
+/// The agreement that a point needs. Where each system makes its checkpoint, what they load is compared;
+/// where there are digests, each is held against those. What is loaded from a path without any agrees with
+/// nothing, and neither does what is loaded from a store.
 fn agreement(axes: &LoadAxes) -> Equivalence {
     let LoadAxes { variant, format, .. } = axes;
     match (variant, format) {
@@ -212,7 +212,7 @@ fn agreement(axes: &LoadAxes) -> Equivalence {
     }
 }
 
-/// What a point needs, for the plan: of a path what its files have.
+/// The memory that a point needs, for the plan: of a path by the size of its files.
 fn needs(axes: &LoadAxes) -> Requirements {
     let LoadAxes { variant, onto, cut, .. } = axes;
     let devices: u64 = onto.axes().iter().map(|(_, size)| *size as u64).product();
@@ -234,7 +234,7 @@ fn needs(axes: &LoadAxes) -> Requirements {
     needs
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &LoadAxes) -> String {
     let LoadAxes { variant, onto, cut, .. } = axes;
     let devices = match cut {

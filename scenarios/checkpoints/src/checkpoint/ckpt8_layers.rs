@@ -98,12 +98,12 @@ fn layers(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Laye
     Ok(())
 }
 
-/// What of a layer is timed.
+/// The operation of a layer that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerOperation {
     /// A save.
     Save,
-    /// What a checkpoint says of its tensors, read.
+    /// A read of what a checkpoint says of its tensors.
     Metadata,
     /// A load.
     Load,
@@ -153,20 +153,20 @@ fn prove_nothing_is_said(checkpoints: &mut dyn Checkpoints, nowhere: &Path) -> R
     }
 }
 
-/// Whether the state can lie on the mesh, for the plan.
+/// Checks that the state can lie on the mesh and that the options agree, for the plan.
 fn fits(axes: &LayersAxes) -> Result<(), String> {
     let LayersAxes { variant, mesh, orbax, .. } = axes;
     orbax.fit()?;
     mesh.holds(variant)
 }
 
-/// What a point needs, for the plan.
+/// The memory that a point needs, for the plan.
 fn needs(axes: &LayersAxes) -> Requirements {
     let LayersAxes { variant, .. } = axes;
     variant.needs()
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &LayersAxes) -> String {
     let LayersAxes { variant, operation, layer, saving, mesh, .. } = axes;
     let devices = if *mesh == DeviceMesh::NONE { String::new() } else { format!(", cut over {mesh}") };

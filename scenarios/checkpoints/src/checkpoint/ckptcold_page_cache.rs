@@ -95,12 +95,12 @@ fn forget(checkpoint: &Inventory) -> Result<()> {
     Ok(())
 }
 
-/// What a point needs, for the plan.
+/// The memory that a point needs, for the plan.
 fn needs(variant: &State, _: &PageCache) -> Requirements {
     variant.needs()
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(variant: &State, page_cache: &PageCache) -> String {
     let cache = match page_cache {
         PageCache::Warm => "warm",
@@ -109,7 +109,7 @@ fn describe(variant: &State, page_cache: &PageCache) -> String {
     format!("load of {}, {cache}", variant.describe())
 }
 
-/// Where the files of a checkpoint are when it is loaded.
+/// The place of a checkpoint's files when it is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageCache {
     /// In the page cache.

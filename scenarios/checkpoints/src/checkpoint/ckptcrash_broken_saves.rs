@@ -107,7 +107,7 @@ fn drawn(of: usize, most: usize, seed: u64) -> Vec<usize> {
     numbers
 }
 
-/// What is found where a save was broken off.
+/// The outcome of a save that was broken off, as a load finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CrashOutcome {
     Absent,
@@ -116,7 +116,7 @@ enum CrashOutcome {
     Corrupt,
 }
 
-/// How often each was found.
+/// The number of times that each outcome was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct CrashFound {
     absent: u32,
@@ -136,7 +136,7 @@ impl CrashFound {
     }
 }
 
-/// What a load finds, by a system that has seen nothing of it.
+/// Returns what a load finds, by a system that has seen nothing of it.
 fn outcome(checkpointer: &mut dyn Checkpointer, data: &Arc<DataSet>, checkpoint: &Path) -> CrashOutcome {
     if !checkpoint.exists() {
         return CrashOutcome::Absent;
@@ -173,14 +173,14 @@ fn tell(bencher: &Bencher, found: &[CrashFound; 2], safe: f64, changes: usize) {
     bencher.metric("changes of files", changes as f64, Unit::COUNT, Direction::Information);
 }
 
-/// What a point needs, for the plan.
+/// The memory that a point needs, for the plan.
 fn needs(variant: &State) -> Requirements {
     let needs = variant.needs();
     // What was recorded, four letters a byte, and files in memory.
     Requirements { memory: needs.memory + 8 * variant.bytes(), ..needs }
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(variant: &State) -> String {
     format!("{POINTS} points at most of a save of {}", variant.describe())
 }

@@ -95,13 +95,13 @@ fn measure(
     Ok(())
 }
 
-/// Whether the state can lie on the ranks, for the plan.
+/// Checks that the state can lie on the ranks, for the plan.
 fn fits(axes: &ProcessesAxes) -> Result<(), String> {
     let ProcessesAxes { variant, ranks, .. } = axes;
     DeviceMesh::line(*ranks).holds(variant)
 }
 
-/// What a point needs, for the plan: a process for each rank, and what is not cut on every one.
+/// The memory that a point needs, for the plan: a process for each rank, and what is not cut on every one.
 fn needs(axes: &ProcessesAxes) -> Requirements {
     let ProcessesAxes { variant, ranks, .. } = axes;
     let one = variant.needs();
@@ -109,7 +109,7 @@ fn needs(axes: &ProcessesAxes) -> Requirements {
     Requirements { memory: one.memory.saturating_add(process.saturating_mul(*ranks as u64)), ..one }
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &ProcessesAxes) -> String {
     let ProcessesAxes { variant, ranks, operation, saving, medium } = axes;
     format!("{operation} of {}, {saving}, on {medium}, by {ranks} processes", variant.describe())

@@ -21,14 +21,14 @@ const LONGEST: usize = 150;
 /// A mebibyte, which the tags of Orbax's benchmarks call a megabyte.
 const MB: f64 = (1 << 20) as f64;
 
-/// What is done while collectors look.
+/// An action that is done while collectors look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CollectedAction {
     /// A save: its caller's part is the region `blocking`, and the rest of one in the background `waiting`.
     Save(SaveWaiter),
     /// A load, the region `load`.
     Load,
-    /// What a checkpoint says of itself, read: the region `metadata`.
+    /// A read of what a checkpoint says of itself: the region `metadata`.
     Metadata,
     /// A save that is cancelled after so long: the request is the region `cancel`, and until nothing goes on
     /// `waiting`.
@@ -36,7 +36,7 @@ pub(super) enum CollectedAction {
 }
 
 impl CollectedAction {
-    /// What was timed, once more.
+    /// The action that was timed, to be done once more.
     pub(super) fn of(operation: Operation, saving: SaveWaiter) -> Self {
         match operation {
             Operation::Save | Operation::DurableSave => Self::Save(saving),
@@ -95,7 +95,7 @@ pub(super) fn collect_stored(
     note_uncollected(bencher, try_collect());
 }
 
-/// What can be looked at while it works.
+/// A system that can be looked at while it works.
 pub(super) trait WorkLooked {
     fn collect(&mut self, on: bool) -> Result<CollectorAnswer>;
     fn collected(&mut self) -> Result<CollectorAnswer>;
@@ -230,7 +230,7 @@ fn tell_used(used: &WatchedUse, tell: &dyn Fn(&str, f64, Unit, Direction), missi
     }
 }
 
-/// Whether a tag is one that is told from here: no system has a say in it.
+/// Returns whether a tag is one that is told from here: no system has a say in it.
 fn is_own(tag: &str) -> bool {
     const OWN: [&str; 6] = [
         "0_basics/",
@@ -243,7 +243,7 @@ fn is_own(tag: &str) -> bool {
     OWN.iter().any(|own| tag.starts_with(own))
 }
 
-/// What the tags of Orbax's benchmarks have for memory and volumes.
+/// The unit of memory and volumes in the tags of Orbax's benchmarks.
 const MEBIBYTES: Unit = Unit::other("MB");
 
 /// The units that a reading may have.
@@ -324,7 +324,7 @@ mod tests {
         honest: Box<dyn Checkpoints + 'a>,
         begins: Result<CollectorAnswer>,
         tells: Result<CollectorAnswer>,
-        /// Whether nothing can be saved any more.
+        /// `true` if nothing can be saved any more.
         fails: bool,
     }
 

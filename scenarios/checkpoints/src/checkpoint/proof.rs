@@ -12,12 +12,12 @@ use super::spoil::spoil;
 use crate::contract::Checkpoints;
 use crate::workload::Placement;
 
-/// What must be loaded.
+/// The state that must be loaded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proof<'a> {
     /// The state.
     data: &'a DataSet,
-    /// Where its parts must lie, if they must lie on devices.
+    /// The placement of its parts, if they must lie on devices.
     onto: Option<&'a Placement>,
 }
 
@@ -123,7 +123,7 @@ pub(super) fn expected(tensor: &[u8], width: usize, shape: &[usize], part: &[Ran
     places(shape, part).iter().flat_map(|place| &tensor[place * width..][..width]).copied().collect()
 }
 
-/// Where the numbers of a part lie among those of its tensor, in order.
+/// The positions of the numbers of a part among those of its tensor, in order.
 pub(super) fn places(shape: &[usize], part: &[Range<usize>]) -> Vec<usize> {
     let mut places = vec![0];
     for (range, size) in part.iter().zip(shape) {

@@ -13,7 +13,7 @@ use super::proof::{content, places};
 use crate::contract::Checkpoints;
 use crate::workload::Placement;
 
-/// What the metric of each rank is called before what it did.
+/// The prefix of the name of each rank's metric.
 const RANK: &str = "rank: ";
 
 /// A state that lies on the processes of a line: the device of the same number in the placement is each one's
@@ -149,7 +149,7 @@ impl Checkpoints for RankedCheckpoints<'_> {
     }
 }
 
-/// What the collectors of each rank have found, each tag below the number of its rank:
+/// Joins what the collectors of each rank have found, each tag below the number of its rank:
 /// `rank 1/6_io/file_reads_count`.
 fn of_ranks(ranks: Vec<CollectorAnswer>) -> CollectorAnswer {
     let mut all = CollectorAnswer::default();

@@ -13,7 +13,7 @@ use crate::contract::Checkpoints;
 #[derive(Debug)]
 pub(super) struct Shares(Vec<f64>);
 
-/// What must be so.
+/// A rule for the shares that replicas write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WriterRule {
     /// The first has written all.
@@ -67,7 +67,7 @@ impl Shares {
         }
     }
 
-    /// Whether a rule holds.
+    /// Checks that a rule holds.
     ///
     /// # Errors
     /// What is not so.

@@ -17,7 +17,7 @@ use crate::adapters::native::{ReferenceSharded, Safetensors};
 use crate::contract::{Checkpointer, Checkpoints, Replicas, SaveLayer, SaveOptions, SaveWaiter};
 use crate::workload::{Compression, DeviceMesh, Placement, Setting, State};
 
-/// What a scenario does with a checkpointer, at a size for tests.
+/// Runs what a scenario does with a checkpointer, at a size for tests.
 fn run(checkpointer: &mut dyn Checkpointer, operation: &str) -> Result<RepeatResult> {
     run_onto(checkpointer, operation, None)
 }
@@ -209,9 +209,9 @@ struct Liar(Lie, ReferenceSharded);
 
 #[derive(Clone, Copy, PartialEq)]
 enum Lie {
-    /// What was loaded is read from the files when it is looked at.
+    /// Reads what was loaded from the files when it is looked at.
     LooksLater,
-    /// What was loaded is the state that it has anyway.
+    /// Hands out the state that it has anyway as what was loaded.
     KeepsTheState,
     /// The files of a checkpoint are links to those of the one before it.
     LinksTheLastOne,
@@ -221,7 +221,7 @@ enum Lie {
     LosesANumber,
     /// A tensor has another name.
     Renames,
-    /// What is loaded lies on the devices that it was saved from.
+    /// Leaves what is loaded on the devices that it was saved from.
     KeepsTheOldMesh,
     /// Two devices have the other's parts.
     SwapsDevices,

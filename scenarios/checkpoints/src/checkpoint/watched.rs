@@ -10,18 +10,18 @@ pub(super) struct ProcessWatch {
     moved: [Option<u64>; MOVED.len()],
 }
 
-/// What the kernel counts of a process: calls, the bytes that they asked for, and those of them that came
-/// from a disk or went to one.
+/// The kernel's counters of a process: calls, the bytes that they asked for, and those of them that came from
+/// a disk or went to one.
 const MOVED: [&str; 6] = ["syscr:", "syscw:", "rchar:", "wchar:", "read_bytes:", "write_bytes:"];
 
-/// What was used from then on. `None` is what the system does not tell.
+/// The resources that were used from then on. `None` is what the system does not tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WatchedUse {
     /// The most that was resident beyond what was at the beginning, in bytes: the sum over processes.
     pub(super) more_memory: Option<u64>,
-    /// How much more is resident than was at the beginning, in bytes.
+    /// The change of resident memory since the beginning, in bytes.
     pub(super) memory_change: Option<i64>,
-    /// How often files were read and written by a call.
+    /// The number of calls that read files, and of those that wrote them.
     pub(super) calls: [Option<u64>; 2],
     /// The bytes that those calls read and wrote, cached or not.
     pub(super) bytes: [Option<u64>; 2],
@@ -42,7 +42,7 @@ impl ProcessWatch {
         Self { processes, resident, moved }
     }
 
-    /// What was used since.
+    /// Returns the resources that were used since.
     pub(super) fn end(&self) -> WatchedUse {
         let since = |after: Option<u64>, before: Option<u64>| Some(after?.saturating_sub(before?));
         let after = sums(&self.processes, "io", MOVED);

@@ -50,7 +50,7 @@ pub trait Checkpointer {
     }
 }
 
-/// How a state lies in memory and how it is saved.
+/// Layout of a state in memory, and the options of its saves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SaveOptions {
     /// Who waits.
@@ -62,11 +62,11 @@ pub struct SaveOptions {
     pub replicas: Option<Replicas>,
     /// The devices that it is loaded onto, where that is to be another placement.
     pub onto: Option<Placement>,
-    /// How files are compressed.
+    /// Compression of the files.
     pub compression: Setting<Compression>,
-    /// What the system is told by names of its own.
+    /// Options of the system, by its own names.
     pub system: SystemOptions,
-    /// What of the system does it.
+    /// Layer of the system that saves and loads.
     pub layer: SaveLayer,
 }
 
@@ -155,20 +155,20 @@ impl fmt::Display for SaveWaiter {
 /// Replicas of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replicas {
-    /// How many.
+    /// The number of replicas, which lie along the first axis of the devices.
     pub number: usize,
-    /// Whether each writes a share; else the first writes all.
+    /// `true` if each writes a share; else the first writes all.
     pub share: bool,
 }
 
 /// A layer of a system, which can be called without those above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SaveLayer {
-    /// What its users call: a checkpoint that is complete has a name.
+    /// The layer that its users call: a checkpoint that is complete has a name.
     Checkpointer,
-    /// What saves a tree of arrays in a directory, and says what is in it.
+    /// The layer that saves a tree of arrays in a directory, and says what is in it.
     Tree,
-    /// What saves arrays, without a tree.
+    /// The layer that saves arrays, without a tree.
     Arrays,
     /// The same, with a file of what is known of each array.
     ArraysWithMetadata,
@@ -203,7 +203,8 @@ pub trait Checkpoints {
         Ok(())
     }
 
-    /// Whether what [`Checkpoints::save`] began is complete, so that [`Checkpoints::wait`] returns at once.
+    /// Returns whether what [`Checkpoints::save`] began is complete, so that [`Checkpoints::wait`] returns at
+    /// once.
     ///
     /// # Errors
     /// As [`Checkpoints::save`].
@@ -282,7 +283,7 @@ pub trait Checkpoints {
         Err(skip("reading what a checkpoint says of its tensors: it is not asked for that here"))
     }
 
-    /// What was read last by [`Checkpoints::read_metadata`], in the order of the state.
+    /// Returns the headers that [`Checkpoints::read_metadata`] read last, in the order of the state.
     ///
     /// # Errors
     /// When nothing was read; what it says that is not so, of what a header does not have. As
@@ -300,7 +301,7 @@ pub trait Checkpoints {
         Ok(CollectorAnswer::default())
     }
 
-    /// What its collectors have found since [`Checkpoints::collect`], or since this was last asked.
+    /// Returns what its collectors have found since [`Checkpoints::collect`], or since this was last asked.
     ///
     /// # Errors
     /// As [`Checkpoints::collect`].
@@ -331,16 +332,17 @@ pub trait Checkpoints {
         vec![std::process::id()]
     }
 
-    /// What really happens, for the work report.
+    /// Returns the work that really happens, for the work report.
     fn executed(&self) -> ExecutedWork;
 
-    /// What does the work, where it comes from, and its version: of a system that is not the adapter itself.
+    /// Names what does the work, where it comes from, and its version: of a system that is not the adapter
+    /// itself.
     fn entry_point(&self) -> Option<String> {
         None
     }
 }
 
-/// How long steps took, with nothing beside them and with a save.
+/// Times of steps, with nothing beside them and with a save.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepTimes {
     /// Each step before the save.
@@ -348,7 +350,7 @@ pub struct StepTimes {
     /// Each step from the request for the save on until it was complete. The first has the time in which the
     /// caller waited.
     pub during: Vec<Duration>,
-    /// How long the caller waited before it could go on.
+    /// Time that the caller waited before it could go on.
     pub stall: Duration,
     /// From the request for the save until it was complete.
     pub complete: Duration,

@@ -6,9 +6,8 @@ use std::path::Path;
 use weighbridge::worker::CollectorAnswer;
 use weighbridge::{ItemCopy, Result};
 
-/// What every number of a state is multiplied by in a training step. It is exact in `f32`, so that each step
-/// has one rounding, and all systems have the same numbers after it. A step changes every number that is not
-/// zero.
+/// The factor of every number of a state in a training step. It is exact in `f32`, so that each step has one
+/// rounding, and all systems have the same numbers after it. A step changes every number that is not zero.
 pub const TRAINED: f32 = 1.0 + 1.0 / 1024.0;
 
 /// Checkpoints of trainings, each in a directory of its own. The checkpoint of a step is called as the number
@@ -87,7 +86,8 @@ pub trait Manager {
         Ok(CollectorAnswer::default())
     }
 
-    /// What its collectors have found, as [`Checkpoints::collected`](super::Checkpoints::collected) tells.
+    /// Returns what its collectors have found, as [`Checkpoints::collected`](super::Checkpoints::collected)
+    /// does.
     ///
     /// # Errors
     /// As [`Manager::collect`].

@@ -15,7 +15,7 @@ use weighbridge::Dtype;
 
 use super::{DeviceMesh, Tensor};
 
-/// How tensors are cut, as a file says it. Axes of one device cut nothing, and are left out.
+/// The shardings of tensors in a file. Axes of one device cut nothing, and are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CutsFile {
     path: PathBuf,

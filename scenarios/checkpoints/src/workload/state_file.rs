@@ -20,10 +20,10 @@ pub struct StateFile {
     tensors: Vec<Tensor>,
 }
 
-/// What stands before a path.
+/// The prefix of a path.
 pub(super) const PATH: &str = "path:";
 
-/// What stands between a path and the file of its cuts.
+/// The text between a path and the file of its cuts.
 const CUTS: &str = " cuts=";
 
 impl StateFile {

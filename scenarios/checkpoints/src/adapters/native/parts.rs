@@ -107,7 +107,7 @@ fn kept(kind: &weighbridge::FieldKind, shape: Vec<usize>, bytes: Vec<u8>) -> Ite
     ItemCopy { elements: 1, fields: vec![FieldCopy { name, dtype, shape, bytes }] }
 }
 
-/// Whether every device can have its part of a tensor.
+/// Checks that every device can have its part of a tensor.
 fn fits(onto: &Placement, field: usize, tensor: &StoredTensor) -> Result<()> {
     for (size, axes) in tensor.kind.shape.iter().zip(onto.shardings.get(field).into_iter().flatten()) {
         if onto.mesh.parts(axes).is_none_or(|parts| !size.is_multiple_of(parts)) {
@@ -122,9 +122,9 @@ fn fits(onto: &Placement, field: usize, tensor: &StoredTensor) -> Result<()> {
     Ok(())
 }
 
-/// Where a part lies in its tensor: runs of equal length, in order.
+/// The places of a part in its tensor: runs of equal length, in order.
 struct TensorRuns {
-    /// Where each begins, in bytes.
+    /// The offset of each, in bytes.
     places: Vec<usize>,
     /// Bytes of each.
     length: usize,

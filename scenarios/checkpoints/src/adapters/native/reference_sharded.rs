@@ -90,14 +90,14 @@ pub(super) struct ShardedCheckpoints {
     compression: Compression,
     /// A save in the background.
     pub(super) under_way: SaveUnderWay,
-    /// Whether that is to end before it is complete.
+    /// `true` if that is to end before it is complete.
     cancelled: Arc<AtomicBool>,
     held: Option<LoadedTensors>,
-    /// What the manifest said that was read last.
+    /// The headers in the manifest that was read last.
     described: Option<Vec<TensorHeader>>,
 }
 
-/// What was loaded.
+/// Tensors that were loaded.
 pub(super) enum LoadedTensors {
     /// In one run of memory.
     Whole(OwnedTensors),
@@ -139,7 +139,7 @@ impl ShardedCheckpoints {
         }
     }
 
-    /// How a save is written.
+    /// Options for writing a save.
     pub(super) fn writing(&self, durable: bool) -> ShardWriting<'static> {
         ShardWriting { compression: self.compression, ..ShardWriting::plain(durable) }
     }
@@ -159,7 +159,7 @@ impl ShardedCheckpoints {
 }
 
 impl LoadedTensors {
-    /// What was read, cut for devices where it is to be.
+    /// Keeps what was read, cut for devices where it is to be.
     pub(super) fn of(room: OwnedTensors, onto: Option<&Placement>, threads: usize) -> Result<Self> {
         Ok(match onto {
             None => Self::Whole(room),
@@ -450,7 +450,7 @@ mod tests {
         }
     }
 
-    /// What is done to a checkpoint, and what is said of it then.
+    /// Damage to a checkpoint, and what is said of it then.
     type Damage<'a> = (&'a dyn Fn(&Path), &'a str);
 
     #[test]

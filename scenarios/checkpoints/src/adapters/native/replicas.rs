@@ -19,7 +19,7 @@ pub(super) struct ShardedReplicas {
     copies: Vec<Arc<OwnedTensors>>,
     /// The devices of one of them.
     devices: usize,
-    /// Whether each writes a share; else the first writes all, by so many threads.
+    /// `true` if each writes a share; else the first writes all, by so many threads.
     share: bool,
     threads: usize,
     saving: SaveWaiter,

@@ -19,7 +19,7 @@ pub(super) struct StoredShards {
     places: Vec<usize>,
     /// The devices that it is loaded onto, by the positions in the manifest.
     onto: Option<Placement>,
-    /// Whether each replica of those reads the files: replicas lie along the first axis.
+    /// `true` if each replica of those reads the files: replicas lie along the first axis.
     each_reads: bool,
     held: Option<LoadedTensors>,
 }

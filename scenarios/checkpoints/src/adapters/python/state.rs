@@ -17,7 +17,7 @@ use super::told::{COLLECTORS, PlacementForm, text};
 use crate::contract::{Checkpoints, Manager, Retention, SaveOptions, StepTimes, TensorHeader};
 use crate::workload::{StepKind, SystemOptions};
 
-/// What `open` says of a state.
+/// The parts of `open` that describe a state.
 #[derive(Debug, Serialize)]
 pub(super) struct StateParts {
     data: TensorFiles,

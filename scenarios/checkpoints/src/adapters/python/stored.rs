@@ -11,7 +11,7 @@ use super::told::{COLLECTORS, PlacementForm, text};
 use crate::contract::{LoadedTensor, StoredCheckpoint, StoredFiles, TensorHeader};
 use crate::workload::{Placement, SystemOptions};
 
-/// What `open` says of a checkpoint.
+/// The parts of `open` that describe a checkpoint.
 #[derive(Debug, Serialize)]
 pub(super) struct StoredParts {
     stored: StoredForm,

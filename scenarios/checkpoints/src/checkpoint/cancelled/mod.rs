@@ -27,15 +27,15 @@ pub(super) struct CancelledRounds<'a> {
     data: &'a DataSet,
     place: &'a Path,
     delay: Duration,
-    /// What went wrong first. A body cannot return it.
+    /// The first error, which a body cannot return.
     failed: FirstFailure,
-    /// How many saves were cancelled.
+    /// The number of saves that were cancelled.
     number: Cell<u32>,
-    /// How many of them were whole.
+    /// The number of them that were whole.
     whole: Cell<u32>,
     /// The most bytes that one has left in files of other names.
     left: Cell<u64>,
-    /// How often such files were there again after they had been removed.
+    /// The number of times that such files were there again after they had been removed.
     went_on: Cell<u32>,
 }
 
@@ -95,7 +95,8 @@ impl<'a> CancelledRounds<'a> {
         self.end(&before)
     }
 
-    /// What is left when all is over: the checkpoint before is as it was, and a new save is as good as any.
+    /// Checks what is left when all is over: the checkpoint before is as it was, and a new save is as good as
+    /// any.
     fn end(&self, before: &Path) -> Result<()> {
         let mut checkpoints = self.checkpoints();
         checkpoints.release()?;
@@ -110,7 +111,7 @@ impl<'a> CancelledRounds<'a> {
         self.none_came_back(&self.names()?, None)
     }
 
-    /// Whether no save that was cancelled earlier has a checkpoint under its name by now.
+    /// Checks that no save that was cancelled earlier has a checkpoint under its name by now.
     fn none_came_back(&self, names: &[String], own: Option<&str>) -> Result<()> {
         let is_checkpoint =
             |number: &u32| names.contains(&name_of(*number)) && Some(&*name_of(*number)) != own;

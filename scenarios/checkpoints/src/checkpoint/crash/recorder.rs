@@ -55,7 +55,7 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// What was recorded.
+    /// Ends the recording and returns its text.
     ///
     /// # Errors
     /// When it cannot be read.

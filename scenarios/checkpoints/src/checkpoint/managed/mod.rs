@@ -30,9 +30,9 @@ pub(super) struct ManagedRounds<'a> {
     train_steps: u64,
     training: RefCell<Option<ManagedRun>>,
     trainings: Cell<u64>,
-    /// How often a tensor of what was loaded was looked at.
+    /// The number of times that a tensor of what was loaded was looked at.
     looks: Cell<usize>,
-    /// What went wrong first. A body cannot return it.
+    /// The first error, which a body cannot return.
     failed: FirstFailure,
 }
 
@@ -46,8 +46,8 @@ struct ManagedRun {
     there: Vec<SavedStep>,
 }
 
-/// How far behind the clock is that file systems keep times by: a tick of the kernel, of which there are a
-/// hundred a second at least. A manager may go by those times.
+/// The lag of the clock that file systems keep times by: a tick of the kernel, of which there are a hundred a
+/// second at least. A manager may go by those times.
 const FILE_CLOCK: Duration = Duration::from_millis(10);
 
 impl ManagedRun {
@@ -57,7 +57,7 @@ impl ManagedRun {
         FILE_CLOCK + self.began.elapsed()
     }
 
-    /// When what was offered after a moment, and is complete now, may say that it was saved.
+    /// The moment at which what was offered after `known`, and is complete now, may say that it was saved.
     fn saved_since(&self, known: Duration) -> Moment {
         Moment { earliest: known.saturating_sub(FILE_CLOCK), latest: self.now() }
     }
@@ -285,8 +285,8 @@ impl<'a> ManagedRounds<'a> {
         }
     }
 
-    /// Whether a step was due that was offered after a moment. Where that went by time which passed while it
-    /// was offered, both may be, and the directory tells.
+    /// Returns whether a step was due that was offered after a moment. Where that went by time which passed
+    /// while it was offered, both may be, and the directory tells.
     fn was_due(&self, step: u64, known: Duration) -> Result<bool> {
         self.with(|training| {
             let offered = Moment { earliest: known, latest: training.now() };
@@ -326,8 +326,8 @@ impl<'a> ManagedRounds<'a> {
         Ok(())
     }
 
-    /// Whether the checkpoints that must be there are all that is in the directory, and all that the manager
-    /// says it has.
+    /// Checks that the checkpoints that must be there are all that is in the directory, and all that the
+    /// manager says it has.
     fn look(&self) -> Result<()> {
         let (found, there, done) =
             self.with(|training| Ok((training.found()?, training.steps(), training.next)))?;
@@ -347,8 +347,8 @@ impl<'a> ManagedRounds<'a> {
         Ok(())
     }
 
-    /// Whether what was loaded is of the newest step that is kept: by its number and by one tensor, another
-    /// one each time.
+    /// Checks that what was loaded is of the newest step that is kept: by its number and by one tensor,
+    /// another one each time.
     fn newest_is_loaded(&self) -> Result<()> {
         let newest = self.with(|training| Ok(training.steps().last().copied()))?;
         let newest = newest.ok_or_else(|| Error::new("no step was saved"))?;
@@ -426,7 +426,7 @@ impl<'a> ManagedRounds<'a> {
     }
 }
 
-/// What is looked at when a measured call has ended, outside the clock.
+/// A guard that looks at something when a measured call has ended, outside the clock.
 struct After<'r, 'a, F: FnOnce(&ManagedRounds<'a>) -> Result<()>> {
     rounds: &'r ManagedRounds<'a>,
     look: Option<F>,

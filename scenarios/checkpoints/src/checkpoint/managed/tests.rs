@@ -27,7 +27,7 @@ fn state() -> Arc<DataSet> {
 
 const OPERATIONS: [&str; 3] = ["save", "restore", "delete"];
 
-/// What the scenario does with a manager, at a size for tests: five steps.
+/// Runs what the scenario does with a manager, at a size for tests: five steps.
 fn run(lie: Lie, saving: SaveWaiter, retention: Retention, operation: &str) -> Result<RepeatResult> {
     let place = tempfile::tempdir().unwrap();
     let data = state();
@@ -134,7 +134,7 @@ enum Lie {
     KeepsOneTooMany,
     /// The newest goes, and an older one stays.
     DeletesTheNewest,
-    /// What is loaded as the newest is older.
+    /// Restores an older step as the newest.
     RestoresAnOlderStep,
     /// The same, and it says that it is the newest.
     RestoresAnOlderStateUnderTheNewestNumber,
@@ -148,7 +148,7 @@ enum Lie {
     ClaimsMore,
     /// A step changes nothing.
     DoesNotTrain,
-    /// What was loaded first is handed out for ever.
+    /// Hands out for ever what was loaded first.
     KeepsTheNewestInMemory,
     /// Nothing is deleted when that is asked for.
     DeletesNothing,

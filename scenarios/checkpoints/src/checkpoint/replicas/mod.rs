@@ -12,7 +12,7 @@ use super::watched::ProcessWatch;
 use crate::contract::{LoadedTensor, StoredCheckpoint, TensorHeader};
 use crate::workload::Placement;
 
-/// How replicas come to a checkpoint.
+/// The way in which replicas come to a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// It is read for one of them, and the others get a copy.
@@ -22,8 +22,8 @@ pub enum Sharing {
 }
 
 impl Sharing {
-    /// What it is if two replicas have one piece of memory: a broadcast has failed, and who was not asked for
-    /// copies has none.
+    /// The error for two replicas that have one piece of memory: a broadcast has failed, and who was not
+    /// asked for copies has none.
     pub(super) fn of_one_memory(self) -> fn(String) -> Error {
         match self {
             Self::Broadcast => |what| Error::new(what),

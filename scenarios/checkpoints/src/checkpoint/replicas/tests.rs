@@ -36,7 +36,7 @@ enum Lie {
     LeavesZeros,
     /// The second replica has what the first had before a number changed.
     LosesANumber,
-    /// What is changed on a device stays as it was.
+    /// Leaves what is changed on a device as it was.
     ChangesNothing,
 }
 
@@ -93,7 +93,7 @@ impl StoredCheckpoint for LyingSystem<'_> {
     }
 }
 
-/// What the scenario does with it, at a size for tests.
+/// Runs what the scenario does with it, at a size for tests.
 fn run(lie: Lie, sharing: Sharing) -> Result<RepeatResult> {
     let room = tempfile::tempdir().unwrap();
     let data = Arc::new(Cache::at(room.path().join("data")).open(&State::MB_16.data()).unwrap());

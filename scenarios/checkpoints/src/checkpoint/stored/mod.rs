@@ -23,7 +23,7 @@ use crate::workload::{CutsFile, DeviceMesh, Placement, State, Tensor};
 pub(super) use self::digests::CheckpointDigests;
 pub(super) use self::proof::StoredProof;
 
-/// How tensors lie on devices.
+/// A rule that lays tensors on devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// Each is cut as often as the mesh lets it.
@@ -44,7 +44,7 @@ impl fmt::Display for Cut {
     }
 }
 
-/// What says how tensors lie on devices.
+/// The source of the layout of tensors on devices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CutSource<'a> {
     /// A rule.

@@ -43,7 +43,7 @@ fn opened(directory: &Path) -> Result<Box<dyn StoredCheckpoint>> {
     }
 }
 
-/// What the scenario does with a checkpoint that is open, at a size for tests.
+/// Runs what the scenario does with a checkpoint that is open, at a size for tests.
 fn run(
     stored: &mut dyn StoredCheckpoint,
     directory: &Path,
@@ -140,7 +140,7 @@ fn who_reads_files_alone_declines_what_lies_in_an_object_store() {
     }
 }
 
-/// What is done to a checkpoint, and what is said of it then.
+/// Damage to a checkpoint, and what is said of it then.
 type Damage<'a> = (CheckpointFormat, &'a dyn Fn(&Path), &'a str);
 
 #[test]
@@ -193,9 +193,9 @@ fn nothing_that_is_damaged_is_called_good() {
 struct LyingSystem<'a> {
     lie: Lie,
     honest: Box<dyn StoredCheckpoint + 'a>,
-    /// What was loaded first.
+    /// The tensors that were loaded first.
     first: Vec<LoadedTensor>,
-    /// Whether somebody has looked at what was loaded.
+    /// `true` if somebody has looked at what was loaded.
     looked_at: bool,
 }
 
@@ -212,7 +212,7 @@ enum Lie {
     LeavesOneOut,
     /// Files are read when somebody looks.
     LooksLater,
-    /// What was loaded first is handed out for ever.
+    /// Hands out for ever what was loaded first.
     KeepsTheFirst,
     /// Loads that are timed read nothing.
     LoadsNothingInTime,
