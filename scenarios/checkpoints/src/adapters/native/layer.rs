@@ -9,7 +9,7 @@ use weighbridge::{Error, Kept, Result, skip};
 use weighbridge_data::{DataSet, Executed};
 
 use super::owned::Owned;
-use super::reference_sharded::{ShardManifest, broken, failed, write};
+use super::shard_manifest::{ShardManifest, broken, failed, write};
 use super::under_way::SaveUnderWay;
 use crate::adapters::native::shards;
 use crate::adapters::native::shards::ShardWriting;

@@ -11,7 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use weighbridge::{Dtype, Error, Kept, KeptField, Result};
 
 use super::owned::Owned;
-use super::reference_sharded::{Sharded, save};
+use super::shard_manifest::save;
+use super::sharded::Sharded;
 use crate::contract::{Checkpoints, Manager, Moment, Retention, SavedStep, Saving, TRAINED};
 
 /// Checkpoints of trainings of one state.

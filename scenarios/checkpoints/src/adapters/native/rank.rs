@@ -18,7 +18,8 @@ use weighbridge_data::{DataSet, Executed};
 use super::layout::TensorLayout;
 use super::owned::Owned;
 use super::parts::MeshParts;
-use super::reference_sharded::{Sharded, failed};
+use super::shard_manifest::failed;
+use super::sharded::Sharded;
 use crate::contract::{Checkpoints, SaveOptions};
 
 /// A rank, and its part of the state as a state of its own.

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use weighbridge::{Delivery, Error, FieldKind, Kept, KeptField, Result};
 use weighbridge_data::Executed;
 
+use super::held::Held;
 use super::parts::MeshParts;
-use super::reference_sharded::{Held, ShardManifest};
+use super::shard_manifest::ShardManifest;
 use crate::contract::{LoadedTensor, StoredCheckpoint, TensorHeader};
 use crate::workload::Placement;
 
