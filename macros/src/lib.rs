@@ -36,25 +36,31 @@ use proc_macro::TokenStream;
 ///
 /// # Options
 ///
-/// | option | meaning |
-/// |---|---|
-/// | `id = "CV-1"` | The id, by which it is named everywhere. Needed. Letters, digits, `_`, `.` and `-`. |
-/// | `category = "Computer vision"` | The heading it is listed under; else `Uncategorised`. |
-/// | `sets = ["gate", "canonical"]` | The sets it belongs to, for `--set`. |
-/// | `equivalence = exact` | What must agree between adapters: `exact`, `approx(1e-5)`, `alike(0.01)`, `shape` or `none`; `by(function)` asks a function over the axes. Without it a scenario with a contract takes what its `workload` says, else `exact`; others `none`. |
-/// | `filter = path` | A function that says which points are run; see below. |
-/// | `needs = path` | A function of all axes, by reference, that gives the `Requirements` of a point; what the profile does not allow is a planned skip. |
-/// | `describe = path` | A function of all axes, by reference, that says what a point does, as a `String`; listings show it. |
-/// | `workload = path` | In place of both: a function of all axes, by reference, that gives what a point does as a `Workload`. |
-/// | `types = [A, B]` | What the type parameter of `fn name<T: Trait>(..)` stands for: an axis, of which a plain run takes all. `name = Type` gives another label than the type's own name. |
-/// | `consts = [1, 8]` | The same for `fn name<const N: usize>(..)`. |
-/// | `group = "Sorting"` | Scenarios without a contract that say the same are shown side by side. |
-/// | `samples = 100` | The least number of samples in a repeat. |
-/// | `min_time = 0.5` | The least time that a repeat measures, in seconds. |
-/// | `max_time = 10` | The most, in seconds: what is slow gets fewer samples. Without it 5, or `min_time` where that is more. |
-/// | `repeats = 9` | How often it is measured, each time in a process of its own. |
-/// | `worker_threads = 2` | For an `async` scenario: a runtime of that many threads and not of the current one. |
-/// | `crate = path` | Where `weighbridge` is, if another crate hands it on. A renamed dependency is found. |
+/// - `id = "CV-1"`: The id, by which it is named everywhere. Needed. Letters, digits, `_`, `.` and `-`.
+/// - `category = "Computer vision"`: The heading it is listed under; else `Uncategorised`.
+/// - `sets = ["gate", "canonical"]`: The sets it belongs to, for `--set`.
+/// - `equivalence = exact`: What must agree between adapters: `exact`, `approx(1e-5)`, `alike(0.01)`, `shape`
+///   or `none`; `by(function)` asks a function over the axes. Without it a scenario with a contract takes
+///   what its `workload` says, else `exact`; others `none`.
+/// - `filter = path`: A function that says which points are run; see below.
+/// - `needs = path`: A function of all axes, by reference, that gives the `Requirements` of a point; what the
+///   profile does not allow is a planned skip.
+/// - `describe = path`: A function of all axes, by reference, that says what a point does, as a `String`;
+///   listings show it.
+/// - `workload = path`: In place of both: a function of all axes, by reference, that gives what a point does
+///   as a `Workload`.
+/// - `types = [A, B]`: What the type parameter of `fn name<T: Trait>(..)` stands for: an axis, of which a
+///   plain run takes all. `name = Type` gives another label than the type's own name.
+/// - `consts = [1, 8]`: The same for `fn name<const N: usize>(..)`.
+/// - `group = "Sorting"`: Scenarios without a contract that say the same are shown side by side.
+/// - `samples = 100`: The least number of samples in a repeat.
+/// - `min_time = 0.5`: The least time that a repeat measures, in seconds.
+/// - `max_time = 10`: The most, in seconds: what is slow gets fewer samples. Without it 5, or `min_time`
+///   where that is more.
+/// - `repeats = 9`: How often it is measured, each time in a process of its own.
+/// - `worker_threads = 2`: For an `async` scenario: a runtime of that many threads and not of the current
+///   one.
+/// - `crate = path`: Where `weighbridge` is, if another crate hands it on. A renamed dependency is found.
 ///
 /// What the command line says of samples, times and repeats, or a profile of the workspace, stands above
 /// these; the profiles that are built in stand below.
@@ -81,7 +87,8 @@ use proc_macro::TokenStream;
 /// fn resize(
 ///     bencher: &mut Bencher,
 ///     // Variants, with a label. A plain run takes the first.
-///     #[sweep(small = Images { count: 100, side: 32 }, "224px" = Images { count: 10, side: 224 })] images: Images,
+///     #[sweep(small = Images { count: 100, side: 32 }, "224px" = Images { count: 10, side: 224 })]
+///     images: Images,
 ///     // Values without a label are shown by their `Display`. A plain run takes all.
 ///     #[sweep(1, 2, 4)] threads: usize,
 ///     // Variants of which a plain run takes all.
@@ -181,14 +188,15 @@ pub fn scenario(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Options
 ///
-/// | option | meaning |
-/// |---|---|
-/// | `name = "Google Grain"` | The name in tables and on the command line. Needed, and one of its kind for the contract. |
-/// | `tier = 1` | 0 is the reference that others are verified against, one for each contract. Without it 1. |
-/// | `new = path` | What makes it, `fn() -> Type` or `fn() -> Result<Type, E>`; else its `Default`. The error `weighbridge::skip("why")` is a recorded skip. |
-/// | `probe = path` | `fn() -> Availability`: whether the system behind it is installed, and which version. It starts nothing. Without it the version is that of your crate. |
-/// | `unequal = "why"` | Declares that its work is known to differ from the reference's: it is listed apart. |
-/// | `crate = path` | Where `weighbridge` is, if not at `::weighbridge`. |
+/// - `name = "Google Grain"`: The name in tables and on the command line. Needed, and one of its kind for the
+///   contract.
+/// - `tier = 1`: 0 is the reference that others are verified against, one for each contract. Without it 1.
+/// - `new = path`: What makes it, `fn() -> Type` or `fn() -> Result<Type, E>`; else its `Default`. The error
+///   `weighbridge::skip("why")` is a recorded skip.
+/// - `probe = path`: `fn() -> Availability`: whether the system behind it is installed, and which version. It
+///   starts nothing. Without it the version is that of your crate.
+/// - `unequal = "why"`: Declares that its work is known to differ from the reference's: it is listed apart.
+/// - `crate = path`: Where `weighbridge` is, if not at `::weighbridge`.
 ///
 /// An adapter that is not installed is listed with the command that installs it:
 ///

@@ -378,7 +378,9 @@ impl BudgetKeys {
         let (min_time, max_time) = (seconds(min_time), seconds(max_time));
         let (samples, repeats) = (some_or_none(samples.as_ref()), some_or_none(repeats.as_ref()));
         quote! {
-            __wb::PartialBudget { samples: #samples, min_time: #min_time, max_time: #max_time, repeats: #repeats }
+            __wb::PartialBudget {
+                samples: #samples, min_time: #min_time, max_time: #max_time, repeats: #repeats
+            }
         }
     }
 }

@@ -184,7 +184,12 @@ impl FunctionParameters {
             return;
         };
         let axis = AxisModel::parse(&pattern.ident, ty, first, errors);
-        let is_same = |other: &FunctionParameter| matches!(other, FunctionParameter::Swept(SweepSpec::Axis(other)) if other.name == axis.name);
+        let is_same = |other: &FunctionParameter| {
+            matches!(
+                other,
+                FunctionParameter::Swept(SweepSpec::Axis(other)) if other.name == axis.name
+            )
+        };
         if self.rest.iter().any(is_same) {
             errors.at(
                 &pattern.ident,

@@ -346,7 +346,12 @@ impl SweepModel {
                             errors.at(second, "a second `#[sweep]`: write all values in one");
                         }
                         let axis = AxisModel::parse(name, &field.ty, first, &mut errors);
-                        let same = |swept: &SweepSpec| matches!(swept, SweepSpec::Axis(other) if other.name == axis.name);
+                        let same = |swept: &SweepSpec| {
+                            matches!(
+                                swept,
+                                SweepSpec::Axis(other) if other.name == axis.name
+                            )
+                        };
                         if fields.iter().any(|(_, swept)| same(swept)) {
                             errors.at(name, format!("a second axis called `{}`: rename one", axis.name));
                         }

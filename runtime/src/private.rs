@@ -19,8 +19,8 @@ pub use crate::registry::{
 
 pub use crate::__weighbridge_traits_of as traits_of;
 
-/// What a type can do, asked where it is known. The traits are imported without names, so that they hide none
-/// of the author's.
+/// Finds the traits of a type, where the type is known. The traits are imported without names, so that they
+/// hide none of the author's.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __weighbridge_traits_of {

@@ -30,7 +30,7 @@ pub fn tool() -> &'static str {
     })
 }
 
-/// What the command is called by who calls it, else by what the folders from here up say.
+/// Returns the command's name as its caller calls it, else as the folders from here up tell.
 fn named(program: &str, from: &Path) -> &'static str {
     match program {
         "cargo-weighbridge" => ANYWHERE,

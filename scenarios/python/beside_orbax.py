@@ -2,11 +2,11 @@
 
     python3 scenarios/python/beside_orbax.py CONFIGS/checkpoint_manager_benchmark.yaml --mesh data=4+model=2
 
-Orbax must be installed (`cargo catalogue peers install orbax`); the runner is the one of that installation. What is given
-beside the file stands in both for what the file says: a mesh, a state such as `a:float32[64x32]{fsdp,-}`, and the mesh
-that a state is loaded from. The runner's `TestSuite` runs as it is, but what it writes for TensorBoard goes nowhere:
-that would need two frameworks more. Its values are those that it takes itself. What stands behind `--` goes to our
-bench target. Needs the standard library alone.
+Orbax must be installed (`cargo catalogue peers install orbax`); the runner is the one of that installation. What is
+given beside the file stands in both for what the file says: a mesh, a state such as `a:float32[64x32]{fsdp,-}`, and
+the mesh that a state is loaded from. The runner's `TestSuite` runs as it is, but what it writes for TensorBoard goes
+nowhere: that would need two frameworks more. Its values are those that it takes itself. What stands behind `--` goes
+to our bench target. Needs the standard library alone.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ fn compile(cases: &[PathBuf]) -> String {
     fs::create_dir_all(package.join("src")).expect("a package can be made");
     // Literal strings of TOML, for whatever a path holds.
     let mut manifest = format!(
-        "[package]\nname = \"bounds\"\nedition = \"2021\"\n\n[workspace]\n\n[dependencies]\nweighbridge = {{ path = \
-         '{}' }}\n",
+        "[package]\nname = \"bounds\"\nedition = \"2021\"\n\n[workspace]\n\n[dependencies]\n\
+         weighbridge = {{ path = '{}' }}\n",
         root.join("runtime").canonicalize().expect("the runtime is there").display()
     );
     for case in cases {

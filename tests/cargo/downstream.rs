@@ -70,7 +70,8 @@ fn a_filter_that_takes_nothing_of_one_bench_target_ends_no_cargo_command_and_in_
     let bench = Bench::new("sorting");
     let nothing = bench.run(&["SORTS-1"]);
     assert_eq!(nothing.code, Some(0), "{}", nothing.all());
-    let said = "nothing to measure in the bench target `sorting`: no case matches `SORTS-1` (the nearest scenario is `SORT-1`)";
+    let said = "nothing to measure in the bench target `sorting`: no case matches `SORTS-1` (the nearest \
+                scenario is `SORT-1`)";
     assert!(nothing.stderr.contains(said), "{}", nothing.all());
     assert!(bench.runs().is_empty());
     let gate = bench.run(&["SORTS-1", "--baseline", "main"]);

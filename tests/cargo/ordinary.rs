@@ -124,7 +124,8 @@ fn whole_programs_are_measured_and_ones_that_fail_are_named() {
         ran.all()
     );
     assert!(ran.stdout.contains("nothing  "), "{}", ran.all());
-    let said = "failed: COMMAND/broken: repeat 1 returned an error in the tear-down: `exit 3` ended with exit status: 3";
+    let said = "failed: COMMAND/broken: repeat 1 returned an error in the tear-down: \
+                `exit 3` ended with exit status: 3";
     assert!(ran.stdout.contains(said), "{}", ran.all());
     let ran = command(&["-N", "ls | wc"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("which a shell reads"), "{}", ran.all());
@@ -145,8 +146,9 @@ fn crate_with(manifest: &str, head: &str, name: &str) -> tempfile::TempDir {
     let profile = "[profile.bench]\nopt-level = 1\n[workspace]\n";
     fs::write(at("Cargo.toml"), format!("{package}{manifest}{profile}")).unwrap();
     let bench = format!(
-        "{head}\nuse {name}::prelude::*;\n/// Add.\n#[scenario(id = \"ADD-1\")]\nfn add(bencher: &mut Bencher, \
-         #[sweep(1, 2)] n: u64) {{\n    bencher.iter(|| n + 1);\n}}\n{name}::main!();\n"
+        "{head}\nuse {name}::prelude::*;\n/// Add.\n#[scenario(id = \"ADD-1\")]\n\
+         fn add(bencher: &mut Bencher, #[sweep(1, 2)] n: u64) {{\n    bencher.iter(|| n + 1);\n}}\n\
+         {name}::main!();\n"
     );
     fs::write(at("benches/add.rs"), bench).unwrap();
     folder
@@ -161,13 +163,14 @@ fn cargo_in(folder: &Path, args: &[&str]) -> Ran {
     Ran::of(&mut command)
 }
 
-const FEATURES: &str = "features = [\"criterion_compat\", \"divan_compat\", \"tokio\", \"worker\"]"; // as the downstream crate has it built
+/// The features that the downstream crate has built.
+const FEATURES: &str = "features = [\"criterion_compat\", \"divan_compat\", \"tokio\", \"worker\"]";
 
 #[test]
 fn a_dependency_may_be_renamed() {
     let manifest = format!(
-        "[dev-dependencies]\nwb = {{ package = \"weighbridge\", path = \"RUNTIME\", {FEATURES} }}\n[[bench]]\nname = \
-         \"add\"\nharness = false\n"
+        "[dev-dependencies]\nwb = {{ package = \"weighbridge\", path = \"RUNTIME\", {FEATURES} }}\n\
+         [[bench]]\nname = \"add\"\nharness = false\n"
     );
     let folder = crate_with(&manifest, "#![deny(warnings)]", "wb");
     let smoke = cargo_in(folder.path(), &["bench", "--", "--test"]);
@@ -186,16 +189,17 @@ fn a_bench_target_with_libtests_harness_does_not_compile_and_says_what_to_write(
 #[test]
 fn a_flag_that_libtest_would_refuse_names_the_targets_that_have_it_and_what_to_write() {
     let manifest = format!(
-        "[[bin]]\nname = \"tool\"\n[dev-dependencies]\nweighbridge = {{ path = \"RUNTIME\", {FEATURES} }}\n[[bench]]\nname = \
-         \"add\"\nharness = false\n"
+        "[[bin]]\nname = \"tool\"\n[dev-dependencies]\nweighbridge = {{ path = \"RUNTIME\", {FEATURES} }}\n\
+         [[bench]]\nname = \"add\"\nharness = false\n"
     );
     let folder = crate_with(&manifest, "", "weighbridge");
     fs::create_dir_all(folder.path().join("src/bin")).unwrap();
     fs::write(folder.path().join("src/bin/tool.rs"), "fn main() {}").unwrap();
     let plain = cargo_in(folder.path(), &["bench", "--", "--dry-run"]);
     assert!(plain.code != Some(0) && plain.stderr.contains("Unrecognized option"), "{}", plain.all());
-    let note = "`cargo bench -- --dry-run` without `--bench add` ends in libtest, which the binary `tool` of `small` starts too \
-                and which refuses the flag: write `name = \"tool\"` and `bench = false` below `[[bin]]` in Cargo.toml";
+    let note = "`cargo bench -- --dry-run` without `--bench add` ends in libtest, which the binary `tool` of \
+                `small` starts too and which refuses the flag: write `name = \"tool\"` and `bench = false` \
+                below `[[bin]]` in Cargo.toml";
     let alone = cargo_in(folder.path(), &["bench", "--bench", "add", "--", "--dry-run"]);
     assert!(alone.code == Some(0) && alone.stderr.contains(note), "{}", alone.all());
     let known = cargo_in(folder.path(), &["bench", "--", "--list"]);

@@ -23,7 +23,8 @@ fn a_full_disk_is_exit_1_and_loses_no_finished_repeat() {
     let disk = bench.data().join("disk");
     fs::create_dir(&disk).unwrap();
     // The disk is there for the shell alone: what is on it at the end is copied to where the test sees it.
-    let script = r#"mount -t tmpfs -o size=256k tmpfs "$1" && { disk=$1; kept=$2; shift 2; "$@"; code=$?; cp -a "$disk" "$kept"; exit $code; }"#;
+    let script = r#"mount -t tmpfs -o size=256k tmpfs "$1" && {
+        disk=$1; kept=$2; shift 2; "$@"; code=$?; cp -a "$disk" "$kept"; exit $code; }"#;
     let Some(mut shell) = needs::mounting(script) else { return };
     let kept = bench.data().join("kept");
     let full =

@@ -147,8 +147,8 @@ fn greeting(bench: &Bench, hello: &str) -> String {
     fs::write(&listing, bench.run(&["--list", "--format", "json"]).stdout).unwrap();
     let script = bench.data().join("other");
     let text = format!(
-        "#!/bin/sh\nif [ \"$1\" = --list ]; then cat '{}'; else printf '\\{:03o}\\000\\000\\000%s' '{hello}' >&0; \
-         sleep 5; fi\n",
+        "#!/bin/sh\nif [ \"$1\" = --list ]; then cat '{}'; else printf '\\{:03o}\\000\\000\\000%s' '{hello}' \
+         >&0; sleep 5; fi\n",
         listing.display(),
         hello.len()
     );

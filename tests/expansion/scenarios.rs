@@ -22,7 +22,8 @@ fn plain(bencher: &mut Bencher) {
 }
 
 /// A type and a constant as axes.
-#[scenario(id = "TYPES-1", types = [u8, wide = [u64; 2], std::num::NonZero<u32>], consts = [1, 1_000], filter = is_even)]
+#[scenario(id = "TYPES-1", types = [u8, wide = [u64; 2], std::num::NonZero<u32>], consts = [1, 1_000],
+           filter = is_even)]
 fn generic<T, const N: usize>(bencher: &mut Bencher, #[sweep(2, 3)] times: usize) {
     saw(bencher, std::mem::size_of::<T>() * N * times);
 }

@@ -96,8 +96,9 @@ fn a_name_counts_once_and_a_hidden_one_does_not() {
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write(
         "lib.rs",
-        "mod a; pub use a::{One, b}; pub mod c { pub use crate::a::{One, Two as Three}; #[doc(hidden)] pub \
-                     use crate::a::Two; } #[doc(hidden)] pub mod d { pub fn e() {} } #[macro_export] macro_rules! m { () => {} }",
+        "mod a; pub use a::{One, b}; pub mod c { pub use crate::a::{One, Two as Three}; \
+         #[doc(hidden)] pub use crate::a::Two; } #[doc(hidden)] pub mod d { pub fn e() \
+         {} } #[macro_export] macro_rules! m { () => {} }",
     );
     write("a.rs", "pub struct One; pub struct Two; pub mod b { pub fn f() {} fn g() {} }");
     let found = exported(&Crate::read(&folder.path().join("lib.rs")));

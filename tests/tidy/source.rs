@@ -249,7 +249,8 @@ pub fn crate_roots() -> Vec<PathBuf> {
 
 #[test]
 fn what_only_a_test_build_has_is_left_out_wherever_it_stands() {
-    let text = "fn a() {}\n#[cfg(test)]\nfn b() {\n}\nfn c() {}\n#[cfg(all(test, unix))]\nmod d { fn e() {} }\n\
+    let text = "fn a() {}\n#[cfg(test)]\nfn b() {\n}\nfn c() {}\n#[cfg(all(test, unix))]\n\
+                mod d { fn e() {} }\n\
                 impl A {\n#[cfg(test)]\nfn f() {}\n}\n#[cfg(not(test))]\nfn g() {}\n";
     let source = Source::parse(text.to_owned()).unwrap();
     let left: Vec<&str> = source.lines().map(|(_, line)| line).collect();

@@ -21,7 +21,7 @@ pub(crate) struct BaselineArgs {
     pub(crate) action: BaselineAction,
 }
 
-/// What can be done with baselines.
+/// Actions on baselines.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BaselineAction {
     /// Promote the latest run of every suite, or a named one.
@@ -109,7 +109,7 @@ fn set(place: &Place, typed: &str, run: Option<&str>, suite: Option<&str>, commi
     Ok(Said { remarks: picked.remarks, ..Said::fine(text) })
 }
 
-/// What is in the place of a baseline.
+/// Returns the run that the baseline's name stands for so far, in words; `None` where it is free.
 fn before(baselines: &Baselines, name: &BaselineName, run: &RunManifest) -> Result<Option<String>> {
     match baselines.find(&run.environment.machine_id(), &run.suite, name) {
         Ok(stored) => Ok(Some(format!("run {}", stored.baseline.run))),

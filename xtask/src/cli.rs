@@ -18,7 +18,7 @@ pub(crate) struct Cli {
     pub(crate) command: XtaskCommand,
 }
 
-/// What can be done.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum XtaskCommand {
     /// Judge every suite's latest run against its baseline of this name.

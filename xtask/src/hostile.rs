@@ -19,7 +19,7 @@ use crate::{answer, stop};
 /// Commands that show nothing of what a run holds.
 const OTHERS: [&str; 4] = ["calibrate", "command", "lock", "suite"];
 
-/// What a command line says, as it is typed. An error is printed as well, so it is as good an answer.
+/// Answers a command line, as it is typed. An error is printed as well, so it is as good an answer.
 fn said(home: &Home, line: &[&str]) -> Said {
     let cli = Cli::try_parse_from([&["xtask"], line].concat()).unwrap_or_else(|error| panic!("{error}"));
     answer(&cli.command, &home.place).unwrap_or_else(|error| Said {
@@ -129,7 +129,8 @@ fn a_page_has_no_script_tag_or_turn_but_its_own() {
 fn a_chart_is_drawn_with_it_as_text() {
     let (home, _) = stored(|_| Vec::new());
     let out = home.directory.path().join("charts");
-    let said = said(&home, &["report", "charts", "--out", out.to_str().expect("UTF-8")]);
+    let format = if cfg!(feature = "png") { "both" } else { "svg" };
+    let said = said(&home, &["report", "charts", "--format", format, "--out", out.to_str().expect("UTF-8")]);
     let charts = files(&out);
     let drawn = charts.iter().filter(|file| file.extension().is_some_and(|extension| extension == "svg"));
     assert!(drawn.count() >= 5, "{charts:?} {:?}", said.remarks);

@@ -31,7 +31,7 @@ pub fn markdown(text: &str) -> String {
     safe.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
 }
 
-/// Whether a text begins with one of the escapes of [`markdown`].
+/// Returns whether a text begins with one of the escapes of [`markdown`].
 fn is_escape(text: &str) -> bool {
     let digits = text.strip_prefix("&#").and_then(|rest| Some(rest.split_once(';')?.0));
     digits.is_some_and(|digits| {

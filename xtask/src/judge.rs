@@ -67,12 +67,12 @@ fn changed(case: &CaseId, before: &[Finding], findings: &[Finding]) -> String {
     format!("{case}: its record has {}, today's rules find {}", names(before), names(findings))
 }
 
-/// Whether a rule of today's found it; one that is there no more found nothing.
+/// Returns whether a rule of today's found it; one that is there no more found nothing.
 fn is_of_a_rule(finding: &Finding) -> bool {
     !CAVEATS.iter().any(|kind| kind.name == finding.rule)
 }
 
-/// What the rules find in a case; `None` where it has no evidence.
+/// Returns the findings of the rules in a case; `None` where it has no evidence.
 fn findings(case: &CaseRecord, journal: &[(CaseId, Repeat)]) -> Option<Vec<Finding>> {
     let examined = Examined {
         equivalence: case.equivalence,

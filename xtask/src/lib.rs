@@ -78,7 +78,7 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// What a command says at a place.
+/// Carries a command out at a place, and returns its answer.
 fn answer(command: &XtaskCommand, place: &Place) -> Result<Said> {
     match command {
         XtaskCommand::CompareBaseline(args) => compare_baseline::run(&args.command, &args.at(place)?),

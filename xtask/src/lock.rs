@@ -127,7 +127,7 @@ fn listed(listing: &str) -> BTreeSet<String> {
     listing.lines().filter_map(id).collect()
 }
 
-/// Where the committed list lies.
+/// The path of the committed list.
 pub(crate) fn path(place: &Place) -> PathBuf {
     Layout::lock_file(&place.root)
 }

@@ -11,7 +11,7 @@ use crate::stop;
 pub struct Picked {
     /// One of each suite at most, by suite.
     pub runs: Vec<RunManifest>,
-    /// What was passed over, and why.
+    /// The runs that were passed over, each with the reason.
     pub remarks: Vec<String>,
 }
 
@@ -65,7 +65,8 @@ fn latest(place: &Place, suite: Option<&str>) -> Result<Picked> {
         if let Some(run) = newer(&broken.name) {
             let (name, folder) = (&broken.name, store_folder(place, &broken.name));
             return Err(anyhow!(
-                "run {name} is newer than {} of {}, and cannot be read: {}; name the run that is meant, or remove {folder}",
+                "run {name} is newer than {} of {}, and cannot be read: {}; \
+                 name the run that is meant, or remove {folder}",
                 run.id,
                 run.suite,
                 broken.why
@@ -194,7 +195,7 @@ pub(crate) fn case<'a>(run: &'a RunRecord, typed: &str) -> Result<&'a CaseRecord
     })
 }
 
-/// How a run stands, in words.
+/// Returns the status of a run, in words.
 pub(crate) fn state(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Running => "it did not come to its end, or is running",

@@ -9,14 +9,14 @@ use weighbridge::data::{Baselines, Layout, Runs};
 
 use crate::baseline_path::KeptBaselines;
 
-/// Where a command works.
+/// A workspace and its data directory, in which a command works.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The root of the workspace.
     pub root: PathBuf,
     /// The data directory.
     pub layout: Layout,
-    /// Where baselines lie, if not in the data directory and in the workspace.
+    /// The place of baselines, if they lie neither in the data directory nor in the workspace.
     pub(crate) kept: Option<KeptBaselines>,
     /// The bench targets of the workspace that a plain `cargo bench` builds.
     pub suites: Vec<BenchSuite>,
@@ -131,7 +131,7 @@ fn suites(metadata: &Value) -> Vec<BenchSuite> {
 }
 
 impl BenchSuite {
-    /// What the bench target lists with these arguments. It is built first, if need be.
+    /// Lists the bench target with these arguments. It is built first, if need be.
     ///
     /// # Errors
     /// When it does not build, or does not list.

@@ -6,12 +6,12 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// The same for a terminal that has letters alone.
 const LETTERS: [char; 8] = ['_', '.', ',', '-', '~', '=', '+', '#'];
 
-/// What plots are drawn with, and between which values.
+/// The characters that plots are drawn with, and the bounds of their values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plot {
-    /// What the lowest height stands for, and all below it.
+    /// The value of the lowest height, and of all below it.
     pub(crate) low: f64,
-    /// What the highest height stands for, and all above it.
+    /// The value of the highest height, and of all above it.
     pub(crate) high: f64,
     /// Letters alone.
     pub(crate) ascii: bool,

@@ -83,7 +83,7 @@ fn package(id: &str) -> &str {
     }
 }
 
-/// Whether a bench program is built on weighbridge: others share the folder.
+/// Returns whether a bench program is built on weighbridge: others share the folder.
 fn is_ours(program: &Path) -> bool {
     let asked = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     asked.is_ok_and(|said| said.status.success() && said.stdout.starts_with(b"weighbridge "))
@@ -95,11 +95,18 @@ mod tests {
 
     #[test]
     fn the_executables_of_bench_targets_are_found_among_cargos_messages() {
-        let messages = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/toy#0.1.0","manifest_path":"/w/toy/Cargo.toml","target":{"kind":["lib"],"name":"toy"},"executable":null}
-{"reason":"compiler-artifact","package_id":"path+file:///w/dir#toy-suite@0.1.0","manifest_path":"/w/dir/Cargo.toml","target":{"kind":["bench"],"name":"fast"},"executable":"/t/release/deps/fast-1"}
-no json
-{"reason":"build-finished","success":true}
-"#;
+        let messages = concat!(
+            r#"{"reason":"compiler-artifact","package_id":"path+file:///w/toy#0.1.0","#,
+            r#""manifest_path":"/w/toy/Cargo.toml","target":{"kind":["lib"],"name":"toy"},"#,
+            r#""executable":null}"#,
+            "\n",
+            r#"{"reason":"compiler-artifact","package_id":"path+file:///w/dir#toy-suite@0.1.0","#,
+            r#""manifest_path":"/w/dir/Cargo.toml","target":{"kind":["bench"],"name":"fast"},"#,
+            r#""executable":"/t/release/deps/fast-1"}"#,
+            "\nno json\n",
+            r#"{"reason":"build-finished","success":true}"#,
+            "\n",
+        );
         let expected = BuiltProgram {
             suite: "toy-suite/fast".into(),
             path: "/t/release/deps/fast-1".into(),

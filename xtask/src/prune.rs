@@ -14,8 +14,8 @@ use crate::place::Place;
 use crate::repository::{is_rebuild, last_used};
 use crate::said::Said;
 
-/// How many rebuilt revisions are kept: each has a target directory of its own, and is built anew when it is
-/// wanted.
+/// The most rebuilt revisions that are kept: each has a target directory of its own, and is built anew when
+/// it is wanted.
 const REBUILDS: usize = 5;
 
 const FITS: &str = "a String takes all that is written";
@@ -79,7 +79,7 @@ fn rebuilds(keep: PrunePolicy, place: &Place, now: SystemTime) -> Result<Vec<Str
     Ok(removed)
 }
 
-/// What lies in a folder; nothing where there is none.
+/// Returns the entries of a folder; none where it does not exist.
 fn entries(folder: &Path) -> Result<Vec<DirEntry>> {
     let listed = match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),

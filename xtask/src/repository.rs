@@ -31,7 +31,7 @@ pub(crate) struct Revision {
 }
 
 impl Revision {
-    /// How people name it: twelve digits and the first line of the message.
+    /// Its name for people: twelve digits and the first line of the message.
     pub(crate) fn name(&self) -> String {
         format!("{} {}", short(&self.id), visible_in_line(&self.subject))
     }
@@ -39,7 +39,7 @@ impl Revision {
 
 /// An earlier revision, checked out.
 pub(crate) struct WorkTree {
-    /// What belongs to it lies here, beside it.
+    /// The folder of the revision: files that belong to it lie here, beside the checkout.
     pub(crate) folder: PathBuf,
     /// The workspace in it.
     pub(crate) root: PathBuf,
@@ -102,7 +102,7 @@ impl Repository {
         git(&self.top, &["log", "-1", "--format=%s", commit, "--"])
     }
 
-    /// Whether `from` is among what `to` came from.
+    /// Returns whether `from` is an ancestor of `to`.
     pub(crate) fn is_before(&self, from: &str, to: &str) -> bool {
         git(&self.top, &["merge-base", "--is-ancestor", from, to]).is_ok()
     }
@@ -112,7 +112,7 @@ impl Repository {
         git(&self.top, &["show", &format!("{commit}:{}", self.workspace.join(path).display())]).ok()
     }
 
-    /// Whether the work tree differs from its commit.
+    /// Returns whether the work tree differs from its commit.
     pub(crate) fn is_dirty(&self) -> Result<bool> {
         Ok(!git(&self.top, &["status", "--porcelain"])?.is_empty())
     }
@@ -158,8 +158,8 @@ impl Repository {
     }
 }
 
-/// Whether a folder's name is that of a rebuilt revision: twelve digits of its commit and eight of its lock
-/// file.
+/// Returns whether a folder's name is that of a rebuilt revision: twelve digits of its commit and eight of
+/// its lock file.
 pub(crate) fn is_rebuild(name: &str) -> bool {
     let digits =
         |part: &str, n| part.len() == n && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
@@ -189,7 +189,7 @@ fn take_over(rebuilds: &Path, target: &Path) {
 /// The file that is written whenever a rebuilt revision is used.
 const USED: &str = "used";
 
-/// When a rebuilt revision was last used, by its folder.
+/// Returns the time at which a rebuilt revision was last used, by its folder.
 pub(crate) fn last_used(folder: &Path) -> SystemTime {
     let written = |path: &Path| fs::metadata(path).and_then(|data| data.modified());
     written(&folder.join(USED)).or_else(|_| written(folder)).unwrap_or(SystemTime::UNIX_EPOCH)

@@ -24,7 +24,7 @@ pub(crate) struct RunsArgs {
     pub(crate) action: RunsAction,
 }
 
-/// What can be done with runs.
+/// Actions on runs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsAction {
     /// List the newest 100 runs, newest first.
@@ -149,7 +149,7 @@ fn list(place: &Place, all: bool) -> Result<Said> {
     Ok(Said { remarks, ..Said::fine(text) })
 }
 
-/// Where a run was measured, in a word.
+/// The machine that measured a run, marked where the device was a fake.
 fn machine(run: &RunManifest) -> String {
     let machine = run.environment.machine_id();
     if run.environment.fake_device().is_some() {
@@ -244,7 +244,7 @@ fn repeats(case: &CaseRecord) -> String {
     text
 }
 
-/// How many samples each cause disturbed: `12 preempted, 1 stolen`.
+/// The number of samples that each cause disturbed: `12 preempted, 1 stolen`.
 fn disturbed(tags: &[Tagged]) -> String {
     let texts: Vec<String> =
         tags.iter().map(|tag| format!("{} {}", tag.samples.len(), tag.cause.name())).collect();

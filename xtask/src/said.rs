@@ -6,14 +6,14 @@ use weighbridge::data::Exit;
 
 use crate::inert;
 
-/// What a command has to say, and how it ends.
+/// The answer of a command, and how it ends.
 #[derive(Debug)]
 pub struct Said {
     /// The answer, for stdout.
     pub text: String,
     /// Things to know beside it, for stderr.
     pub remarks: Vec<String>,
-    /// How the command ends.
+    /// The end of the command.
     pub exit: Exit,
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn status(status: RunStatus) -> &'static str {
     }
 }
 
-/// What is the matter with a case that was not measured, or whose work is not the reference's.
+/// The trouble with a case that was not measured, or whose work is not the reference's.
 pub fn trouble(case: &CaseRecord) -> Option<String> {
     match (&case.status, &case.agreement) {
         (CaseStatus::Failed(why), _) => Some(format!("failed: {why}")),

@@ -24,7 +24,7 @@ pub(crate) struct SuiteArgs {
     action: SuiteAction,
 }
 
-/// What can be done with suite files.
+/// Actions on suite files.
 #[derive(Debug, Subcommand)]
 enum SuiteAction {
     /// Read suite files and say what would run. Exit 2: a file is wrong; 4: nothing of any would run.
@@ -42,7 +42,7 @@ enum SuiteAction {
     },
 }
 
-/// What runs a suite.
+/// The bench target that runs a suite, and its arguments.
 #[derive(Clone, Debug, Args)]
 pub struct SuiteTarget {
     /// The bench target that has the scenarios.
@@ -87,24 +87,25 @@ pub fn nodes(file: &str, text: &str) -> Result<Node, Mistake> {
     }
 }
 
-/// Whether the keys are those of a suite of Orbax's benchmarks.
+/// Returns whether the keys are those of a suite of Orbax's benchmarks.
 pub fn is_of_orbax(root: &Node) -> bool {
     let of_orbax = ["suite_name", "checkpoint_config", "checkpoint_configs", "mesh_config", "mesh_configs"];
-    matches!(&root.value, Value::Table(entries) if entries.iter().any(|(key, _)| of_orbax.contains(&&*key.name)))
+    let Value::Table(entries) = &root.value else { return false };
+    entries.iter().any(|(key, _)| of_orbax.contains(&&*key.name))
 }
 
 fn understand(file: &Path) -> Result<SuiteFile> {
     let (name, root) = (file.display(), read(file)?);
     if is_of_orbax(&root) {
         return Err(stop::usage(format!(
-            "{name}: this is a suite of Orbax's benchmarks; `cargo catalogue suite` reads those: `cargo install \
-             weighbridge-catalogue`"
+            "{name}: this is a suite of Orbax's benchmarks; `cargo catalogue suite` reads those: \
+             `cargo install weighbridge-catalogue`"
         )));
     }
     SuiteFile::read(&root).map_err(|mistake| stop::usage(format!("{name}: {mistake}")))
 }
 
-/// What there is to say of suite files: of each, how many points would run and what they are, or why it is
+/// Returns the answer on suite files: of each, how many points would run and what they are, or why it is
 /// wrong.
 pub fn checked(files: &[PathBuf], understand: impl Fn(&Path) -> Result<(usize, String)>) -> Said {
     let (mut text, mut remarks) = (String::new(), Vec::new());

@@ -49,7 +49,7 @@ impl Svg {
         svg
     }
 
-    /// Where a drawing may begin below its head.
+    /// The vertical coordinate at which a drawing may begin, below its head.
     pub const TOP: f64 = 64.0;
 
     /// A filled rectangle.
@@ -85,7 +85,8 @@ impl Svg {
         let points = listed(points);
         writeln!(
             self.body,
-            r#"<polyline points="{points}" fill="none" stroke="{stroke}" stroke-width="2" stroke-dasharray="{dash}" stroke-linejoin="round"/>"#
+            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{stroke}\" stroke-width=\"2\" \
+             stroke-dasharray=\"{dash}\" stroke-linejoin=\"round\"/>"
         )
         .expect(FITS);
     }
@@ -93,8 +94,12 @@ impl Svg {
     /// A filled outline.
     pub fn polygon(&mut self, points: &[(f64, f64)], fill: &str, opacity: f64, stroke: &str) {
         let points = listed(points);
-        writeln!(self.body, r#"<polygon points="{points}" fill="{fill}" fill-opacity="{opacity}" stroke="{stroke}" stroke-width="2"/>"#)
-            .expect(FITS);
+        writeln!(
+            self.body,
+            "<polygon points=\"{points}\" fill=\"{fill}\" fill-opacity=\"{opacity}\" \
+             stroke=\"{stroke}\" stroke-width=\"2\"/>"
+        )
+        .expect(FITS);
     }
 
     /// A dot.
@@ -113,7 +118,8 @@ impl Svg {
         let weight = if bold { r#" font-weight="bold""# } else { "" };
         writeln!(
             self.body,
-            r#"<text x="{x:.1}" y="{y:.1}" font-size="{size}" text-anchor="{anchor}" fill="{fill}"{weight}>{}</text>"#,
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\" \
+             fill=\"{fill}\"{weight}>{}</text>",
             escape(text)
         )
         .expect(FITS);
@@ -133,7 +139,8 @@ impl Svg {
     pub fn upwards(&mut self, x: f64, y: f64, text: &str) {
         writeln!(
             self.body,
-            r##"<text transform="translate({x:.1} {y:.1}) rotate(-90)" font-size="11.5" fill="#1b1f24">{}</text>"##,
+            "<text transform=\"translate({x:.1} {y:.1}) rotate(-90)\" font-size=\"11.5\" \
+             fill=\"#1b1f24\">{}</text>",
             escape(text)
         )
         .expect(FITS);
@@ -173,9 +180,11 @@ impl Svg {
     pub fn finish(self) -> String {
         let Self { width, height, body, title, description } = self;
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
-             role=\"img\" aria-labelledby=\"t d\" font-family=\"'DejaVu Sans', 'Segoe UI', Arial, sans-serif\">\n\
-             <title id=\"t\">{}</title><desc id=\"d\">{}</desc>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{body}</svg>\n",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+             viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-labelledby=\"t d\" \
+             font-family=\"'DejaVu Sans', 'Segoe UI', Arial, sans-serif\">\n\
+             <title id=\"t\">{}</title><desc id=\"d\">{}</desc>\n\
+             <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{body}</svg>\n",
             escape(&title),
             escape(&description)
         )
@@ -195,7 +204,7 @@ impl ChartAxis {
         Self { low, high, from, to, log }
     }
 
-    /// Where a value lies.
+    /// Returns the coordinate of a value.
     pub fn at(&self, value: f64) -> f64 {
         let share = match self.log {
             true => (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln(),
@@ -234,8 +243,8 @@ fn listed(points: &[(f64, f64)]) -> String {
     points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect::<Vec<_>>().join(" ")
 }
 
-/// What an author wrote, as text and nothing else: XML has no place for control characters, and marks that
-/// turn the direction of writing would turn the rest of the chart.
+/// Returns the text of an author, escaped: XML has no place for control characters, and marks that turn the
+/// direction of writing would turn the rest of the chart.
 pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -247,8 +256,10 @@ pub fn escape(text: &str) -> String {
             '\t' | '\n' | '\r' => safe.push(' '),
             letter
                 if letter.is_control()
-                    || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}') =>
-                {}
+                    || matches!(
+                        letter,
+                        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}'
+                    ) => {}
             letter => safe.push(letter),
         }
     }

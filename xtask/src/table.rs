@@ -19,7 +19,7 @@ impl Table {
         self.0.row(cells);
     }
 
-    /// Whether it has no rows.
+    /// Returns whether it has no rows.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -187,7 +187,7 @@ impl<'a, I, S: FnMut() -> I> BatchBencher<'a, I, S> {
     }
 }
 
-/// What these inputs hold, where it is counted.
+/// The elements and bytes of these inputs; 0 of what is not counted.
 fn handled<I>(
     inputs: &[I],
     elements: Option<&(dyn Fn(&I) -> usize + Sync + '_)>,

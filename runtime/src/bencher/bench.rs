@@ -42,11 +42,11 @@ pub struct Settings {
     pub scenario: String,
     /// The name of the adapter that it is run through.
     pub adapter: Option<String>,
-    /// What the repeat is for.
+    /// The purpose of the repeat: verifying, measuring or a smoke run.
     pub purpose: Purpose,
-    /// How much it measures.
+    /// The budget of the repeat: its warm-up, its samples and their time.
     pub budget: Budget,
-    /// What whoever runs it has settled.
+    /// Settings of the run, which every repeat has alike: seed, platform, timeout.
     pub run: RunSettings,
     /// The number of the epoch that streams go through.
     pub epoch: u64,
@@ -120,12 +120,22 @@ impl fmt::Debug for Settings {
 ///
 /// | method | times |
 /// |---|---|
-/// | [`iter`](Bencher::iter) | the body, in blocks of about a millisecond |
-/// | [`iter_batched`](Bencher::iter_batched), [`iter_batched_ref`](Bencher::iter_batched_ref), [`batched`](Bencher::batched) | the body on inputs that are made outside the clock |
-/// | [`iter_custom`](Bencher::iter_custom) | what the body says |
-/// | [`iter_threads`](Bencher::iter_threads) | bodies on several threads at once |
-/// | [`stream`](Bencher::stream) | items, each from its request until it is ready |
-/// | [`measure`](Bencher::measure) | a block within any of these, or alone |
+/// | [`iter`] | the body, in blocks of about a millisecond |
+/// | [`iter_batched`] | the body on inputs that are made outside the clock |
+/// | [`iter_batched_ref`], [`batched`] | the same |
+/// | [`iter_custom`] | what the body says |
+/// | [`iter_threads`] | bodies on several threads at once |
+/// | [`stream`] | items, each from its request until it is ready |
+/// | [`measure`] | a block within any of these, or alone |
+///
+/// [`iter`]: Bencher::iter
+/// [`iter_batched`]: Bencher::iter_batched
+/// [`iter_batched_ref`]: Bencher::iter_batched_ref
+/// [`batched`]: Bencher::batched
+/// [`iter_custom`]: Bencher::iter_custom
+/// [`iter_threads`]: Bencher::iter_threads
+/// [`stream`]: Bencher::stream
+/// [`measure`]: Bencher::measure
 ///
 /// ```
 /// use weighbridge::prelude::*;
@@ -137,7 +147,8 @@ impl fmt::Debug for Settings {
 ///     let numbers: Vec<u64> = (0..1_000).collect();
 ///     bencher.elements(numbers.len()).bytes(8 * numbers.len());
 ///     bencher.iter(|| {
-///         let bytes: Vec<u8> = bencher.measure("encode", || numbers.iter().flat_map(|n| n.to_le_bytes()).collect());
+///         let bytes: Vec<u8> =
+///             bencher.measure("encode", || numbers.iter().flat_map(|n| n.to_le_bytes()).collect());
 ///         bencher.measure("write", || std::fs::write(&file, bytes))
 ///     });
 ///     bencher.metric("compression", 1.0, Unit::RATIO, Direction::Lower);
@@ -149,16 +160,16 @@ pub struct Bencher {
     pub(super) settings: Settings,
     pub(super) state: RefCell<BencherState>,
     pub(super) regions: RefCell<Regions>,
-    /// What one iteration does, as stated.
+    /// The work of one iteration, as stated.
     pub(super) per_iteration: Cell<PerIteration>,
-    /// What the scenario has stated of its limits.
+    /// The limits that the scenario has stated.
     stated: Cell<PartialBudget>,
     /// The number of iterations a sample has, where that is stated and not found.
     pub(super) iterations_of_a_sample: Cell<Option<u64>>,
     phase: Cell<Option<Phase>>,
     /// The moment when the repeat began.
     pub(super) begun: Duration,
-    /// Where the time of the repeat went so far, and until when that is known.
+    /// The account of the repeat's time so far, and the moment up to which it is kept.
     books: Cell<(Ledger, Duration)>,
     /// Time that the collectors of `measure` blocks have cost so far: no block has it, and no sample where
     /// the host's clock alone says what a body takes.
@@ -213,7 +224,7 @@ pub(super) struct BencherState {
     pub(super) content: Content,
     pub(super) spots: Vec<Spot>,
     pub(super) evidence: Evidence,
-    /// What was read and written so far.
+    /// Bytes that were read from files and written to them so far.
     pub(super) files: FileUse,
     /// The names of metrics that were handed in.
     pub(super) named: BTreeSet<String>,
@@ -246,7 +257,7 @@ pub struct RepeatResult {
     pub work: Option<Work>,
     /// The hashes of every element whose content was looked at, batch by batch.
     pub spots: Vec<Spot>,
-    /// What the rules judge by.
+    /// The evidence that the rules judge by.
     pub evidence: Evidence,
 }
 
@@ -274,8 +285,8 @@ impl Bencher {
         }
     }
 
-    /// What the repeat is for. A scenario may make less of itself in a smoke run; it must not treat a
-    /// verifying repeat differently from a measured one.
+    /// Tells whether this is a smoke run. A scenario may make less of itself in a smoke run; it must not
+    /// treat a verifying repeat differently from a measured one.
     pub fn is_smoke(&self) -> bool {
         self.settings.purpose == Purpose::Smoke
     }
@@ -290,7 +301,7 @@ impl Bencher {
         self.settings.adapter.as_deref()
     }
 
-    /// How much this repeat measures.
+    /// The budget of this repeat, with the limits that the scenario has stated; a smoke run ignores those.
     pub fn budget(&self) -> Budget {
         // A smoke run is as short as it can be, whatever the author says.
         if self.is_smoke() { self.settings.budget } else { self.stated.get().over(self.settings.budget) }
@@ -346,7 +357,7 @@ impl Bencher {
         self.settings.epoch
     }
 
-    /// What the run was asked for: the host, or a device.
+    /// The platform of the run: the host, or a device.
     pub fn platform(&self) -> Platform {
         self.settings.run.platform
     }

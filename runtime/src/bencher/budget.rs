@@ -95,7 +95,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// What the time of the phase is charged to, where nothing tells it apart.
+    /// The ledger entry that time of the phase is charged to, where nothing tells it apart.
     pub(super) fn entry(self) -> Entry {
         match self {
             Self::SetUp => Entry::Data,
@@ -121,8 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pass_takes_ten_milliseconds_or_a_tenth_of_what_is_measured_or_an_epoch_but_no_less_than_was_asked_for()
-     {
+    fn a_pass_takes_ten_milliseconds_a_tenth_of_what_is_measured_or_an_epoch_and_no_less_than_asked_for() {
         let budget = |milliseconds| Budget {
             warmup: 3,
             batches: 20,

@@ -7,7 +7,7 @@ use crate::stats::SplitMix64;
 /// are.
 const ROWS: u64 = 8;
 
-/// What was copied out of an item.
+/// A copy of an item, or of a few of its elements, with its place.
 pub(super) struct CopiedItem {
     /// The item's place in its epoch.
     pub(super) at: u64,

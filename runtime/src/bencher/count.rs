@@ -22,6 +22,7 @@ impl ItemCounter {
     }
 
     /// The place of the next item.
+    #[inline]
     pub(super) fn at(&self) -> u64 {
         self.at
     }
@@ -48,7 +49,7 @@ impl ItemCounter {
         Count { elements: item.elements.min(expected), bytes }
     }
 
-    /// What did not hold what it must.
+    /// The number of items that did not hold what they must, with the first of them; `None` if all did.
     pub(super) fn miscounted(&self) -> Option<Miscount> {
         self.miscounted
     }

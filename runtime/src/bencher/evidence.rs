@@ -8,7 +8,7 @@ use super::{FileUse, MomentsByField};
 /// The evidence of one repeat. It is journalled with the repeat, so that a stored run can be judged again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// What an epoch must hold.
+    /// The content that an epoch must have.
     pub expected: Option<Expected>,
     /// Batches that did not hold what they must.
     pub miscounted: Option<Miscount>,
@@ -16,22 +16,22 @@ pub struct Evidence {
     pub claimed: Option<u64>,
     /// The number of times that the epoch was begun for the measured passes.
     pub begun: u64,
-    /// How much was copied out of measured passes and verified.
+    /// The amount that was copied out of measured passes and verified.
     pub spots: Spots,
-    /// What became of them beside the reference's; `None` where there is nothing to compare with.
+    /// The comparison of those copies with the reference; `None` where there is nothing to compare with.
     pub compared: Option<Compared>,
     /// An epoch without a stop.
     pub unstopped: Option<Unstopped>,
-    /// What a worker says of its time, beside what the harness saw of it.
+    /// A worker's account of its time, beside what the harness saw of it.
     pub account: Option<Account>,
-    /// What a loop of the author's own said that it took, where that was more than passed: nanoseconds of
-    /// both.
+    /// Nanoseconds that a loop of the author's own claimed and those that passed, where it claimed more than
+    /// all processors had.
     pub overclaimed: Option<(u64, u64)>,
     /// Memory that opening the pipeline made, in bytes; `None` where it is not known.
     pub grown: Option<u64>,
-    /// What it cost to come to a stream.
+    /// The cost of coming to a stream: import, conversion, set-up, compilation.
     pub costs: Costs,
-    /// What a subject read and wrote; `None` where it is not known.
+    /// The subject's use of files; `None` where it is not known.
     pub files: Option<FileUse>,
     /// Nanoseconds of the fastest copy of as many bytes as a batch has, from cache to cache on this machine.
     pub copy: Option<f64>,
@@ -84,6 +84,7 @@ const PADDED: u64 = 4;
 
 impl Expected {
     /// Batches of an epoch.
+    #[inline]
     pub fn batches(&self) -> u64 {
         self.elements.div_ceil(self.batch.max(1))
     }
@@ -113,12 +114,14 @@ impl Expected {
     }
 
     /// Elements of the `at`-th batch, from 0; none after the last.
+    #[inline]
     pub fn elements_of(&self, at: u64) -> u64 {
         self.elements.saturating_sub(at.saturating_mul(self.batch)).min(self.batch)
     }
 
     /// Tells whether a batch of so many elements may stand at this place: where the order is lost, the short
     /// one may be anywhere, and of any size where several make batches of their own.
+    #[inline]
     pub(super) fn allows(&self, at: u64, elements: u64) -> bool {
         elements == self.elements_of(at)
             || !self.in_order
@@ -217,7 +220,7 @@ pub struct Compared {
     /// The number of elements, each seen once, that say as much of the mean as those that were looked at:
     /// `(sum n)^2 / sum n^2` over the different ones, each seen `n` times (Kish 1965).
     pub independent: f64,
-    /// Which share of the reference's elements are different ones.
+    /// The share of distinct elements among the reference's.
     pub unique: f64,
     /// Moments of what the reference has where a measured repeat was looked at, by field: of its batches
     /// there, each as often as elements of it were looked at. Empty where the order of elements is free, so
@@ -284,13 +287,13 @@ pub struct Account {
     pub wall: u64,
     /// The number of samples there are.
     pub count: u64,
-    /// What happened while its clock stood.
+    /// Wall and processor time while its clock stood.
     pub stopped: StoppedClock,
     /// CPU time while its clock ran.
     pub running: Option<u64>,
     /// True if its samples are whole passes.
     pub whole_pass: bool,
-    /// What was pending on a device after the last stamp of some batches.
+    /// Audits of some batches: work that was pending on a device after their last stamp.
     pub audits: Vec<Audit>,
     /// Nanoseconds of the median batch.
     pub batch: u64,

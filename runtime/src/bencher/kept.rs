@@ -30,6 +30,7 @@ impl Dtype {
     pub const ALL: [Self; 6] = [Self::U8, Self::I32, Self::I64, Self::BF16, Self::F32, Self::F64];
 
     /// Bytes of one number.
+    #[inline]
     pub const fn size(self) -> usize {
         match self {
             Self::U8 => 1,
@@ -59,7 +60,8 @@ impl Dtype {
 ///
 /// let batch = |order: [u8; 4]| {
 ///     let bytes = order.to_vec();
-///     Kept { elements: 2, fields: vec![KeptField { name: "pair".to_owned(), dtype: Dtype::U8, shape: vec![2], bytes }] }
+///     let pair = KeptField { name: "pair".to_owned(), dtype: Dtype::U8, shape: vec![2], bytes };
+///     Kept { elements: 2, fields: vec![pair] }
 /// };
 /// let (mut one, mut other) = (Content::default(), Content::default());
 /// one.add(&batch([1, 2, 3, 4]))?;
@@ -169,6 +171,7 @@ pub(super) fn check_bytes(
 }
 
 /// Bytes of one element of a field; `None` where no memory could hold them.
+#[inline]
 pub(super) fn row_bytes(dtype: Dtype, shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(dtype.size(), |size, side| size.checked_mul(*side))
 }

@@ -33,7 +33,7 @@ pub trait Remote {
     /// What the system says; that it claims more time than has passed.
     fn time_epoch(&mut self, epoch: u64, asked: Asked) -> Result<Whole>;
 
-    /// What it cost to come this far.
+    /// The cost of coming this far: import, conversion, set-up, compilation.
     fn costs(&self) -> Costs;
 
     /// The content of an epoch, as it follows from the specification of the work; `None` where it does not.
@@ -47,8 +47,8 @@ pub trait Remote {
     /// Memory that opening the pipeline made, in bytes; `None` where it is not known.
     fn grown(&self) -> Option<u64>;
 
-    /// What it wrote while its pipeline was opened, and has read so far while it was measured; `None` where
-    /// it is not known.
+    /// Its use of files: what it wrote while its pipeline was opened, and has read so far while it was
+    /// measured; `None` where it is not known.
     fn files(&self) -> Option<FileUse>;
 
     /// The budget that it can be measured with, where that which was `asked` would not show what its batches
@@ -95,17 +95,18 @@ pub struct Ran {
     pub passes: u64,
     /// True if the epoch ended within a pass and was begun again.
     pub ran_out: bool,
-    /// What all its processes used while the clock ran.
+    /// Processor time, page faults and switches of all its processes while the clock ran.
     pub usage: Used,
-    /// What happened between the first stamp and the last while the clock stood.
+    /// Wall and processor time between the first stamp and the last while the clock stood.
     pub stopped: StoppedClock,
     /// The most processes that were seen.
     pub processes: Option<u64>,
     /// The most threads that were seen.
     pub threads: Option<u64>,
-    /// What was compiled for this run alone, with the clock stopped.
+    /// Time of compiling for this run alone, with the clock stopped.
     pub compile: Option<u64>,
-    /// What was pending on a device after the last stamp of some batches; none where there is no device.
+    /// Audits of some batches: work that was pending on a device after their last stamp; none where there is
+    /// no device.
     pub audits: Vec<Audit>,
     /// The account that it gives of the time of the run.
     pub ledger: Ledger,
@@ -117,7 +118,7 @@ pub struct Ran {
     pub all_seen: bool,
     /// From the request to the answer, by the harness's clock.
     pub passed: u64,
-    /// What was copied out of its passes.
+    /// The parts of batches that were copied out of its passes.
     pub checked: Vec<CheckedBatch>,
 }
 
@@ -153,9 +154,9 @@ pub struct Whole {
     pub ended: bool,
     /// Time that copies took, with the clock running.
     pub copied: Duration,
-    /// What all its processes used meanwhile.
+    /// Processor time, page faults and switches of all its processes meanwhile.
     pub usage: Used,
-    /// What was copied.
+    /// The parts of batches that were copied.
     pub checked: Vec<CheckedBatch>,
 }
 
@@ -167,7 +168,7 @@ const TIMES: u32 = 20;
 /// The clock may have run for less than was asked for by this share.
 const SHORT: f64 = 0.05;
 
-/// What of a worker's figures may be beyond the parent's clock: the two are read one after the other.
+/// The time by which a worker's figures may exceed the parent's clock: the two are read one after the other.
 const SLACK: Duration = Duration::from_millis(1);
 
 impl Bencher {
@@ -231,7 +232,7 @@ impl Bencher {
         Ok(())
     }
 
-    /// What it cost to come so far is told apart from what else was done before the body.
+    /// Charges import and conversion to entries of their own, out of the time of opening.
     fn recharge_costs(&self, costs: Costs) {
         self.recharge(Entry::Open, Entry::Import, costs.import.unwrap_or(0));
         self.recharge(Entry::Open, Entry::Convert, costs.convert.unwrap_or(0));
@@ -378,7 +379,8 @@ impl Bencher {
     }
 }
 
-/// What must hold of what was measured elsewhere, whoever it is: what does not is no figure at all.
+/// Refuses a run that was measured elsewhere if its figures are impossible: more time, processor time or
+/// events than the parent's clock leaves room for.
 fn check(ran: &Ran, budget: Budget) -> Result<()> {
     let passed = Duration::from_nanos(ran.passed) + SLACK;
     let clock = |what: String| Err(Error::of(ErrorKind::Clock, what));
@@ -461,7 +463,7 @@ const CPU_SLACK: Duration = Duration::from_millis(50);
 /// Nanoseconds that a fault or a switch takes a processor at least.
 const LEAST_EVENT: u128 = 50;
 
-/// What the worker says of its time, beside what was seen.
+/// The worker's account of its time, beside what was seen.
 fn account_of(ran: &Ran, budget: Budget) -> Account {
     let mut samples = ran.samples.clone();
     samples.sort_unstable();

@@ -96,14 +96,14 @@ pub trait Source {
         None
     }
 
-    /// Where what the items are made from lies in the memory of this process, as addresses: an item in there
-    /// is a view of it. Empty where that is not known.
+    /// The address ranges, in the memory of this process, of the data that items are made from: an item in
+    /// there is a view of it. Empty where they are not known.
     fn input(&self) -> Vec<Range<usize>> {
         Vec::new()
     }
 
-    /// What all processes that make the items beside this one have used since some moment, with their
-    /// descendants: asked at both ends of each window of items, outside the clock, and added to what this one
+    /// The use of all processes that make the items beside this one, with their descendants, since some
+    /// moment: asked at both ends of each window of items, outside the clock, and added to what this one
     /// used. `None` where there are none, which is so of every source with whole passes.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::content::draw_secret;
 use super::copied_item::{CopiedItem, draw, miscounted, unshown};
 use super::count::ItemCounter;
-use super::unstopped::unstopped;
+use super::unstopped::{WholeEpoch, unstopped};
 use super::watch::SampleWatch;
 use super::window::Windows;
 use super::yardstick::Yard;
@@ -36,7 +36,12 @@ impl Bencher {
     /// # Errors
     /// What the source says; that it is empty, or shows other items than it counts. Where a slowdown is to be
     /// planted, a skip: an item cannot be asked for twice.
+    #[inline] // that the loops are compiled with the caller
     pub fn stream(&self, source: &mut dyn Source) -> Result<()> {
+        self.stream_by(source, ItemLoops { unstopped, items: StreamRun::items, pass: StreamRun::pass })
+    }
+
+    fn stream_by(&self, source: &mut dyn Source, loops: ItemLoops) -> Result<()> {
         if !self.begin_body() {
             return Ok(()); // refused in `finish`
         }
@@ -48,7 +53,7 @@ impl Bencher {
         } else {
             self.mute_regions(true);
             let mut run = StreamRun::new(self, source.expected());
-            let measured = self.count_files(|| run.measure(self, source));
+            let measured = self.count_files(|| run.measure(self, source, loops));
             self.mute_regions(false);
             self.enter(Phase::TearDown);
             measured?;
@@ -118,12 +123,22 @@ pub(super) fn empty() -> Error {
     Error::new("the source is empty: it gave no item after a rewind")
 }
 
+/// The loops that run around every item while the clock runs. Each is marked `#[inline]`, and
+/// [`Bencher::stream`] names them: so the crate that calls it compiles them, with its own optimisation,
+/// however the harness is built.
+#[derive(Clone, Copy)]
+struct ItemLoops {
+    unstopped: fn(&Bencher, &mut dyn Source, &mut ItemCounter, &mut SplitMix64) -> Result<WholeEpoch>,
+    items: fn(&mut StreamRun, &Bencher, u64, &mut dyn Source) -> Result<()>,
+    pass: fn(&mut StreamRun, &Bencher, u64, &mut dyn Source) -> Result<()>,
+}
+
 /// A measured stream in progress.
 struct StreamRun {
     windows: Windows,
     watch: Option<SampleWatch>,
     yard: Option<Yard>,
-    /// What other processes had used when the window was opened, and what they used in all windows.
+    /// The use of other processes up to the opening of the window, and their use in all windows.
     before: Option<Used>,
     elsewhere: Option<Used>,
     samples: Vec<u64>,
@@ -146,7 +161,7 @@ struct StreamRun {
     epoch: Option<u64>,
     /// Draws what is copied; no subject can foresee it.
     secret: SplitMix64,
-    /// What was copied since it was hashed last.
+    /// Items that were copied since the last hashing.
     copied: Vec<CopiedItem>,
     /// The place where the data set lies; and whether batches lie in it.
     input: Vec<Range<usize>>,
@@ -165,7 +180,8 @@ impl StreamRun {
             elsewhere: None,
             cpu: Vec::new(),
             watched: 0,
-            samples: Vec::with_capacity(1 << 16), // so that pushing a sample does not allocate in a common run
+            // So that pushing a sample does not allocate in a common run.
+            samples: Vec::with_capacity(1 << 16),
             counted: Count::default(),
             counter: ItemCounter::new(expected),
             first: None,
@@ -185,7 +201,7 @@ impl StreamRun {
         }
     }
 
-    fn measure(&mut self, bencher: &Bencher, source: &mut dyn Source) -> Result<()> {
+    fn measure(&mut self, bencher: &Bencher, source: &mut dyn Source, loops: ItemLoops) -> Result<()> {
         let mut budget = bencher.budget();
         let whole = source.whole_pass();
         self.input = source.input();
@@ -193,7 +209,7 @@ impl StreamRun {
             self.taken = Taken::Passes;
         }
         if budget.min_time > Duration::ZERO {
-            let epoch = unstopped(bencher, source, &mut self.counter, &mut self.secret)?;
+            let epoch = (loops.unstopped)(bencher, source, &mut self.counter, &mut self.secret)?;
             self.first = epoch.first_item;
             self.copied = epoch.copied;
             if !whole {
@@ -216,11 +232,8 @@ impl StreamRun {
             bencher.enter(Phase::Timed);
             bencher.mute_regions(false);
             self.watch.get_or_insert_with(|| SampleWatch::begin(&bencher.settings.clock));
-            if whole {
-                self.pass(bencher, budget.batches, source)?;
-            } else {
-                self.items(bencher, budget.batches, source)?;
-            }
+            let pass = if whole { loops.pass } else { loops.items };
+            pass(self, bencher, budget.batches, source)?;
             bencher.mute_regions(true);
             bencher.charge(Entry::Measured);
             self.hash(bencher)?;
@@ -383,6 +396,7 @@ impl StreamRun {
     }
 
     /// One pass, item by item.
+    #[inline]
     fn items(&mut self, bencher: &Bencher, items: u64, source: &mut dyn Source) -> Result<()> {
         let clock = &bencher.settings.clock;
         let mut spots = self.draw(items);
@@ -454,8 +468,8 @@ impl StreamRun {
         Ok(self.windows.open())
     }
 
-    /// What follows a window of items that has been closed. What disturbed it is known of all its items
-    /// together: counters are not read between two stamps.
+    /// Takes in a window of items that has been closed. What disturbed it is known of all its items together:
+    /// counters are not read between two stamps.
     fn closed(&mut self, source: &mut dyn Source) -> Result<()> {
         if let (Some(before), Some(after)) = (self.before.take(), source.used_elsewhere()?) {
             let used = after.since(before);
@@ -475,6 +489,7 @@ impl StreamRun {
     }
 
     /// One pass in one call (or in as many as what is left out and the data's length ask for).
+    #[inline]
     fn pass(&mut self, bencher: &Bencher, items: u64, source: &mut dyn Source) -> Result<()> {
         let clock = &bencher.settings.clock;
         let before = (self.windows.wall, self.windows.usage.cpu);
@@ -587,7 +602,7 @@ impl StreamRun {
     }
 }
 
-/// What may make items while the clock stands.
+/// A party that may make items while the clock stands.
 #[derive(Clone, Copy, Debug)]
 enum Meanwhile {
     /// Nothing that counts: no time is kept, or who else is at work in this process is not known.
@@ -660,7 +675,7 @@ mod tests {
         at: u64,
         whole: bool,
         lie: u64,
-        /// What its other processes have used: a millisecond more each time that it is asked, if it tells.
+        /// The use of its other processes: a millisecond more each time that it is asked, if it tells.
         elsewhere: Option<Used>,
     }
 

@@ -28,7 +28,7 @@ pub(super) fn limit(budget: Budget) -> Duration {
     LONGEST.min(budget.min_time * TIMES)
 }
 
-/// What was seen of it.
+/// An epoch without a stop as it was seen, with the copies out of it.
 pub(super) struct WholeEpoch {
     pub(super) seen: Unstopped,
     /// The first item of the process; none of a source with whole passes.
@@ -37,6 +37,7 @@ pub(super) struct WholeEpoch {
 }
 
 /// Goes through an epoch, or its first part.
+#[inline]
 pub(super) fn unstopped(
     bencher: &Bencher,
     source: &mut dyn Source,

@@ -28,7 +28,7 @@ impl Used {
         self.each(more, |one, other| one + other)
     }
 
-    /// What was used from `earlier` on. A counter that a process has taken along counts as if it had stood.
+    /// The use from `earlier` on. A counter that a process has taken along counts as if it had stood.
     #[must_use]
     pub(super) fn since(self, earlier: Self) -> Self {
         self.each(earlier, u64::saturating_sub)

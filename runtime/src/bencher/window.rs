@@ -19,20 +19,20 @@ pub(super) struct Windows {
     pub(super) usage: Usage,
     /// Nanoseconds that threads which have ended were on a processor, and waited for one.
     ended: (u64, u64),
-    /// What the last window saw, its iterations aside.
+    /// The counts of the last window, its iterations aside.
     pub(super) last: Block,
-    /// What the processor counted in windows that do not count.
+    /// The processor's counts in windows that do not count.
     forgotten: [u64; 3],
 }
 
-/// What windows had added up to at a moment.
+/// The sums over all windows up to a moment.
 pub(super) struct SoFar {
     wall: Duration,
     usage: Usage,
     counted: [u64; 3],
 }
 
-/// What was read when the clock was stopped.
+/// Readings at the moment when the clock was stopped.
 #[derive(Debug)]
 struct Stands {
     since: Duration,
@@ -44,7 +44,7 @@ struct Stands {
 /// that wait wake up now and then.
 const IDLE: u32 = 100;
 
-/// What was read when a window was opened.
+/// Readings at the opening of a window.
 #[derive(Debug)]
 struct OpenWindow {
     usage: Usage,
@@ -76,7 +76,7 @@ impl Windows {
         Self { hardware: Some(HardwareCounters::open()), ..Self::new(clock) }
     }
 
-    /// What the processor counted.
+    /// The processor's counts over the windows that count.
     pub(super) fn hardware(&mut self) -> Hardware {
         let Some(counters) = &mut self.hardware else { return Hardware::default() };
         let mut counts = counters.read();
@@ -88,7 +88,7 @@ impl Windows {
         Hardware::of(counts)
     }
 
-    /// What the windows so far add up to.
+    /// The sums over the windows so far.
     pub(super) fn so_far(&mut self) -> SoFar {
         SoFar { wall: self.wall, usage: self.usage, counted: self.counted() }
     }

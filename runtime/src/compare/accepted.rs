@@ -7,7 +7,7 @@ use crate::json;
 use crate::plan::CaseId;
 use crate::record::{Baseline, MachineId};
 
-/// What stands for every machine, where an author says so.
+/// The name that stands for every machine, where an author says so.
 const ANY_MACHINE: &str = "any";
 
 /// A change that somebody has accepted.
@@ -22,7 +22,7 @@ pub struct Accepted {
     pub metric: String,
     /// The id of the machine on which it did, or `any`.
     pub machine: String,
-    /// How much more a unit of work costs since, on top of what was accepted before, as a share: 0.08 is 8 %
+    /// The rise in the cost of a unit of work, on top of what was accepted before, as a share: 0.08 is 8 %
     /// more. Below zero it costs less.
     pub slowdown: f64,
     /// The run or the duel that says so. A baseline that was measured later has the change in it.
@@ -70,7 +70,7 @@ impl Accepted {
         basic_toml::to_string(&file).map_err(|error| error.to_string())
     }
 
-    /// What may be accepted once: what a run shows of a metric of a case on a machine.
+    /// The key of what may be accepted once: a run's change of a metric of a case on a machine.
     pub fn key(&self) -> [&str; 5] {
         [&self.suite, &self.case, &self.metric, &self.machine, &self.run]
     }
@@ -92,8 +92,8 @@ impl Accepted {
         all.iter().filter(move |one| one.case == case && one.metric == metric)
     }
 
-    /// How much worse all of them together made a metric of a case, as a logarithm. `None` where there are
-    /// none.
+    /// The sum of all changes that were accepted of a metric of a case, as a logarithm: above zero is worse.
+    /// `None` where there are none.
     pub(super) fn shift(all: &[Self], case: &CaseId, metric: &str) -> Option<f64> {
         Self::of(all, case, metric).map(|one| one.slowdown.ln_1p()).reduce(|one, other| one + other)
     }

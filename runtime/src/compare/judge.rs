@@ -64,7 +64,7 @@ fn refusal(baseline: &Baseline, candidate: &RunRecord, policy: &Policy) -> Optio
         .then(|| Refusal::OtherMachine(manifest.environment.differences(&baseline.environment).machine))
 }
 
-/// What is wrong with a case by itself.
+/// The failure of a case by itself: it ended in one, differs from the reference, or does not verify.
 fn failure(case: &CaseRecord) -> Option<CaseFailure> {
     let why = match (&case.status, &case.agreement) {
         (CaseStatus::Failed(why), _) => IncomparableReason::Failed(Side::Candidate, why.clone()),
@@ -145,7 +145,7 @@ fn row(
     }
 }
 
-/// What is said of a body that has a bound and no figure, on one side or on both: it cannot be told from an
+/// The verdict on a body that has a bound and no figure, on one side or on both: it cannot be told from an
 /// empty loop.
 fn of_nothing(before: &BaselineCase, after: &CaseRecord) -> Option<Verdict> {
     let named = |metrics: &'_ [MetricRecord]| {

@@ -35,11 +35,11 @@ pub struct Policy {
     pub inconclusive_passes: bool,
     /// True if figures of another machine are compared all the same.
     pub allow_different_machine: bool,
-    /// What holds for every scenario.
+    /// The gate of every scenario.
     pub gate: Gate,
-    /// What holds for some, by id.
+    /// Gates of single scenarios, by id.
     pub scenarios: BTreeMap<String, Gate>,
-    /// What was accepted of the suite that is judged, on its machine, since its baseline.
+    /// The changes that were accepted of the suite that is judged, on its machine, since its baseline.
     #[serde(default)]
     pub accepted: Vec<Accepted>,
 }

@@ -17,7 +17,7 @@ pub struct Noise {
     pub threads: Vec<ThreadSchedule>,
     /// Processor time of all processes below this one, the ended and the living, in nanoseconds.
     pub helpers: Option<u64>,
-    /// What can be looked at often.
+    /// Counters that can be looked at often.
     pub lost: Lost,
 }
 
@@ -69,7 +69,7 @@ impl NoiseReader {
         Noise { threads: scheduled(), helpers: self.helpers(), lost: self.lost() }
     }
 
-    /// What can be looked at often: up to three small files.
+    /// The counters that can be looked at often: up to three small files.
     pub fn lost(&self) -> Lost {
         let stolen = self.stat.as_ref().and_then(start_of).and_then(|text| stolen_ticks(&text));
         let group = self.group.as_ref().and_then(start_of).and_then(|text| field(&text, "nr_throttled"));

@@ -206,8 +206,8 @@ fn against(baseline: &Baseline, record: &RunRecord, runs: &Runs, policy: &Policy
 /// The number of runs a history looks back.
 const MOST_RUNS: usize = 30;
 
-/// What the workspace's settings say of the gate, and the flags over it. A scenario that is set apart there
-/// must be one of this bench target, or be listed for another one.
+/// The policy of the gate: the workspace's settings, and the flags over them. A scenario that is set apart
+/// there must be one of this bench target, or be listed for another one.
 pub(super) fn policy(context: &Context<'_>, registry: &Registry) -> Result<Policy, TargetError> {
     let args = &context.args;
     let stated = match &context.settings {
@@ -216,7 +216,8 @@ pub(super) fn policy(context: &Context<'_>, registry: &Registry) -> Result<Polic
             let stated = Policy::read(text).map_err(wrong)?;
             let known: Vec<&str> = registry.scenarios().iter().map(|scenario| scenario.id).collect();
             let listed = Layout::lock_file(&context.suite.workspace());
-            let listed = std::fs::read_to_string(listed).unwrap_or_default(); // without a list there are no others
+            // Without a list there are no others.
+            let listed = std::fs::read_to_string(listed).unwrap_or_default();
             stated.check_scenarios(&known, &listed).map_err(wrong)?;
             stated
         }

@@ -246,7 +246,7 @@ fn list(program: &Program, flags: Vec<String>) -> Result<Vec<CaseId>, TargetErro
     Ok(listing.cases)
 }
 
-/// What is read of another program's listing.
+/// The part that is read of another program's listing.
 #[derive(serde::Deserialize)]
 struct ProgramListing {
     cases: Vec<CaseId>,

@@ -66,7 +66,7 @@ pub(super) fn trace(
     Ok(())
 }
 
-/// What a repeat that is traced measures: as little as can be, of the size that the case has.
+/// The budget of a repeat that is traced: as little as can be, of the size that the case has.
 const BUDGET: Budget = Budget {
     warmup: 0,
     batches: 2,
@@ -96,7 +96,8 @@ fn attachment(
         cases: vec![PlannedCase { budget: BUDGET, repeats: 1, ..case.clone() }],
         repeats: 1,
         budget: BUDGET,
-        run: RunSettings { asked, profiled: true, ..plan.run }, // what runs beside a body would be in its trace
+        // What runs beside a body would be in its trace.
+        run: RunSettings { asked, profiled: true, ..plan.run },
         together: PlanSettings { target: None, isolation: Isolation::Repeat, ..plan.together },
         verify: false,
         ..plan.clone()
@@ -128,7 +129,7 @@ fn attachment(
     Ok(attached(&trace, &run_folder, status))
 }
 
-/// What came of a trace, by how its repeat ended and by what lies in its folder.
+/// The attachment that comes of a trace, by how its repeat ended and by what lies in its folder.
 fn attached(trace: &Trace, run: &Path, outcome: Outcome) -> Attachment {
     let kind = trace.kind;
     let failed = |why: String| Attachment::missing(kind, AttachmentStatus::Failed(why));
@@ -176,7 +177,7 @@ mod tests {
         Outcome::Measured { seen: Box::default(), work: None, evidence: Box::default() }
     }
 
-    /// What comes of these files.
+    /// The attachment that comes of these files.
     fn of(kind: TraceKind, files: &[(&str, &str)], outcome: Outcome) -> Attachment {
         let run = tempfile::tempdir().unwrap();
         let folder = run.path().join("attached").join("case").join(kind.name());
@@ -224,7 +225,8 @@ mod tests {
 
     #[test]
     fn allocations_are_read_into_the_record_or_the_trace_has_failed() {
-        let text = r#"{"operation": "save", "peak": 9, "sites": [{"place": "a.py:1", "source": "b", "bytes": 8, "allocations": 1}]}"#;
+        let text = r#"{"operation": "save", "peak": 9,
+            "sites": [{"place": "a.py:1", "source": "b", "bytes": 8, "allocations": 1}]}"#;
         let found = of(TraceKind::Tracemalloc, &[("save.json", text)], measured());
         assert_eq!((found.allocations[0].peak, found.allocations[0].sites[0].bytes), (9, 8));
         let found = of(TraceKind::Tracemalloc, &[("save.json", "{}")], measured());

@@ -320,8 +320,8 @@ impl<'de> Deserializer<'de> for KeyReader<'_> {
     }
 
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }
 
@@ -395,7 +395,10 @@ mod tests {
     #[test]
     fn every_form_that_is_written_is_read() {
         check(
-            r#"["Unit", {"New": 7}, {"Pair": [-3, "x"]}, {"Fields": {"wheels": 3, "open": true, "more": []}}]"#,
+            concat!(
+                r#"["Unit", {"New": 7}, {"Pair": [-3, "x"]}, "#,
+                r#"{"Fields": {"wheels": 3, "open": true, "more": []}}]"#
+            ),
             vec![
                 Toy::Unit,
                 Toy::New(7),

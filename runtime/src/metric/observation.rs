@@ -55,13 +55,13 @@ pub struct Observation {
     pub first_item: Option<u64>,
     /// Counters over the measured windows.
     pub usage: Usage,
-    /// What the processor counted over the measured windows.
+    /// The processor's counts over the measured windows.
     pub hardware: Hardware,
-    /// What went on around the measured windows.
+    /// The surroundings of the measured windows: waiting, throttling, load.
     pub around: Surroundings,
     /// Fixed work that was measured between the samples.
     pub yardsticks: Yardsticks,
-    /// What was seen of a body that ran on a device; null where none did.
+    /// The observation of a body that ran on a device; null where none did.
     pub device: Option<Box<OnDevice>>,
     /// The account of the time of the repeat.
     pub ledger: Ledger,
@@ -74,7 +74,7 @@ pub struct Observation {
     /// Values that each of several ranks told of itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankMetric>,
-    /// Where the data set was too small for a pass, so that the epoch was begun again inside it.
+    /// The data set, where it was too small for a pass, so that the epoch was begun again inside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ran_out: Option<RanOut>,
     /// Things worth knowing about how the samples came about.
@@ -160,7 +160,7 @@ pub struct Custom {
     pub value: f64,
     /// Its unit.
     pub unit: Unit,
-    /// Which way it is better.
+    /// The direction in which it is better.
     pub direction: Direction,
 }
 
@@ -171,7 +171,7 @@ pub struct RankMetric {
     pub name: String,
     /// Its unit.
     pub unit: Unit,
-    /// Which way it is better.
+    /// The direction in which it is better.
     pub direction: Direction,
     /// By rank what it told; null of a rank that told nothing, or never came.
     pub values: Vec<Option<f64>>,

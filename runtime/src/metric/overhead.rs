@@ -40,16 +40,16 @@ pub(super) fn below(seen: &Observation) -> Option<f64> {
 struct Beside {
     /// The median empty block.
     without: f64,
-    /// What the median sample takes more than that.
+    /// The excess of the median sample over that.
     difference: f64,
     /// The same of quick samples and quick empty blocks.
     quick: f64,
     error: f64,
 }
 
-/// Which samples are the quick ones. A body that takes time takes it from them as well, while a machine that
-/// changes between two speeds may show the median of one kind at one of them, and that of the other at the
-/// other.
+/// The quantile that stands for quick samples. A body that takes time takes it from them as well, while a
+/// machine that changes between two speeds may show the median of one kind at one of them, and that of the
+/// other at the other.
 const QUICK: f64 = 0.1;
 
 impl Beside {

@@ -30,7 +30,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// What the counters say between two readings that lie `span` apart, less what was `apart` from the
+    /// The growth of the counters between two readings that lie `span` apart, less what was `apart` from the
     /// subject.
     pub fn between(before: &Noise, after: &Noise, span: Duration, apart: ExcludedTime) -> Self {
         let less = |time: Option<u64>, apart: u64| time.map(|time| time.saturating_sub(apart));
@@ -112,7 +112,7 @@ impl Cause {
         }
     }
 
-    /// What grew between two looks at the counters.
+    /// The causes whose counters grew between two looks.
     pub fn between(before: Lost, after: Lost) -> Vec<Self> {
         let mut found = Vec::new();
         if grown(before.stolen, after.stolen) > Some(0) {
@@ -128,9 +128,9 @@ impl Cause {
 /// The samples that one cause disturbed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tagged {
-    /// What it was.
+    /// The cause of the disturbance.
     pub cause: Cause,
-    /// Which: the indices into the repeat's samples, ascending.
+    /// The indices of the samples among those of the repeat, ascending.
     pub samples: Vec<u32>,
 }
 

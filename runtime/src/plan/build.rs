@@ -88,7 +88,7 @@ fn lead_groups(cases: &mut [PlannedCase]) {
 /// Adapters that were asked whether they are installed, and what they said.
 type Probes = Vec<(&'static AdapterEntry, Availability)>;
 
-/// What was chosen by name.
+/// Scenarios and filters that the request names.
 struct Choice {
     scenarios: Vec<&'static ScenarioEntry>,
     filters: Vec<Filter>,
@@ -338,7 +338,7 @@ fn add_point(
     }
 }
 
-/// What the adapter says of itself; each is asked once.
+/// Returns what the adapter says of its availability; each is asked once.
 fn probed(probes: &mut Probes, adapter: &'static AdapterEntry) -> Availability {
     if let Some((_, said)) = probes.iter().find(|(asked, _)| ptr::eq(*asked, adapter)) {
         return said.clone();

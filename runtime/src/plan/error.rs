@@ -8,11 +8,11 @@ pub enum PlanError {
     /// A name that nothing bears.
     #[error("no {what} is called `{name}`{}", hint(.nearest.as_deref(), known))]
     Unknown {
-        /// What was looked for: `scenario`, `adapter`, `set`, `profile`, `axis`.
+        /// The kind of thing that was looked for: `scenario`, `adapter`, `set`, `profile`, `axis`.
         what: &'static str,
-        /// What was typed.
+        /// The name as it was typed.
         name: String,
-        /// What was probably meant.
+        /// The known name that is most like it, if one is like it.
         nearest: Option<String>,
         /// All that could have been meant.
         known: Vec<String>,
@@ -24,7 +24,7 @@ pub enum PlanError {
         axis: String,
         /// The value.
         value: String,
-        /// Why, with the accepted form.
+        /// The reason, with the accepted form.
         why: String,
     },
     /// A `--param` that is not `axis=value`.
@@ -35,7 +35,7 @@ pub enum PlanError {
     Filter {
         /// The expression.
         filter: String,
-        /// What the parser says, or that there is none.
+        /// The parser's message, or that there is no parser.
         why: String,
     },
     /// A settings file that cannot be understood.
@@ -43,7 +43,7 @@ pub enum PlanError {
     Settings {
         /// The file.
         file: String,
-        /// What is wrong in it.
+        /// The fault in it.
         why: String,
     },
     /// A suite file that cannot be understood or planned.
@@ -51,7 +51,7 @@ pub enum PlanError {
     Suite {
         /// The file.
         file: String,
-        /// What is wrong in it, with the line.
+        /// The fault in it, with the line.
         why: String,
     },
     /// The profile and the platform do not go together.

@@ -20,8 +20,7 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// What `text` means: `/expression/`, a scenario's id, else a part of a name (the whole of it if
-    /// `exact`).
+    /// Parses a filter: `/expression/`, a scenario's id, else a part of a name (the whole of it if `exact`).
     ///
     /// # Errors
     /// When what stands between slashes is no regular expression.
@@ -61,7 +60,8 @@ impl Filter {
     }
 }
 
-/// What a case is called by people, by programs, and by people who are used to paths: `sort::stable::100`.
+/// Returns the names of a case: with `::`, as paths of code have it (`sort::stable::100`), for people, and
+/// for programs.
 fn names(case: &CaseId) -> [String; 3] {
     let name = case.to_string();
     [name.replace('/', "::"), name, case.slug()]

@@ -10,7 +10,7 @@ use crate::stats::SplitMix64;
 /// One case that will run.
 #[derive(Clone, Debug)]
 pub struct PlannedCase {
-    /// Which case.
+    /// The case's id.
     pub id: CaseId,
     /// Its scenario.
     pub scenario: &'static ScenarioEntry,
@@ -18,7 +18,7 @@ pub struct PlannedCase {
     pub adapter: Option<&'static AdapterEntry>,
     /// The version of the system behind the adapter.
     pub version: Option<String>,
-    /// How much memory it is expected to take, in bytes, where its scenario says so.
+    /// The memory that it is expected to take, in bytes, where its scenario says so.
     pub memory: Option<u64>,
     /// Limits of each of its repeats.
     pub budget: Budget,
@@ -28,7 +28,7 @@ pub struct PlannedCase {
     pub leads_group: bool,
     /// True if it is measured; a reference that was not selected only runs to be compared with.
     pub measured: bool,
-    /// What its repeats took when it ran before.
+    /// The times of its repeats in an earlier run.
     pub took: RepeatTimes,
 }
 
@@ -54,7 +54,7 @@ impl PlannedCase {
         self.equivalence() != Equivalence::None
     }
 
-    /// How far its work must agree with the reference's.
+    /// Returns the agreement with the reference that its work must show.
     pub fn equivalence(&self) -> Equivalence {
         self.scenario.equivalence_at(&self.id.point)
     }
@@ -96,9 +96,9 @@ impl PlannedCase {
 /// A case that will not run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skip {
-    /// Which case: without an adapter when the point itself is skipped.
+    /// The case's id: without an adapter when the point itself is skipped.
     pub id: CaseId,
-    /// Why.
+    /// The reason.
     pub why: SkipReason,
 }
 
@@ -107,7 +107,7 @@ pub struct Skip {
 pub struct Absent {
     /// The adapter's name.
     pub adapter: &'static str,
-    /// What is missing.
+    /// The part that is missing.
     pub reason: String,
     /// The command that installs it.
     pub install: String,
@@ -120,7 +120,7 @@ pub struct Plan {
     pub profile: String,
     /// The cases, in the order of listings.
     pub cases: Vec<PlannedCase>,
-    /// What is skipped, and why.
+    /// The skipped cases, with reasons.
     pub skips: Vec<Skip>,
     /// Adapters that are not installed, and that nobody named.
     pub absent: Vec<Absent>,
@@ -134,11 +134,11 @@ pub struct Plan {
     pub repeats: u32,
     /// Limits of each repeat of a case whose scenario states nothing else.
     pub budget: Budget,
-    /// How much memory a repeat's processes may have, in bytes.
+    /// The memory that a repeat's processes may have, in bytes.
     pub memory: u64,
-    /// What holds of every repeat.
+    /// Settings for every repeat.
     pub run: RunSettings,
-    /// What holds of all repeats together.
+    /// Settings for all repeats together.
     pub together: PlanSettings,
     /// True if each case runs once, on as little as possible.
     pub smoke: bool,
@@ -146,7 +146,7 @@ pub struct Plan {
     pub verify: bool,
 }
 
-/// What a repeat costs beside its measured time: process, set-up, warm-up. A guess until it has been seen.
+/// Time of a repeat beside its measured time: process, set-up, warm-up. A guess until it has been seen.
 const SET_UP: Duration = Duration::from_millis(250);
 
 /// The same of a resident adapter, which is a framework elsewhere: importing it, converting data, epochs at

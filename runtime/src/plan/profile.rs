@@ -21,13 +21,14 @@ pub struct Profile {
     pub backend: String,
     /// Limits of each repeat.
     pub budget: Budget,
-    /// What of the budget and repeats a workspace or a command line states: no scenario changes that.
+    /// The part of the budget and repeats that a workspace or a command line states: no scenario changes
+    /// that.
     pub asked: PartialBudget,
     /// The longest that a repeat may take.
     pub timeout: Duration,
     /// Points whose batches are larger are skipped.
     pub max_batch_size: u64,
-    /// How much memory a repeat's processes may have.
+    /// The memory that a repeat's processes may have.
     pub memory: MemoryLimit,
     /// Points that need more memory are skipped; `None` where those alone are that need more than there may
     /// be.
@@ -95,18 +96,18 @@ struct ProfileFile {
     include: Option<Vec<String>>,
     #[serde(default)]
     pins: BTreeMap<String, String>,
-    /// What of the budget a workspace wrote, here or in a profile that this one inherits.
+    /// The part of the budget that a workspace wrote, here or in a profile that this one inherits.
     #[serde(skip)]
     asked: PartialBudget,
 }
 
-/// What a workspace sets in `.config/weighbridge.toml`.
+/// Settings of a workspace, in `.config/weighbridge.toml`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Workspace {
     #[serde(default)]
     profile: BTreeMap<String, ProfileFile>,
-    /// What gates is for whoever judges.
+    /// The settings of gates, which are for whoever judges.
     #[serde(rename = "gate")]
     _gate: Option<serde::de::IgnoredAny>,
 }

@@ -10,9 +10,9 @@ use crate::bencher::RunSettings;
 pub struct Request {
     /// The budget.
     pub profile: Profile,
-    /// What holds of every repeat.
+    /// Settings for every repeat.
     pub run: RunSettings,
-    /// What holds of all repeats together.
+    /// Settings for all repeats together.
     pub together: PlanSettings,
     /// Positional filters; a case needs one of them, if there are any.
     pub filters: Vec<String>,
@@ -42,16 +42,16 @@ pub struct Request {
 /// plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PlanSettings {
-    /// In which order cases run within a round.
+    /// The order of cases within a round.
     pub order: CaseOrder,
     /// The way in which repeats are isolated.
     pub isolation: Isolation,
-    /// Where the interval is to be this narrow: half its width as a share of the median. Then the plan's
-    /// repeats are the least, and [`Plan::MOST_REPEATS`](super::Plan::MOST_REPEATS) the most.
+    /// Half the width that the interval is to have at most, as a share of the median. Then the plan's repeats
+    /// are the least, and [`Plan::MOST_REPEATS`](super::Plan::MOST_REPEATS) the most.
     pub target: Option<f64>,
 }
 
-/// In which order cases run within a round.
+/// Order of cases within a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CaseOrder {

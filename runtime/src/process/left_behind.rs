@@ -12,7 +12,7 @@ use super::end_tree;
 use super::state::ProcessState;
 use crate::device::ProcessTree;
 
-/// Where shared memory has its names.
+/// The folder in which shared memory has its names.
 const SHARED: &str = "/dev/shm";
 
 /// The time that killed processes are waited for, and how long between two looks.
@@ -21,10 +21,10 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// The time that processes that a body has told to end may go on.
 const AT_ONCE: Duration = Duration::from_millis(200);
 
-/// How far the clock that files are stamped with may be behind.
+/// The longest that the clock that files are stamped with may be behind.
 const STEP: Duration = Duration::from_millis(10);
 
-/// What the time is by the clock that files are stamped with, at the earliest.
+/// Returns the earliest time that it may be by the clock that files are stamped with.
 pub(crate) fn now() -> SystemTime {
     SystemTime::now() - STEP
 }

@@ -5,13 +5,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How much of the beginning, and of the end, is kept.
+/// The number of bytes that are kept of the beginning, and of the end.
 const KEPT: usize = 64 << 10;
 
 /// The time that a pipe is waited for whose writer has ended: somebody else may hold it open.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// What has come out of one pipe, or of several in the order of arrival.
+/// Output that has come out of one pipe, or of several in the order of arrival.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Output {
     shared: Arc<SharedOutput>,

@@ -157,7 +157,7 @@ fn with_all_below(roots: Vec<u32>) -> Vec<u32> {
     all
 }
 
-/// What a worker has of it.
+/// The part that is for workers.
 #[cfg(feature = "worker")]
 impl ChildPlace {
     /// The place of something that is started from here: its mark begins with this one's.

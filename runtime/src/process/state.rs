@@ -2,13 +2,13 @@
 
 use std::fs;
 
-/// What the system says of a process.
+/// State of a process, as the system tells it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProcessState {
     letter: u8,
     /// The process group.
     pub(super) group: i32,
-    /// When it was started, in ticks since the machine was.
+    /// The time of its start, in ticks since the machine was started.
     pub(super) started: u64,
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Spawning<'a> {
     pub(crate) outputs: [&'a Output; 2],
 }
 
-/// What has arrived.
+/// Outcome of a wait for bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReceivedBytes {
     /// Some bytes.
@@ -50,11 +50,12 @@ pub(crate) struct Subprocess {
     child: Child,
     socket: UnixStream,
     frames: Frames,
-    /// What arrives is read into it: a fresh one for each message costs a step more than its message.
+    /// Buffer that arriving bytes are read into: a fresh one for each message costs a step more than its
+    /// message.
     buffer: Vec<u8>,
     place: ChildPlace,
     leads: bool,
-    /// When it was started, in ticks since the machine was, where the system says.
+    /// The time of its start, in ticks since the machine was started, where the system says.
     began: Option<u64>,
     /// Its end, once that has been asked for: its id may be another's from then on.
     status: Option<ExitStatus>,
@@ -114,7 +115,7 @@ impl Subprocess {
         ProcessTree::below(self.id())
     }
 
-    /// Where it may leave things.
+    /// The place where it may leave things.
     pub(crate) fn place(&self) -> &ChildPlace {
         &self.place
     }
@@ -160,7 +161,8 @@ impl Subprocess {
             let since = self.began.filter(|_| self.leads);
             let ended = end_tree(&|| self.place.members(root, since), stopped);
             if self.leads && root.is_some() {
-                let _ = killpg(Pid::from_raw(self.child.id() as i32), Signal::SIGKILL); // all that some systems show
+                // All that some systems show.
+                let _ = killpg(Pid::from_raw(self.child.id() as i32), Signal::SIGKILL);
             }
             let _ = self.child.kill(); // likewise; nothing happens to one that has been waited for
             self.status = self.child.wait().ok();
@@ -173,7 +175,7 @@ impl Subprocess {
     }
 }
 
-/// What a conversation with a worker needs besides.
+/// The part that only a conversation with a worker needs.
 #[cfg(feature = "worker")]
 impl Subprocess {
     /// Takes in what has arrived already.

@@ -24,7 +24,7 @@ pub enum TraceKind {
     Jax,
     /// `perf record`, of all processes of the case.
     Perf,
-    /// What Python allocates: its peak, and where.
+    /// The memory that Python allocates: its peak, and the places.
     Tracemalloc,
     /// The programs that XLA compiles.
     Hlo,
@@ -147,8 +147,8 @@ fn add(root: &Path, below: &Path, files: &mut Vec<(PathBuf, u64)>) -> io::Result
 /// It holds other records even where nothing was sampled.
 fn samples(path: &Path) -> io::Result<u64> {
     const MAGIC: &[u8] = b"PERFILE2";
-    /// Where the place and the length of the records stand in the header: after the magic, two lengths and a
-    /// section.
+    /// Offset at which the header holds the place and the length of the records: after the magic, two lengths
+    /// and a section.
     const AT: usize = 40;
     /// The type of a record that is a sample.
     const SAMPLE: u32 = 9;

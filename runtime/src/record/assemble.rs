@@ -14,7 +14,7 @@ use crate::verify::{self, Agreement, Examined, agree};
 /// The facts of a case that are known before it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseFacts {
-    /// Which case.
+    /// The case's id.
     pub id: CaseId,
     /// Its scenario's category.
     pub category: String,
@@ -26,9 +26,9 @@ pub struct CaseFacts {
     pub tier: Option<u8>,
     /// The version of the system behind the adapter.
     pub version: Option<String>,
-    /// How far its work must agree with the reference's.
+    /// The agreement with the reference that its work must show.
     pub equivalence: Equivalence,
-    /// How much memory the plan expected it to take, in bytes.
+    /// The memory that the plan expected it to take, in bytes.
     pub memory: Option<u64>,
     /// The metric that is to stand for the case, where the scenario names one.
     pub primary_metric: Option<String>,

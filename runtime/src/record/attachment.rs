@@ -10,13 +10,13 @@ use crate::process::TraceKind;
 /// A trace of a case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// By what the case was traced.
+    /// The tracer.
     pub kind: TraceKind,
-    /// What came of it.
+    /// The outcome.
     pub status: AttachmentStatus,
     /// Its files, those beside it included.
     pub files: Vec<AttachedFile>,
-    /// What Python allocated, operation by operation; of `tracemalloc` alone.
+    /// The allocations of Python, operation by operation; of `tracemalloc` alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allocations: Vec<Allocations>,
 }
@@ -58,7 +58,7 @@ pub struct Allocations {
 pub struct AllocationSite {
     /// The file and the line.
     pub place: String,
-    /// What stands there.
+    /// The source text of the line.
     pub source: String,
     /// The number of bytes more that are allocated from there than before.
     pub bytes: i64,

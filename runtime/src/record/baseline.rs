@@ -33,7 +33,7 @@ pub struct Baseline {
 /// A case of a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BaselineCase {
-    /// Which case.
+    /// The case's id.
     pub id: CaseId,
     /// Its end.
     pub status: CaseStatus,
@@ -43,17 +43,17 @@ pub struct BaselineCase {
     /// Its metrics that have a value or a bound: one per repeat, with five digits.
     #[serde(with = "metrics")]
     pub metrics: Vec<MetricRecord>,
-    /// What its ranks told of themselves, as in a case.
+    /// The figures that its ranks told of themselves, as in a case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankAggregate>,
-    /// What each measured repeat was, condensed: in the order of the values of metrics.
+    /// The measured repeats, condensed: in the order of the values of metrics.
     #[serde(with = "super::process")]
     pub processes: Vec<Process>,
-    /// What the subject said of its work.
+    /// The subject's report of its work.
     pub report: Option<WorkReport>,
     /// The standing of its work to the reference's.
     pub agreement: Agreement,
-    /// What took its rank away: empty where nothing did.
+    /// The findings that took its rank away: empty where nothing did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// The course of most of its repeats; missing where there is none.
@@ -96,8 +96,8 @@ impl From<&CaseRecord> for BaselineCase {
     }
 }
 
-/// What is kept of a metric: nothing where it has neither a value nor a bound, so that a committed baseline
-/// stays small.
+/// Returns the part of a metric that is kept: nothing where it has neither a value nor a bound, so that a
+/// committed baseline stays small.
 fn kept(metric: &MetricRecord) -> Option<MetricRecord> {
     let mut kept = metric.clone();
     if let Some(bound) = metric.below() {
@@ -129,7 +129,7 @@ mod metrics {
         direction: Direction,
         /// Null where a repeat had none.
         values: Vec<Option<f64>>,
-        /// What all repeats were below, where there is a bound instead of values.
+        /// The bound that all repeats were below, where there is one instead of values.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         below: Option<f64>,
     }

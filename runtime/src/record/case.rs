@@ -13,7 +13,7 @@ use crate::verify::{Agreement, Finding, Severity};
 /// One case of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaseRecord {
-    /// Which case.
+    /// The case's id.
     pub id: CaseId,
     /// Its scenario's category.
     pub category: String,
@@ -26,7 +26,7 @@ pub struct CaseRecord {
     pub tier: Option<u8>,
     /// The version of the system behind the adapter.
     pub version: Option<String>,
-    /// How far its work must agree with the reference's.
+    /// The agreement with the reference that its work must show.
     pub equivalence: Equivalence,
     /// Its end.
     pub status: CaseStatus,
@@ -35,10 +35,11 @@ pub struct CaseRecord {
     pub primary_metric: String,
     /// Every metric, in the order in which people see them.
     pub metrics: Vec<MetricRecord>,
-    /// What its ranks told of themselves, over all ranks and measured repeats; empty where it has none.
+    /// The figures that its ranks told of themselves, over all ranks and measured repeats; empty where it has
+    /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankAggregate>,
-    /// What each measured repeat was, condensed: in the order of the values of metrics.
+    /// The measured repeats, condensed: in the order of the values of metrics.
     #[serde(with = "super::process")]
     pub processes: Vec<Process>,
     /// Number of the repeat that represents the case: nearest to the primary metric's median, the earlier on
@@ -48,13 +49,12 @@ pub struct CaseRecord {
     pub work: Option<Work>,
     /// The standing of its work to the reference's.
     pub agreement: Agreement,
-    /// What the rules found, and what the estimates say of themselves: where a rule fails it, it is not
-    /// ranked.
+    /// The findings of rules, and the caveats of the estimates: where a rule fails it, it is not ranked.
     pub findings: Vec<Finding>,
     /// The course of the samples of most of its repeats; null where no half of them agrees or there
     /// are too few samples. A case that is `unsteady` has no figure that a gate could go by.
     pub stationarity: Option<Stationarity>,
-    /// What ended its repeats, where the run had a target; else null.
+    /// The reason why its repeats ended, where the run had a target; else null.
     pub stopped: Option<StopReason>,
     /// Its traces, where some were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -98,7 +98,7 @@ pub struct MetricRecord {
     pub name: String,
     /// Its unit.
     pub unit: Unit,
-    /// Which way is better.
+    /// The direction that is better.
     pub direction: Direction,
     /// One reading per measured repeat, in order.
     pub values: Vec<Reading>,
@@ -115,8 +115,8 @@ pub(super) fn is_bounded(readings: &[Reading]) -> bool {
 }
 
 impl MetricRecord {
-    /// What it measures is below this, where no fewer repeats have a bound than a value: the largest of them
-    /// all. Then it has no estimate.
+    /// The bound that the metric is below, where no fewer repeats have a bound than a value: the largest of
+    /// them all. Then it has no estimate.
     pub fn below(&self) -> Option<f64> {
         if !is_bounded(&self.values) {
             return None;
@@ -179,7 +179,8 @@ impl CaseRecord {
         (self.status == CaseStatus::Incomplete).then(why)
     }
 
-    /// What the case is ranked within, for people: its scenario, or its group of them, and its point.
+    /// The name of the group that the case is ranked within, for people: its scenario, or its group of them,
+    /// and its point.
     pub fn group(&self) -> String {
         let scenario = self.beside.clone().unwrap_or_else(|| self.id.scenario.clone());
         CaseId { scenario, adapter: None, ..self.id.clone() }.to_string()
@@ -200,7 +201,7 @@ impl CaseRecord {
         matches!(self.status, CaseStatus::Failed(_)) || self.failed_rules().next().is_some()
     }
 
-    /// What takes its rank away.
+    /// The findings that take its rank away.
     pub fn failed_rules(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.severity == Severity::Fail)
     }

@@ -36,9 +36,9 @@ const MEBIBYTE: f64 = (1 << 20) as f64;
 pub struct CaveatKind {
     /// Its name: the `rule` of its findings.
     pub name: &'static str,
-    /// What it says of several cases together, and from where on.
+    /// The statement for several cases together, with the bound from which on it is made.
     pub says: &'static str,
-    /// What helps; empty where nothing need be done.
+    /// The remedy; empty where nothing need be done.
     pub remedy: &'static str,
 }
 
@@ -108,16 +108,16 @@ pub const CAVEATS: &[CaveatKind] = &[
 /// One thing to know.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Caveat {
-    /// What a repeat said of itself, and which repeats said it; none when all did.
+    /// A note of a repeat on itself, and which repeats made it; none when all did.
     Note {
-        /// What it said.
+        /// The note.
         text: String,
         /// Numbers of the repeats.
         repeats: Vec<u32>,
     },
     /// The data set was too small for a pass, in these repeats; none when in all.
     ShortData {
-        /// What a pass was to have.
+        /// The batches and the warm-up that a pass was to have.
         of: RanOut,
         /// Numbers of the repeats.
         repeats: Vec<u32>,
@@ -139,7 +139,7 @@ pub(super) enum Caveat {
         repeat: u32,
         /// The metric.
         metric: String,
-        /// How far off the median it lies, as a share of the median.
+        /// The distance from the median, as a share of the median.
         off: f64,
         /// Its modified z-score.
         score: f64,
@@ -148,7 +148,7 @@ pub(super) enum Caveat {
     SampledMemory(TreeMemory),
     /// The case took more memory than the plan expected of it.
     Memory {
-        /// What was expected, in bytes.
+        /// The expected memory, in bytes.
         planned: u64,
         /// The median peak, in bytes.
         peak: f64,
@@ -157,11 +157,11 @@ pub(super) enum Caveat {
     Missing {
         /// The metric.
         metric: String,
-        /// In how many repeats.
+        /// The number of repeats without a value.
         absent: usize,
-        /// Of how many.
+        /// The number of all measured repeats.
         of: usize,
-        /// Why, in the first of them.
+        /// The reason, in the first of them.
         why: String,
     },
     /// The samples of most repeats are not level.
@@ -170,14 +170,14 @@ pub(super) enum Caveat {
     OffTarget {
         /// Half the width that was asked, as a share.
         target: f64,
-        /// What it is; `None` below six repeats.
+        /// Half the width that it has, as a share; `None` below six repeats.
         half: Option<f64>,
-        /// What ran out.
+        /// The limit that ended the repeats.
         ended: &'static str,
     },
     /// The process waited so long for a processor that its wall times are not to be relied on.
     Waited {
-        /// For which share of the wall time.
+        /// The share of the wall time that it waited.
         share: f64,
         /// The metric that leads instead; `None` where nothing tells what it takes without the waiting.
         instead: Option<String>,
@@ -217,7 +217,7 @@ impl Caveat {
         CAVEATS.iter().find(|kind| kind.name == name).expect("every kind is in the list")
     }
 
-    /// In how many percent or of what it is so, where that says how weighty it is.
+    /// The amount by which the caveat weighs, in percent or another unit, where there is one.
     fn figure(&self) -> Option<Figure> {
         let percent = |share: f64| Some(Figure { value: share * 100.0, unit: "%".into() });
         match self {
@@ -378,8 +378,7 @@ pub(super) fn notes(measured: &[(&Repeat, &[String])]) -> Vec<Caveat> {
     found.into_iter().map(warn).collect()
 }
 
-/// What the values of the metric that stands for the case say of themselves. `numbers` are those of the
-/// repeats.
+/// Returns the caveats on the values of the primary metric. `numbers` are those of the repeats.
 pub(super) fn stability(primary_metric: &MetricRecord, numbers: &[u32]) -> Vec<Caveat> {
     let valued = primary_metric
         .values

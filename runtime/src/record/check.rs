@@ -210,7 +210,7 @@ fn processes(processes: &[Process], metrics: &[MetricRecord]) -> Result<(), Stri
     Ok(())
 }
 
-/// What of a case does not follow from its repeats, which are all in it.
+/// Checks that the condensed processes of a case follow from its repeats, which are all in it.
 pub(crate) fn against_samples(case: &CaseRecord) -> Result<(), String> {
     let measured = case.repeats.iter().filter(|repeat| repeat.purpose != Purpose::Verify);
     let follow: Vec<Process> = measured

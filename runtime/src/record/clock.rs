@@ -60,8 +60,8 @@ impl CaseRecord {
         waiting(&self.metrics)
     }
 
-    /// What stands for the case without its waiting for a processor: `undelayed_time` of a body, the rate by
-    /// the processor's clock of a stream that keeps a processor busy; `None` where nothing does.
+    /// The metric that stands for the case without its waiting for a processor: `undelayed_time` of a body,
+    /// the rate by the processor's clock of a stream that keeps a processor busy; `None` where nothing does.
     pub fn undelayed(&self) -> Option<&MetricRecord> {
         undelayed(&self.primary_metric, &self.metrics)
     }

@@ -96,8 +96,8 @@ const fn per_block(name: &'static str, unit: Unit, direction: Direction, read: R
     RegionMetric { name, unit, direction, read }
 }
 
-/// What is derived of a block. How often it occurs may follow from the iterations that the calibration chose,
-/// so what is compared is the mean of one occurrence; sums are for information.
+/// Metrics that are derived of a block. Its number of occurrences may follow from the iterations that the
+/// calibration chose, so what is compared is the mean of one occurrence; sums are for information.
 const REGION_METRICS: &[RegionMetric] = &[
     per_block(names::WALL_TIME, Unit::SECONDS, Direction::Lower, |regions| {
         Some(Reading::Value(total(regions) / count(regions)))
@@ -236,7 +236,8 @@ fn phases(measured: &[MeasuredRepeat<'_>]) -> Vec<MetricRecord> {
     found
 }
 
-/// Where the life of each repeat went, in the order of that life; last, what nothing tells of it.
+/// Returns the time of each part of a repeat's life, in the order of that life; last, the time that no part
+/// accounts for.
 fn ledger(measured: &[MeasuredRepeat<'_>]) -> Vec<MetricRecord> {
     let of = |name: &str, read: &dyn Fn(&MeasuredRepeat<'_>) -> u64| {
         let values = measured.iter().map(|one| Reading::Value(read(one) as f64 * 1e-9));

@@ -13,7 +13,7 @@ const QUANTILES: [f64; 3] = [0.10, 0.50, 0.90];
 pub struct Process {
     /// Iterations or items of all samples.
     pub iterations: u64,
-    /// What the blocks of its body were; `None` for a stream and where only `measure` blocks were measured.
+    /// The blocks of its body; `None` for a stream and where only `measure` blocks were measured.
     pub blocks: Option<Blocks>,
     /// The 10th percentile of each kind of yardstick, in nanoseconds of CPU time, in the order of
     /// `chain`, `sort`, `stream`; `None` where it was not measured.

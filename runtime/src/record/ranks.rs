@@ -13,7 +13,7 @@ pub struct RankAggregate {
     pub name: String,
     /// Its unit.
     pub unit: Unit,
-    /// Which way is better: the slowest rank stands for all.
+    /// The direction that is better: the slowest rank stands for all.
     pub direction: Direction,
     /// The number of ranks there were to be.
     pub ranks: usize,
@@ -46,7 +46,7 @@ pub struct OverRanks {
 }
 
 impl OverRanks {
-    /// Of what each rank told, by rank; `None` where none told anything.
+    /// Returns the statistics over the values of the ranks, by rank; `None` where none told anything.
     pub fn of(values: &[Option<f64>]) -> Option<Self> {
         let told = || values.iter().enumerate().filter_map(|(rank, value)| Some((rank, (*value)?)));
         let (min_rank, min) = told().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
@@ -103,8 +103,8 @@ pub(super) fn aggregates(repeats: &[&Observation]) -> Vec<RankAggregate> {
     found
 }
 
-/// What stands for all ranks in one repeat; why nothing does where a rank is missing, since that one may be
-/// the slowest.
+/// Returns the value that stands for all ranks in one repeat; the reason for none where a rank is missing,
+/// since that one may be the slowest.
 pub(super) fn standing(seen: &Observation, name: &str) -> Reading {
     let Some(metric) = named(seen, name) else { return Reading::absent("this repeat did not hand it in") };
     let missing = metric.values.iter().enumerate().filter(|(_, value)| value.is_none());
@@ -115,7 +115,7 @@ pub(super) fn standing(seen: &Observation, name: &str) -> Reading {
     }
 }
 
-/// Which ranks are missing, in words: those that told nothing, in one repeat at least, then those that told
+/// Names the missing ranks, in words: those that told nothing, in one repeat at least, then those that told
 /// some metrics and not others. `None` where all are there.
 pub(super) fn missing(aggregates: &[RankAggregate]) -> Option<String> {
     let first = aggregates.first()?;

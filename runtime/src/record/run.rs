@@ -97,7 +97,7 @@ pub struct RunManifest {
     pub id: RunId,
     /// `<package>/<bench target>`.
     pub suite: String,
-    /// When it started, in seconds since the Unix epoch.
+    /// The time of its start, in seconds since the Unix epoch.
     pub started: u64,
     /// The command line, program first.
     pub command: Vec<String>,
@@ -142,7 +142,7 @@ pub struct Planned {
     pub cases: Vec<CaseId>,
     /// Measured repeats of each; the least where there is a target.
     pub repeats: u32,
-    /// What scenarios state of their budget and repeats, by their ids.
+    /// The budget and repeats that scenarios state, by their ids.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stated: BTreeMap<String, PartialBudget>,
     /// Half the width that the interval was to have, as a share of the median.
@@ -153,7 +153,7 @@ pub struct Planned {
     pub timeout: u64,
     /// The way in which repeats are isolated from each other.
     pub isolation: String,
-    /// In which order cases run within a round.
+    /// The order of cases within a round.
     pub order: String,
 }
 

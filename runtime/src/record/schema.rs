@@ -39,10 +39,10 @@ pub enum DocumentKind {
 
 /// A noun that is kept in a file of its own.
 pub(crate) trait Document: Serialize {
-    /// What its file says it holds.
+    /// The kind that its file names.
     const KIND: DocumentKind;
 
-    /// What is impossible about it, if anything is: a file may have been edited by hand.
+    /// Checks that it says nothing impossible: a file may have been edited by hand.
     ///
     /// # Errors
     /// A sentence that names the impossible part.
@@ -64,9 +64,9 @@ pub enum SchemaError {
     /// It holds something else.
     #[error("it holds a `{found}` where a `{expected}` belongs")]
     OtherKind {
-        /// What it says it holds.
+        /// The kind that it names.
         found: String,
-        /// What belongs there.
+        /// The kind that belongs there.
         expected: DocumentKind,
     },
     /// It is no JSON of the form that it should have.
@@ -81,9 +81,9 @@ pub enum SchemaError {
         mend()
     )]
     OtherDigest {
-        /// What it says.
+        /// The digest that it names.
         found: String,
-        /// What it comes to.
+        /// The digest of its content.
         content: String,
     },
     /// It has the right form and says what cannot be.
@@ -91,7 +91,7 @@ pub enum SchemaError {
     Impossible(String),
 }
 
-/// What to do about a digest that does not fit.
+/// Advice about a digest that does not fit.
 fn mend() -> String {
     format!(
         "if it was edited on purpose, `{} runs digest FILE` works its digest out anew",
@@ -165,7 +165,7 @@ pub(crate) fn read<R: Document + DeserializeOwned>(file: &[u8]) -> Result<R, Sch
     Ok(record)
 }
 
-/// What lies in the envelope.
+/// Returns the record in the envelope, after checks of its kind and its digest.
 fn open(file: &[u8], expected: DocumentKind) -> Result<Tree<'_>, SchemaError> {
     let envelope: Envelope<'_> = serde_json::from_slice(file)?;
     let record = envelope.record()?;
@@ -217,7 +217,7 @@ mod tests {
         }
     }
 
-    /// What is said of a file.
+    /// Returns the message with which a file is refused.
     fn refusal(file: &str) -> String {
         read::<Toy>(file.as_bytes()).expect_err(file).to_string()
     }

@@ -12,7 +12,7 @@ use crate::bencher;
 pub struct AdapterEntry {
     /// The name: `Google Grain`.
     pub name: &'static str,
-    /// How near it is to the floor of what is possible: 0 is the reference that others are verified against.
+    /// The distance from the floor of what is possible: 0 is the reference that others are verified against.
     pub tier: u8,
     /// The contract it fulfils.
     pub contract: Contract,
@@ -30,7 +30,7 @@ pub struct AdapterEntry {
     pub location: Location,
     /// Makes it: a box with a `Box<dyn Contract>` inside.
     pub make: fn() -> Result<Box<dyn Any>, bencher::Error>,
-    /// Tells whether it is installed, without starting anything.
+    /// Probes whether it is installed, without starting anything.
     pub probe: Option<fn() -> Availability>,
 }
 
@@ -46,7 +46,7 @@ impl AdapterEntry {
     }
 }
 
-/// Tells whether an adapter can be used here.
+/// Availability of an adapter here.
 ///
 /// ```
 /// use weighbridge::Availability;
@@ -66,7 +66,7 @@ pub enum Availability {
     },
     /// It cannot: it is listed with the reason.
     Missing {
-        /// What is missing.
+        /// The part that is missing.
         reason: String,
         /// The command that installs it.
         install: String,

@@ -20,7 +20,7 @@ pub struct Axis {
     /// True if the first value is implied: it stands in no point and so in no id. An axis that comes later
     /// leaves the names, and with them the baselines, of the cases that were there.
     pub implied: bool,
-    /// What a value looks like, for errors.
+    /// The form of a value, for errors.
     pub form: String,
     /// The values that the author wrote.
     pub values: Vec<AxisValue>,
@@ -162,7 +162,7 @@ pub struct TypedAxis<T> {
     pub labels: &'static [Option<&'static str>],
     /// Makes the value with this index. Called anew for every use, so `T` needs to be nothing but `'static`.
     pub make: fn(usize) -> T,
-    /// What `T` can do.
+    /// The functions of `T` that are known.
     pub traits: AxisTraits<T>,
 }
 
@@ -202,7 +202,7 @@ impl<T: 'static> TypedAxis<T> {
         }
     }
 
-    /// Which of the author's values the point has, by its place among them: for an axis that takes no others.
+    /// Returns the index of the point's value among the author's: for an axis that takes no others.
     ///
     /// # Errors
     /// When the point lacks the axis, or has another value.
@@ -256,7 +256,7 @@ impl<T: Display> fmt::Debug for WrittenValue<T> {
     }
 }
 
-/// What an axis can do without telling its type.
+/// An axis without its type.
 trait ErasedAxis: Send + Sync {
     /// A text that the author did not write. The error is the type's own, `None` when it takes its labels
     /// only.
@@ -274,7 +274,7 @@ impl<T: 'static> ErasedAxis for TypedAxis<T> {
     }
 }
 
-/// What a value of an axis looks like: `one of `small`, `large``, or `a `usize`, such as `7``.
+/// Returns the form of an axis's values: ``one of `small`, `large` ``, or ``a `usize`, such as `7` ``.
 fn form(labels: &[Option<&str>], parsed: bool, type_name: &str, first: impl FnOnce() -> String) -> String {
     let quoted: Vec<String> = labels.iter().flatten().map(|label| format!("`{label}`")).collect();
     let type_name = without_modules(type_name);

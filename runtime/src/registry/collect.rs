@@ -90,7 +90,7 @@ pub enum RegistryError {
 }
 
 impl Registry {
-    /// What the attributes of all linked crates registered.
+    /// Returns all that the attributes of all linked crates registered.
     ///
     /// # Errors
     /// When something is doubled.

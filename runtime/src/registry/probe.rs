@@ -24,7 +24,7 @@ pub struct AxisTraits<T> {
     pub parse: Option<kind::Parse<T>>,
     /// The text of a value.
     pub display: Option<kind::Write<T>>,
-    /// What a value means, in full.
+    /// The meaning of a value, in full.
     pub debug: Option<kind::Write<T>>,
 }
 

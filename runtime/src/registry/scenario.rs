@@ -20,27 +20,28 @@ pub struct ScenarioEntry {
     pub description: &'static str,
     /// The sets it belongs to: `gate`, `canonical`.
     pub sets: &'static [&'static str],
-    /// What must agree, if the author said so. Ask [`ScenarioEntry::equivalence`].
+    /// The agreement that the author demands, if any. Ask [`ScenarioEntry::equivalence`].
     pub equivalence: Option<Equivalence>,
-    /// What must agree at a point, where the author says that it depends on it. Ask
+    /// The agreement that the author demands at a point, where it depends on the point. Ask
     /// [`ScenarioEntry::equivalence_at`].
     pub equivalence_by: Option<fn(&Point) -> Option<Equivalence>>,
-    /// What it asks of an adapter; `None` for an ordinary benchmark.
+    /// The contract that an adapter must fulfil; `None` for an ordinary benchmark.
     pub contract: Option<Contract>,
     /// The place where it is written.
     pub location: Location,
     /// Its axes, in the order of its parameters.
     pub axes: Axes,
-    /// Tells whether a point of its axes is run.
+    /// Filter of the points of its axes.
     pub keep: fn(&Point) -> Keep,
-    /// What a point needs of the machine, where the author says so; asked while planning.
+    /// The needs of a point of the machine, where the author states them; asked while planning.
     pub needs: Option<fn(&Point) -> Option<Requirements>>,
-    /// What a point does, in words, where the author says so: data, transforms, batch size. Shown by
+    /// The description of a point's work, where the author gives one: data, transforms, batch size. Shown by
     /// listings.
     pub describe: Option<fn(&Point) -> Option<String>>,
-    /// Whose side by side it is shown: scenarios without a contract that name the same.
+    /// The name under which it is shown side by side with others: scenarios without a contract that name the
+    /// same.
     pub group: Option<&'static str>,
-    /// How much of it is measured, where the author says so.
+    /// The part of the budget and repeats that the author states.
     pub budget: PartialBudget,
     /// Runs it once. The subject is the box that [`AdapterEntry::make`](super::AdapterEntry) made, opened.
     pub run: ScenarioFn,
@@ -107,13 +108,13 @@ pub struct Requirements {
 /// }
 /// ```
 pub trait Workload {
-    /// What it needs of the machine.
+    /// The needs of the machine.
     fn needs(&self) -> Requirements;
 
-    /// What it does, in words: data, transforms, batch size.
+    /// A description of the work: data, transforms, batch size.
     fn describe(&self) -> String;
 
-    /// What must agree between adapters, where the scenario does not say it.
+    /// The agreement between adapters, where the scenario does not state it.
     fn agreement(&self) -> Equivalence {
         Equivalence::Exact
     }
@@ -142,13 +143,13 @@ impl ScenarioEntry {
         }
     }
 
-    /// What must agree between adapters at this point.
+    /// Returns the agreement that adapters must show at this point.
     pub fn equivalence_at(&self, point: &Point) -> Equivalence {
         self.equivalence_by.and_then(|by| by(point)).unwrap_or_else(|| self.equivalence())
     }
 
-    /// What must agree between adapters, whatever the point: as the author said, else `Exact` with a contract
-    /// and `None` without.
+    /// Returns the agreement that adapters must show, whatever the point: as the author said, else `Exact`
+    /// with a contract and `None` without.
     pub fn equivalence(&self) -> Equivalence {
         self.equivalence.unwrap_or(match self.contract {
             Some(_) => Equivalence::Exact,
@@ -209,7 +210,7 @@ impl Display for Equivalence {
     }
 }
 
-/// Tells whether a point is run.
+/// Decision on a point: it is run, dropped or skipped.
 ///
 /// ```
 /// use weighbridge::{Keep, Point};
@@ -254,7 +255,7 @@ impl Keep {
     note = "`false` leaves the point out; `Err(reason)` records it as skipped, with the reason"
 )]
 pub trait KeepOutput {
-    /// What it means for the point.
+    /// Returns the decision on the point.
     fn kept(self) -> Keep;
 }
 

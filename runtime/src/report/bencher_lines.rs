@@ -52,8 +52,8 @@ struct LineTime {
 }
 
 impl LineTime {
-    /// What the table leads with, as a time: of a rate, the time of an iteration by the same clock, or of an
-    /// element.
+    /// Returns the metric that the table leads with, as a time: of a rate, the time of an iteration by the
+    /// same clock, or of an element.
     fn of(case: &CaseRecord) -> Option<Self> {
         let leading = case.leading()?;
         let time = match leading.name.as_str() {
@@ -96,7 +96,7 @@ mod tests {
     use crate::record::{Blocks, Estimate};
     use crate::store::fixtures;
 
-    /// What is printed of one case whose repeats took these times, in seconds.
+    /// Returns the lines that are printed of one case whose repeats took these times, in seconds.
     fn printed(values: &[f64], change: impl FnOnce(&mut CaseRecord)) -> (String, Vec<String>) {
         let mut case = fixtures::case(fixtures::case_id(1), &[1.0; 7], 1);
         case.metrics[0].values = values.iter().copied().map(Reading::Value).collect();

@@ -10,7 +10,7 @@ use crate::record::{CaseRecord, Estimate, MetricRecord};
 /// The change of a case against the last run, in words; empty where there is nothing to say.
 pub type Changes = BTreeMap<String, String>;
 
-/// What stands beside a case that a run did not get to the end of.
+/// The text beside a case that a run did not get to the end of.
 pub(super) const UNFINISHED: &str = "not finished";
 
 /// The median, and whether it is by another clock than the one on the wall.

@@ -140,7 +140,7 @@ impl Columns {
         text.push('\n');
     }
 
-    /// How wide the widest cell of each column is.
+    /// The width of the widest cell of each column.
     fn widths(&self) -> Vec<usize> {
         let mut widths: Vec<usize> = self.heads.iter().map(|head| letters(&head.text)).collect();
         let columns = widths.len();

@@ -83,7 +83,7 @@ pub fn details(plan: &Plan) -> String {
     text
 }
 
-/// What a case has instead of the plan's budget, since its scenario states it.
+/// Returns the budget of a case as far as it differs from the plan's, since its scenario states it.
 fn own_budget(plan: &Plan, case: &PlannedCase) -> String {
     let mut parts = Vec::new();
     if case.repeats != plan.repeats {

@@ -84,7 +84,7 @@ impl Progress {
 }
 
 impl Progress {
-    /// What a repeat of this number is.
+    /// Returns the name of a repeat of this number.
     fn what(&self, number: u32) -> String {
         match number {
             0 => "verifying".to_owned(),
@@ -131,7 +131,7 @@ impl Progress {
     }
 }
 
-/// What a round of a duel is.
+/// Returns the name of a round of a duel.
 fn round(of: RoundId) -> String {
     let what = match of.number {
         RoundId::VERIFYING => "verifying".to_owned(),

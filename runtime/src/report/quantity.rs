@@ -2,7 +2,7 @@
 
 use crate::metric::Unit;
 
-/// What there is in place of a value that is no number.
+/// The text in place of a value that is no number.
 const NONE: &str = "-";
 const DECIMAL: [&str; 5] = ["", "k", "M", "G", "T"];
 const BINARY: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];

@@ -185,7 +185,7 @@ impl fmt::Display for IncomparableReason {
 }
 
 impl fmt::Display for CaseFailure {
-    /// What happened, for whoever has said already that the case failed.
+    /// Writes the reason alone, for whoever has said already that the case failed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.why {
             IncomparableReason::Failed(_, why) => f.write_str(why),

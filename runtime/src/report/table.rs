@@ -91,11 +91,11 @@ pub fn first_figures(cases: &[CaseRecord]) -> String {
 /// The place where what a repeat of a case printed is kept.
 pub type Logs<'a> = dyn Fn(&CaseId, u32) -> Option<PathBuf> + 'a;
 
-/// What the word means in a table.
+/// Footnote on the word in a table.
 const CPU: &str =
     "CPU: by the processor's clock, since threads waited for a processor in over 10 % of the wall time\n";
 
-/// What the word means in a table.
+/// Footnote on the word in a table.
 const UNDELAYED: &str =
     "undelayed: without the time in which its thread waited for a processor, over 10 % of the wall time\n";
 
@@ -139,9 +139,9 @@ fn ranked<'a>(group: &[&'a CaseRecord]) -> Vec<&'a CaseRecord> {
     ranked
 }
 
-/// What the cases of a group are compared by: one clock for all that are ranked, or for all where none is.
-/// Where one of them waited so long that it leads with the processor's, all do, or, if one of them does not
-/// keep a processor busy, none.
+/// The metric by which the cases of a group are compared: one clock for all that are ranked, or for all where
+/// none is. Where one of them waited so long that it leads with the processor's, all do, or, if one of them
+/// does not keep a processor busy, none.
 fn leading<'a>(case: &'a CaseRecord, group: &[&CaseRecord]) -> Option<&'a MetricRecord> {
     let nobody_is = !group.iter().any(|case| case.ranked());
     let compared = || group.iter().filter(|case| nobody_is || case.ranked());
@@ -202,10 +202,10 @@ fn times_the_best(ratio: f64) -> String {
     if ratio < 1.0 { format!("{:.2}x faster", 1.0 / ratio) } else { format!("{ratio:.2}x slower") }
 }
 
-/// What is said of a group of scenarios whose work is the same.
+/// The line on a group of scenarios whose work is the same.
 const PROVEN: &str = "side by side: those with a rank gave the same answer";
 
-/// What is said of one of which nobody knows that.
+/// The line on a group of which nobody knows that.
 const UNPROVEN: &str =
     "side by side, unverified: `equivalence = exact` and `bencher.answer(&value)` prove equal work";
 
@@ -290,7 +290,7 @@ fn unverified(cases: &[CaseRecord], terminal: Terminal) -> String {
         .collect()
 }
 
-/// What helps where nothing is compared.
+/// The remedy where nothing is compared.
 const VERIFY: &str = "make one adapter the reference (`tier = 0`, docs/guide/adapters.md), or say \
     `equivalence = none` where there is nothing to compare";
 
@@ -319,7 +319,7 @@ fn whose(cases: &[&CaseId]) -> String {
     }
 }
 
-/// In which repeats, where that is not of all of the case.
+/// Names the repeats, where they are not all of the case.
 fn within(repeats: &[u32]) -> String {
     match repeats {
         [] => String::new(),
@@ -386,7 +386,7 @@ fn together(of: &[(&CaseId, &Finding)]) -> String {
 /// More would push the table off the screen on a noisy machine.
 const MOST_WARNINGS: usize = 3;
 
-/// What changes nothing that the table says.
+/// The caveats that change nothing that the table says.
 const LEFT_TO_VERBOSE: &[&str] = &["sampled-memory", "missing"];
 
 /// Every metric of every measured case: what `--verbose` adds.

@@ -115,7 +115,7 @@ impl Terminal {
     }
 }
 
-/// What a sequence begins with that a terminal obeys.
+/// The beginning of a sequence that a terminal obeys.
 const ESCAPE: &str = "\x1b[";
 
 /// The code that sets colours and weight, and the text behind it, where that is what the text begins with
@@ -125,7 +125,7 @@ fn sgr(text: &str) -> Option<(&str, &str)> {
     text[end..].starts_with('m').then(|| text.split_at(end + 1))
 }
 
-/// How wide the terminal is: `COLUMNS`, where it says so, else what the terminal says.
+/// Returns the terminal's width in columns: `COLUMNS`, where it is set, else as the terminal tells.
 fn columns(stream: &(impl IsTerminal + AsRawFd)) -> Option<usize> {
     let asked = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     asked.filter(|columns| *columns > 0).or_else(|| crate::device::terminal_columns(stream))

@@ -47,7 +47,7 @@ fn spoilt<T: Serialize + DeserializeOwned>(value: &T) -> Vec<T> {
     places.iter().filter_map(spoil).collect()
 }
 
-/// What a terminal would obey, or a reader take for a line of ours.
+/// Asserts that nothing in it would be obeyed by a terminal, or be taken by a reader for a line of ours.
 fn check(shown: &str) {
     let harmless = |c: char| c == '\n' || c == '\t' || !c.is_control() && c != '\u{202e}';
     assert!(shown.chars().all(harmless), "{shown:?}");

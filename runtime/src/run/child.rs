@@ -86,7 +86,8 @@ fn try_serve(since: SystemTime) -> io::Result<()> {
         let teller = socket.try_clone()?;
         let pace = match ask.paced {
             true => {
-                Some(Box::new(ParentPace { told: told.clone(), socket: socket.try_clone()? }) as Box<dyn Pace>)
+                let paced = ParentPace { told: told.clone(), socket: socket.try_clone()? };
+                Some(Box::new(paced) as Box<dyn Pace>)
             }
             false => None,
         };
@@ -107,7 +108,8 @@ struct ParentPace {
 
 impl Pace for ParentPace {
     fn ready(&mut self, work: PerIteration) {
-        let _ = send(&mut self.socket, &ChildMessage::Ready(work)); // a parent that has gone is noticed by the guard
+        // A parent that has gone is noticed by the guard.
+        let _ = send(&mut self.socket, &ChildMessage::Ready(work));
     }
 
     fn next(&mut self) -> Option<u64> {

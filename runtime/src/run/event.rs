@@ -10,14 +10,14 @@ use crate::plan::{CaseId, Plan};
 pub enum Event<'a> {
     /// The run begins.
     Started {
-        /// What is going to be done.
+        /// The plan.
         plan: &'a Plan,
         /// Repeats that will run.
         repeats: usize,
     },
     /// A repeat begins.
     RepeatStarted {
-        /// Of which case.
+        /// The case.
         case: &'a CaseId,
         /// Its number; 0 is the verifying one.
         number: u32,
@@ -28,26 +28,26 @@ pub enum Event<'a> {
     },
     /// A repeat has been running for some seconds, and still is.
     RepeatGoesOn {
-        /// Of which case.
+        /// The case.
         case: &'a CaseId,
         /// Its number; 0 is the verifying one.
         number: u32,
         /// Repeats that have ended so far.
         finished: usize,
-        /// For how long it has been running.
+        /// The time that it has been running.
         passed: Duration,
         /// About how long the rest will take, what is left of this one included.
         remaining: Duration,
     },
     /// A repeat has ended.
     RepeatEnded {
-        /// Of which case.
+        /// The case.
         case: &'a CaseId,
-        /// How.
+        /// The repeat, ended.
         repeat: &'a Repeat,
-        /// What it wrote to stdout: both ends of it, if it was much.
+        /// The stdout of its process: both ends of it, if it was much.
         stdout: &'a [u8],
-        /// What it wrote to stderr.
+        /// The stderr of its process.
         stderr: &'a [u8],
     },
     /// A duel begins.
@@ -59,7 +59,7 @@ pub enum Event<'a> {
     RoundStarted {
         /// The candidate's case.
         case: &'a CaseId,
-        /// Which round.
+        /// The round's id.
         of: RoundId,
         /// About how long the rest will take at least, this one included; no time where nothing is known yet.
         remaining: Duration,
@@ -68,9 +68,9 @@ pub enum Event<'a> {
     RoundGoesOn {
         /// The candidate's case.
         case: &'a CaseId,
-        /// Which round.
+        /// The round's id.
         of: RoundId,
-        /// For how long that process has been running.
+        /// The time that the process has been running.
         passed: Duration,
         /// As when the round began.
         remaining: Duration,
@@ -79,9 +79,9 @@ pub enum Event<'a> {
     RoundEnded {
         /// The candidate's case.
         case: &'a CaseId,
-        /// Which round.
+        /// The round's id.
         of: RoundId,
-        /// How.
+        /// The round, ended.
         round: &'a EndedRound,
     },
     /// The run or the duel has ended.

@@ -19,7 +19,7 @@ pub(super) trait Executor {
     fn run(&mut self, turn: Turn, request: &RepeatRequest, tick: &mut dyn FnMut(Duration)) -> EndedRequest;
 }
 
-/// Whose turn it is.
+/// Turn of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
     /// The index of the case.

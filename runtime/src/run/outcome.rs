@@ -12,14 +12,14 @@ use crate::metric::Observation;
 pub struct Repeat {
     /// Its number: 0 is the verifying repeat, measured ones count from 1.
     pub number: u32,
-    /// What it was for.
+    /// Its purpose.
     pub purpose: Purpose,
     /// The time that it took by the parent's clock, in nanoseconds, process start and end included.
     pub slot: u64,
     /// From process start to the first iteration or item, in nanoseconds by the parent's clock; where it got
     /// that far.
     pub start: Option<u64>,
-    /// What the parent saw of the memory of the process and its descendants, where there were any.
+    /// The memory of the process and its descendants as the parent saw it, where there were any.
     pub tree: Option<TreeMemory>,
     /// Its end.
     pub outcome: Outcome,
@@ -41,19 +41,19 @@ pub struct TreeMemory {
 pub enum Outcome {
     /// It ran to its end.
     Measured {
-        /// What it saw.
+        /// Its observation.
         #[serde(rename = "observation")]
         seen: Box<Observation>,
         /// Its work report, if it handed one in.
         work: Option<Work>,
-        /// What the rules of the stage `verify` judge by.
+        /// The evidence that the rules of the stage `verify` judge by.
         evidence: Box<Evidence>,
     },
     /// It did not.
     Failed(Failure),
     /// It said that it cannot run here.
     Skipped {
-        /// Why.
+        /// The reason.
         why: SkipReason,
     },
 }
@@ -61,9 +61,9 @@ pub enum Outcome {
 /// The reason why a repeat failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What happened.
+    /// The way in which it failed.
     pub how: How,
-    /// In which phase.
+    /// The phase in which it failed.
     pub phase: Phase,
     /// The message that goes with it.
     pub detail: String,

@@ -20,14 +20,14 @@ pub(super) fn bounded(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}... ({} bytes were left out)", &text[..end], text.len() - end))
 }
 
-/// What a panic was given to say.
+/// The message of a panic, if it is a text.
 fn payload(panic: &dyn Any) -> Option<&str> {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
 }
 
-/// Where the last panic of this process happened: `benches/sort.rs:17:9`. Of the process and not of the
-/// thread: a body on a thread of its own panics there, and is caught here.
+/// The place of the last panic of this process: `benches/sort.rs:17:9`. Of the process and not of the thread:
+/// a body on a thread of its own panics there, and is caught here.
 static LAST: Mutex<RefCell<Option<String>>> = Mutex::new(RefCell::new(None));
 
 /// Notes from now on where panics happen, beside what is done about them anyhow.

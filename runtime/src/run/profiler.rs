@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub(super) struct Profiler {
     process: Child,
-    /// What it is spoken to through.
+    /// The pipes through which it is spoken to.
     pipes: [PathBuf; 2],
 }
 

@@ -12,8 +12,8 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::device::Platform;
 use crate::process::ChildPlace;
 
-/// What this process runs, by a name that leads to the very file that was started, though another one may be
-/// in its place.
+/// The program of this process, by a name that leads to the very file that was started, though another one
+/// may be in its place.
 const OWN: &str = "/proc/self/exe";
 
 /// The way in which children are started.
@@ -23,11 +23,11 @@ pub struct Program {
     pub path: PathBuf,
     /// Variables set for every child.
     pub variables: Vec<(String, String)>,
-    /// What it was then; `None` where children are started as what this very process runs.
+    /// The stamp of the file then; `None` where children are started as what this very process runs.
     stamp: Option<FileStamp>,
 }
 
-/// What tells a file from another one in its place.
+/// Stamp that tells a file from another one in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileStamp {
     device: u64,
@@ -45,8 +45,8 @@ impl FileStamp {
 }
 
 impl Program {
-    /// What this very process runs. Children run the same, even where another program has been built in its
-    /// place.
+    /// Returns the program of this very process. Children run the same, even where another program has been
+    /// built in its place.
     ///
     /// # Errors
     /// When the system does not say what this process runs.
@@ -64,7 +64,8 @@ impl Program {
         Ok(Self { stamp: Some(FileStamp::of(&path)?), path, ..self })
     }
 
-    /// What tells this program from any other: the 128-bit XXH3 hash of its file, in hexadecimal.
+    /// Returns the digest that tells this program from any other: the 128-bit XXH3 hash of its file, in
+    /// hexadecimal.
     ///
     /// # Errors
     /// When the file cannot be read.

@@ -21,7 +21,7 @@ pub const CHILD_FLAG: &str = "--weighbridge-child";
 /// A frame longer than this is not one of ours.
 pub(super) const LONGEST: u32 = 256 << 20;
 
-/// What the parent says.
+/// Message from the parent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum ParentMessage {
     /// Run this repeat.
@@ -39,11 +39,11 @@ pub struct RepeatRequest {
     pub point: Point,
     /// The adapter's name.
     pub adapter: Option<String>,
-    /// What the repeat is for.
+    /// The purpose of the repeat.
     pub purpose: Purpose,
-    /// How much it measures.
+    /// The budget.
     pub budget: Budget,
-    /// What whoever runs has settled.
+    /// The settings by whoever runs.
     pub run: RunSettings,
     /// The number of the epoch that streams go through.
     pub epoch: u64,
@@ -59,7 +59,7 @@ pub struct RepeatRequest {
     pub keep: bool,
 }
 
-/// What a child says.
+/// Message from a child.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum ChildMessage {
     /// It has started and speaks this version.
@@ -84,11 +84,11 @@ pub(super) enum ChildMessage {
 pub enum ChildAnswer {
     /// It ran to its end.
     Measured {
-        /// What it saw.
+        /// Its observation.
         seen: Box<Observation>,
         /// Its work report.
         work: Option<Work>,
-        /// What the rules judge by.
+        /// The evidence that the rules judge by.
         evidence: Box<Evidence>,
         /// Hashes of all elements that were looked at, batch by batch.
         spots: Vec<Spot>,

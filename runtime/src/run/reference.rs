@@ -22,7 +22,7 @@ pub(super) struct ReferenceElements {
     sorted: Vec<u128>,
     /// Their sum, with wrap-around.
     sum: u128,
-    /// Which share of them are different ones.
+    /// The share of them that are different ones.
     unique: f64,
     /// Its batches in the order of delivery.
     batches: Vec<KnownBatch>,
@@ -182,7 +182,7 @@ impl KnownBatch {
         spots.iter().map(batch).collect()
     }
 
-    /// Which share of the batch's elements lies in a range.
+    /// The share of the batch's elements that lies in a range.
     fn share(&self, range: &Range<u64>) -> f64 {
         let first = self.elements.start.max(range.start);
         let common = self.elements.end.min(range.end).saturating_sub(first);

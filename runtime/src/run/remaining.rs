@@ -7,11 +7,11 @@ use crate::plan::{PlannedCase, RepeatTimes};
 /// From so many cases on, or from half of them, those that have run tell of those that have not.
 const ENOUGH: usize = 3;
 
-/// What is known of a repeat that runs while this is asked: it takes this much longer than it has taken,
-/// where it has taken longer than was thought.
+/// The factor for a repeat that runs while this is asked and has taken longer than was thought: it takes so
+/// many times the time that it has taken.
 const LONGER: f64 = 1.5;
 
-/// What repeats of one kind of one case have taken.
+/// Times of the repeats of one kind of one case.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slots {
     finished: u32,
@@ -24,7 +24,7 @@ impl Slots {
     }
 }
 
-/// What repeats have taken: those that verify go through everything, those that measure do not.
+/// Times of repeats: those that verify go through everything, those that measure do not.
 #[derive(Debug)]
 pub(super) struct Remaining {
     cases: Vec<CaseSlots>,
@@ -33,9 +33,9 @@ pub(super) struct Remaining {
 #[derive(Debug)]
 struct CaseSlots {
     seen: [Slots; 2],
-    /// What they took in an earlier run.
+    /// The times in an earlier run.
     before: RepeatTimes,
-    /// What one takes if nothing is known.
+    /// The time of a repeat if nothing is known.
     guess: Duration,
 }
 
@@ -92,8 +92,8 @@ impl Remaining {
         sum
     }
 
-    /// What a repeat of a case takes that has had none: the median of the others, once there are some. One
-    /// alone may be a hundred times slower than all the rest.
+    /// Returns the time of a repeat of a case that has had none: the median of the others, once there are
+    /// some. One alone may be a hundred times slower than all the rest.
     fn unknown(&self, number: u32) -> Option<Duration> {
         let mut known: Vec<Duration> = self.cases.iter().filter_map(|case| case.known(number)).collect();
         if known.len() < ENOUGH && 2 * known.len() < self.cases.len() {

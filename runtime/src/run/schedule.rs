@@ -139,12 +139,12 @@ fn ask(task: &RunTask<'_>, case: &PlannedCase, number: u32, key: HashKey) -> Rep
     }
 }
 
-/// What is left to do, and what is known of what was done.
+/// The repeats that are left to run, and what is known of those that ran.
 struct RunProgress {
     left: Vec<(usize, u32)>,
     at: usize,
     given_up: HashSet<usize>,
-    /// What an earlier part of the run has finished.
+    /// The repeats that an earlier part of the run has finished.
     done: HashSet<(usize, u32)>,
     /// The number of measured repeats each case is to have: as planned, until its body has said otherwise.
     planned: Vec<u32>,
@@ -152,7 +152,7 @@ struct RunProgress {
     extra: HashSet<(usize, u32)>,
     /// The last round that was added; 0 before.
     round: u32,
-    /// What each case has shown, where there is a target.
+    /// The measured values of each case, where there is a target.
     seen: Vec<CaseRepeats>,
     remaining: Remaining,
 }

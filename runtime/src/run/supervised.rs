@@ -17,19 +17,19 @@ use crate::bencher::{PerIteration, Phase, Spot, visible};
 use crate::metric::{Block, Entry, TimedBy};
 use crate::process::{ChildPlace, MemoryWatch, Output, ReceivedBytes, Spawning, Subprocess, left_behind};
 
-/// The number of times that the parent looks at the deadline of a child that is silent.
+/// The interval at which the parent looks at the deadline of a child that is silent.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The number of times that it is told that a child still runs.
+/// The interval at which it is told that a child still runs.
 const TICK: Duration = Duration::from_secs(1);
 
 /// The number of timeouts that the set-up of a child may take that guards it itself.
 const PATIENCE: u32 = 10;
 
-/// How much longer than its timeout such a child is waited for after that: it tells better what was late.
+/// The time beyond its timeout that such a child is waited for after that: it tells better what was late.
 const HEAD_START: Duration = Duration::from_secs(15);
 
-/// What the parent watches for while a child runs.
+/// The limits that the parent watches while a child runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChildWatch<'a> {
     pub(super) timeout: Duration,
@@ -37,11 +37,11 @@ pub(super) struct ChildWatch<'a> {
     /// parent allows [`PATIENCE`] times as long for the set-up, and the timeout for all that follows.
     pub(super) patient: bool,
     pub(super) memory: u64,
-    /// Tells whether the user has asked for an end.
+    /// `true` once the user has asked for an end.
     pub(super) interrupted: &'a AtomicBool,
 }
 
-/// What came of one ask.
+/// Outcome of one request.
 #[derive(Debug)]
 pub(super) struct EndedRequest {
     /// `None` when the run was interrupted.
@@ -401,7 +401,7 @@ enum ListeningEnd {
     Interrupted,
 }
 
-/// What the parent saw while it listened.
+/// State of the parent's listening to a child.
 #[derive(Debug)]
 struct ListeningState {
     phase: Phase,

@@ -14,7 +14,7 @@ pub struct Change {
     pub level: f64,
     /// The number of values there must be on either side, at least 2.
     pub least_length: usize,
-    /// By how much the medians beside a change must differ, as a share of the one before.
+    /// The least difference of the medians beside a change, as a share of the one before.
     pub least_size: f64,
     /// Decides the permutations.
     pub seed: u64,
@@ -98,7 +98,8 @@ fn with_levels(values: &[f64], found: &[(usize, f64)]) -> Vec<ChangePoint> {
     points
 }
 
-/// Where Q is largest, and how large. `None` for a stretch that is too short, or has no Q above zero.
+/// Returns the index at which Q is largest, and that Q. `None` for a stretch that is too short, or has no Q
+/// above zero.
 fn best_split(values: &[f64], least: usize) -> Option<(usize, f64)> {
     let count = values.len();
     if count < 2 * least {
@@ -219,7 +220,8 @@ mod tests {
     ///             e = 2 * a.mean() - b.sum() / (n * (n - 1)) - c.sum() / (m * (m - 1))
     ///             best = max(best, (n * m / (n + m) * e, t))
     ///     return best
-    /// for part, least in ((x, 5), (x[:40], 2), (x[30:], 2), (x[20:50], 8)): print(q(part, least))   # SciPy 1.17.1
+    /// for part, least in ((x, 5), (x[:40], 2), (x[30:], 2), (x[20:50], 8)):
+    ///     print(q(part, least))   # SciPy 1.17.1
     /// ```
     #[test]
     fn the_split_and_its_size_agree_with_scipys_distances() {

@@ -13,11 +13,11 @@ use super::special::incomplete_beta;
 /// The claim that is to hold of a percentile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
-    /// Which share of all samples is to lie within: 0.99 for p99.
+    /// The share of all samples that is to lie within: 0.99 for p99.
     pub percentile: f64,
-    /// How much less than this share will do.
+    /// The share that is given away: so much less than `percentile` will do.
     pub tolerance: f64,
-    /// With which confidence.
+    /// The confidence.
     pub confidence: f64,
 }
 
@@ -110,7 +110,8 @@ mod tests {
     ///     h = 1
     ///     while scipy.special.betainc(h, t + 1, p - d) > 1 - c: h += 1
     ///     return h
-    /// for p, d, c, t in ((.9, 0, .99, 0), (.9, 0, .99, 10), (.99, 0, .95, 3), (.999, .0005, .99, 1), (.5, 0, .95, 2)):
+    /// for p, d, c, t in ((.9, 0, .99, 0), (.9, 0, .99, 10), (.99, 0, .95, 3),
+    ///                    (.999, .0005, .99, 1), (.5, 0, .95, 2)):
     ///     print(least(p, d, c, t))   # SciPy 1.17.1
     /// ```
     #[test]

@@ -20,9 +20,9 @@ pub struct Shift {
     pub interval: Option<(f64, f64)>,
 }
 
-/// By how much `after` lies above `before`, two independent samples: the median of all pairwise differences
-/// (Hodges and Lehmann, *Estimates of Location Based on Rank Tests*, 1963), between the two differences that
-/// the rank test of Mann and Whitney cannot tell from the truth at this `level`.
+/// The amount by which `after` lies above `before`, two independent samples: the median of all pairwise
+/// differences (Hodges and Lehmann, *Estimates of Location Based on Rank Tests*, 1963), between the two
+/// differences that the rank test of Mann and Whitney cannot tell from the truth at this `level`.
 ///
 /// The interval runs from the c-th smallest to the c-th largest difference, with the largest c for which P(U
 /// < c) is at most half of what the level leaves, U being the test's statistic when there is no shift
@@ -56,7 +56,7 @@ fn counted_cut(n: usize, m: usize, tail: f64) -> usize {
     below.take_while(|below| *below <= tail).count()
 }
 
-/// In how many orders of n and m distinct values U is 0, 1, 2 and so on up to `most`.
+/// Returns the number of orders of n and m distinct values in which U is 0, 1, 2 and so on up to `most`.
 ///
 /// U is the sum of the n ranks less its least value, so this counts the ways to pick n of n + m ranks with a
 /// given sum. All counts are whole, and exact up to 2^53, which two samples of 28 stay below; above that they

@@ -3,9 +3,10 @@
 /// One look at the rounds so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// After how many rounds.
+    /// The number of rounds before it.
     pub rounds: usize,
-    /// Which Walsh average from either end bounds the interval ([`walsh_interval`](super::walsh_interval)).
+    /// The rank, from either end, of the Walsh average that bounds the interval
+    /// ([`walsh_interval`](super::walsh_interval)).
     pub rank: usize,
 }
 
@@ -29,7 +30,7 @@ mod tests {
     use crate::stats::{SplitMix64, walsh_interval};
 
     impl Look {
-        /// With which probability the interval of this look alone misses the centre of symmetric values.
+        /// The probability with which the interval of this look alone misses the centre of symmetric values.
         fn level(self) -> f64 {
             walsh_level(self.rounds, self.rank)
         }
@@ -38,9 +39,9 @@ mod tests {
     /// The largest number of rounds that [`crossing_probability`] can count.
     const MOST_ROUNDS: usize = 26;
 
-    /// With which probability the interval of at least one of these looks, in order of their rounds, misses
-    /// the centre of independent, continuous, symmetric values: the two-sided rate of false alarms over all
-    /// looks. `None` where the rounds do not ascend or are more than [`MOST_ROUNDS`].
+    /// The probability with which the interval of at least one of these looks, in order of their rounds,
+    /// misses the centre of independent, continuous, symmetric values: the two-sided rate of false alarms
+    /// over all looks. `None` where the rounds do not ascend or are more than [`MOST_ROUNDS`].
     ///
     /// Exact, and the same for every such distribution, since the signed ranks alone decide: in the order of
     /// their distance from the centre the signs of n values are n fair coins, and the value that came last is

@@ -131,7 +131,7 @@ pub(super) mod tests {
     use super::*;
     use crate::stats::SplitMix64;
 
-    /// With which probability the [`walsh_interval`] of this rank misses the centre of `count` values, on
+    /// The probability with which the [`walsh_interval`] of this rank misses the centre of `count` values, on
     /// both sides together: 2 P(W < rank), W being the sum of the ranks of the positive ones of `count`
     /// values that are symmetric about zero. 1 at most. Counted up to 64 values, approximated above.
     pub(in crate::stats) fn walsh_level(count: usize, rank: usize) -> f64 {
@@ -177,8 +177,8 @@ pub(super) mod tests {
         (a - b).abs() < 1e-12
     }
 
-    /// By how much nine patients' Hamilton depression scale fell after a tranquilizer: example 3.1 of
-    /// Hollander and Wolfe (1973).
+    /// The fall of nine patients' Hamilton depression scale after a tranquilizer: example 3.1 of Hollander
+    /// and Wolfe (1973).
     const DEPRESSION: [f64; 9] = [0.952, -0.147, 1.022, 0.430, 0.620, 0.590, 0.490, -0.080, 0.010];
 
     /// Hollander and Wolfe give 0.46, the interval 0.010 to 0.786 at 1 - 0.039, and R for `wilcox.test(x, y,
@@ -207,7 +207,8 @@ pub(super) mod tests {
     }
 
     /// ```python
-    /// i = np.arange(1, 71); s = np.where(i % 3 == 0, -1, 1); kw = dict(alternative="greater", correction=True)
+    /// i = np.arange(1, 71); s = np.where(i % 3 == 0, -1, 1)
+    /// kw = dict(alternative="greater", correction=True)
     /// scipy.stats.wilcoxon(s * (i * 37 % 71), method="approx", **kw)            # SciPy 1.17.1
     /// scipy.stats.wilcoxon(s * (i * 37 % 71 // 5 + 1), method="approx", **kw)
     /// scipy.stats.wilcoxon(s * (i * 37 % 71), method="exact", **kw)

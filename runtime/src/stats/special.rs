@@ -67,7 +67,7 @@ pub fn normal_quantile(probability: f64) -> f64 {
     z
 }
 
-/// By how much Stirling's formula falls short of the logarithm of x!, for x over 0.
+/// The amount by which Stirling's formula falls short of the logarithm of x!, for x over 0.
 ///
 /// The series (NIST *Digital Library*, 5.11.1) from 16 on; below, the recurrence that x! = (x + 1)! / (x + 1)
 /// makes.
@@ -213,8 +213,9 @@ mod tests {
     }
 
     /// ```python
-    /// for a, b, x in ((.5, .5, .3), (2, 3, .9), (1, 1, .25), (30, 1, .97), (99, 2, .99), (63, 2, .9), (5e4, 5e4, .499),
-    ///                 (1e6, 3, 1 - 1e-6), (12.5, 700, .01), (700, 12.5, .99), (1e-3, 4, .5)):
+    /// for a, b, x in ((.5, .5, .3), (2, 3, .9), (1, 1, .25), (30, 1, .97), (99, 2, .99), (63, 2, .9),
+    ///                 (5e4, 5e4, .499), (1e6, 3, 1 - 1e-6), (12.5, 700, .01), (700, 12.5, .99),
+    ///                 (1e-3, 4, .5)):
     ///     print(scipy.special.betainc(a, b, x))   # SciPy 1.17.1
     /// ```
     #[test]

@@ -43,7 +43,7 @@ impl Stationarity {
         }
     }
 
-    /// What more than half of them are; `None` where there is none such.
+    /// Returns the class of more than half of them; `None` where there is none such.
     pub fn of_most(stationarities: &[Self]) -> Option<Self> {
         let all = [Self::Flat, Self::WarmingUp, Self::Drifting, Self::Unsteady];
         all.into_iter().find(|stationarity| {

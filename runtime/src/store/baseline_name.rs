@@ -24,7 +24,7 @@ impl FromStr for BaselineName {
 }
 
 impl BaselineName {
-    /// What stands for the commit in the place of a name.
+    /// The text that stands for the commit in the place of a name.
     pub const OF_COMMIT: &str = "@commit";
 
     /// The name as text.

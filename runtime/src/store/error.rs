@@ -12,11 +12,11 @@ pub enum StoreError {
     /// The file system refused.
     #[error("failed to {attempt} `{}`: {source}{}", path.display(), mend(source))]
     Io {
-        /// What was attempted.
+        /// The attempt, as a verb: `make`, `lock`.
         attempt: &'static str,
-        /// On what.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A file does not hold what it should.
@@ -24,7 +24,7 @@ pub enum StoreError {
     Record {
         /// The file.
         path: PathBuf,
-        /// What is the matter with it.
+        /// The reason.
         source: SchemaError,
     },
     /// A record could not be put into a form that can be read again.
@@ -32,7 +32,7 @@ pub enum StoreError {
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What is the matter with the record.
+        /// The reason.
         source: SchemaError,
     },
     /// A sound file lies where another belongs.
@@ -43,9 +43,9 @@ pub enum StoreError {
     Misplaced {
         /// The file.
         path: PathBuf,
-        /// What it holds.
+        /// The content that it has.
         found: String,
-        /// What belongs there.
+        /// The content that belongs there.
         expected: String,
     },
     /// There is no such run.
@@ -89,7 +89,7 @@ pub enum StoreError {
         run: RunId,
         /// The name that it should have had.
         name: String,
-        /// What is the matter with it.
+        /// The reason.
         why: String,
     },
     /// A committed baseline that would weigh down the repository.
@@ -100,9 +100,9 @@ pub enum StoreError {
     TooBig {
         /// Its name.
         name: String,
-        /// What it takes.
+        /// The size that it has, in bytes.
         bytes: usize,
-        /// What it may take.
+        /// The size that it may have, in bytes.
         limit: usize,
     },
     /// A folder of the data directory leads elsewhere.
@@ -127,7 +127,7 @@ impl StoreError {
     }
 }
 
-/// What a person can do about an error of the file system.
+/// Returns advice about an error of the file system.
 fn mend(source: &io::Error) -> String {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

@@ -91,7 +91,7 @@ fn a_kill_at_any_moment_leaves_nothing_half_written() {
     }
 }
 
-/// What can be seen is whole and true, by a sound disk.
+/// Asserts that all that can be seen is whole and true, by a sound disk.
 fn is_whole_as_far_as_it_goes(home: &tempfile::TempDir, written: &RunRecord, tidy: bool) {
     let runs = runs(home);
     let listing = runs.list().expect("a readable disk");
@@ -184,12 +184,12 @@ fn two_runs_of_one_name_are_refused() {
     assert_eq!(fs::read_dir(runs.layout().runs()).expect("listed").count(), 1, "nothing is left behind");
 }
 
-/// What an edit makes of a file whose digest is made to fit whatever it says now.
+/// Applies an edit to a file, and makes its digest fit whatever it says then.
 fn fitting(with: impl FnOnce(String) -> String) -> impl FnOnce(String) -> String {
     |text| crate::record::fitting(&with(text))
 }
 
-/// What is said of a run after one of its files was spoilt.
+/// Returns the error of reading a run after one of its files was spoilt.
 fn said_of(
     path: impl FnOnce(&Layout, &RunId) -> std::path::PathBuf,
     with: impl FnOnce(String) -> String,

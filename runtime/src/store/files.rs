@@ -51,7 +51,8 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// If it is not there or cannot be read.
     fn names(&self, path: &Path) -> io::Result<Vec<String>>;
 
-    /// What lies at a path, and when it was last written. Of a link it is the link itself.
+    /// The kind of what lies at a path, and the time at which it was last written. Of a link it is the link
+    /// itself.
     ///
     /// # Errors
     /// If nothing is there.

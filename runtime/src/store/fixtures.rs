@@ -122,7 +122,7 @@ pub(crate) fn run(second: u64, cases: usize) -> RunRecord {
     RunRecord { manifest, cases }
 }
 
-/// What goes wrong.
+/// Fault of a disk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum StoreFault {
     /// The disk is full when this change is made, and stays so: of a write, half is done.
@@ -156,7 +156,7 @@ impl Failing {
         self.syncs.load(Ordering::Relaxed)
     }
 
-    /// What the next change meets: nothing, or an error and whether half of it is done.
+    /// Counts the next change, and returns the fault that it meets: an error and whether half of it is done.
     fn change(&self) -> Result<(), (io::Error, bool)> {
         let at = self.changes.fetch_add(1, Ordering::Relaxed);
         match self.fault {

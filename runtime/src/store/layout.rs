@@ -17,7 +17,7 @@ pub struct Layout {
     data: PathBuf,
     /// The place where runs lie in it.
     folder: &'static str,
-    /// Where baselines lie, if not in it.
+    /// The folder of baselines, if they are not in it.
     baselines: Option<PathBuf>,
     workspace: Option<PathBuf>,
 }
@@ -125,12 +125,12 @@ impl Layout {
         self.cases(run).join(format!("{}.json", case.file_name()))
     }
 
-    /// What children of a run wrote.
+    /// The folder for the output of a run's children.
     pub fn logs(&self, run: &RunId) -> PathBuf {
         self.run(run).join("logs")
     }
 
-    /// What the child of one repeat wrote.
+    /// The file for the output of the child of one repeat.
     pub fn log(&self, run: &RunId, case: &CaseId, number: u32, stream: OutputStream) -> PathBuf {
         let stream = match stream {
             OutputStream::Stdout => "stdout",
@@ -179,7 +179,7 @@ impl Layout {
         self.data.join("backfill")
     }
 
-    /// What calibrations found.
+    /// The folder of calibrations.
     pub fn calibrations(&self) -> PathBuf {
         self.data.join("calibration")
     }

@@ -15,7 +15,7 @@ use nix::fcntl::OFlag;
 
 use super::StoreError;
 
-/// The number of times that a waiting run looks whether it may start. Nothing is measured meanwhile.
+/// The interval at which a waiting run looks whether it may start. Nothing is measured meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The way in which a holder begins to say who it is, before its number.
@@ -141,7 +141,7 @@ fn sign(file: &mut File, who: &str) {
     let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(text.as_bytes()));
 }
 
-/// What a holder says of itself; `None` where the file holds something else.
+/// Returns the signature of a lock's holder; `None` where the file holds something else.
 fn signature(file: &mut File) -> Option<String> {
     let mut text = String::new();
     file.rewind().ok()?;

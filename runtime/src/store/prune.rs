@@ -40,7 +40,7 @@ pub struct PruneResult {
     pub leftovers: usize,
 }
 
-/// What is read of a duel.
+/// The part of a duel that is read.
 #[derive(Deserialize)]
 struct OfSuite {
     suite: String,

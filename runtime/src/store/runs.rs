@@ -42,7 +42,7 @@ pub struct RunListing {
 pub struct Unreadable {
     /// Its name in its directory.
     pub name: String,
-    /// What is the matter.
+    /// The reason.
     pub why: String,
 }
 
@@ -57,7 +57,7 @@ impl Runs {
         Self { layout, files }
     }
 
-    /// Where the files of these runs lie.
+    /// The layout of the files of these runs.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -397,9 +397,9 @@ impl Runs {
         Ok(self.newest_first()?.find(|run| run.suite == suite && run.is_measured()))
     }
 
-    /// What the newest `most` complete runs that belong beside a baseline have measured: how far figures
-    /// wander when nothing is compared. The candidate is not among them. What cannot be read is left out:
-    /// history informs, it does not judge.
+    /// Returns the measurements of the newest `most` complete runs that belong beside a baseline: how far
+    /// figures wander when nothing is compared. The candidate is not among them. What cannot be read is left
+    /// out: history informs, it does not judge.
     ///
     /// # Errors
     /// As [`Runs::list`].

@@ -63,7 +63,7 @@ pub fn agree(work: &Work, reference: &Work, equivalence: Equivalence) -> Agreeme
     }
 }
 
-/// What was found to differ, in words, each with the value of the work and the reference's.
+/// Differences that were found, in words, each with the value of the work and the reference's.
 #[derive(Default)]
 struct WorkDifferences(Vec<String>);
 
@@ -129,7 +129,7 @@ const CHANCE: f64 = 5.5;
 /// millions.
 const EXTREMES: f64 = 12.0;
 
-/// What of the traits of elements is not spread as the reference's.
+/// Returns the traits of elements that are not spread as the reference's.
 ///
 /// With a scale `r`, the greatest absolute number of the field in the reference, and the mean `m`, deviation
 /// `s` and count `n` of a trait on either side, means and deviations may each differ by

@@ -9,7 +9,7 @@ use crate::run::{Outcome, Repeat};
 /// A case with its repeats, as the rules see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Examined<'a> {
-    /// How far its work must agree with the reference's.
+    /// The agreement with the reference that its work must show.
     pub equivalence: Equivalence,
     /// The standing of its unmeasured repeat to the reference's.
     pub agreement: &'a Agreement,

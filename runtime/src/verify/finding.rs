@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 pub struct Finding {
     /// The rule's name, or the caveat's of an estimate.
     pub rule: String,
-    /// What it means for the case.
+    /// Its weight for the case.
     pub severity: Severity,
     /// Numbers of the repeats that it was found in (0 is the unmeasured one); none where it is of the case as
     /// a whole.
     pub repeats: Vec<u32>,
     /// The evidence, in words.
     pub detail: String,
-    /// What helps; empty where nothing does, or need be done.
+    /// The remedy; empty where nothing helps, or need be done.
     pub remedy: String,
-    /// How much of it there is, where findings of several cases can be put in order by that.
+    /// The amount of it, where findings of several cases can be put in order by that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figure: Option<Figure>,
 }
@@ -28,7 +28,7 @@ pub struct Finding {
 pub struct Figure {
     /// The number.
     pub value: f64,
-    /// What it is of: `%`, `MiB`.
+    /// Its unit: `%`, `MiB`.
     pub unit: String,
 }
 

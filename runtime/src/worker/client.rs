@@ -74,8 +74,8 @@ pub struct PipelineTask<'a> {
     /// Names the adapter and its data: what is converted once is found under the same name for the rest of
     /// the run.
     pub converted: &'a str,
-    /// What an epoch holds, where that is known: the worker's figures are checked by it. Whether batches come
-    /// in order is what the worker says.
+    /// The content of an epoch, where that is known: the worker's figures are checked by it. Whether batches
+    /// come in order is what the worker says.
     pub epoch: Option<Expected>,
     /// True if what it hands out is to be on the device of the platform that the run was asked for, and not
     /// on the host.
@@ -94,7 +94,7 @@ struct Open {
     /// Memory that the worker's processes had made themselves while the pipeline was opened, in bytes: no
     /// file's. `None` where the system does not say.
     grown: Option<u64>,
-    /// What it wrote while it was opened, and has read while it was measured.
+    /// The use of files: what was written while it was opened, and read while it was measured.
     files: Option<FileUse>,
     failed: bool,
 }
@@ -135,7 +135,7 @@ impl Worker {
         Ok(StartedWorker { process, place, name })
     }
 
-    /// Who it is.
+    /// The worker's greeting: its system and versions.
     pub fn hello(&self) -> &Hello {
         &self.hello
     }
@@ -235,7 +235,7 @@ impl Worker {
         self.opened()
     }
 
-    /// What was opened.
+    /// Returns the pipeline that was opened.
     ///
     /// # Errors
     /// That nothing is open.
@@ -292,8 +292,8 @@ impl Worker {
         }
     }
 
-    /// What the worker and all that it started have used since some moment: two answers differ by what was
-    /// used between them.
+    /// Returns the resources that the worker and all that it started have used since some moment: two answers
+    /// differ by what was used between them.
     ///
     /// # Errors
     /// What went wrong.
@@ -351,7 +351,7 @@ impl Worker {
         self.collected_by("collect", &serde_json::json!({ "collectors": collectors }))
     }
 
-    /// What its collectors have found since they began, or since they were last asked.
+    /// Returns the findings of its collectors since they began, or since they were last asked.
     ///
     /// # Errors
     /// As [`Worker::call`].

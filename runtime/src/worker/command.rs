@@ -48,7 +48,7 @@ impl Command {
         self.process(HOST_ALONE)
     }
 
-    /// With what every worker finds and these, under the variables of its own.
+    /// Builds the command of a worker: the variables that every worker finds and these, under its own.
     pub(super) fn process(&self, also: &[(&str, &str)]) -> process::Command {
         let mut process = process::Command::new(&self.program);
         for name in HIDDEN {
@@ -76,7 +76,7 @@ const THREADS: &[&str] = &[
     "TF_NUM_INTEROP_THREADS",
 ];
 
-/// What every worker finds in its environment, whatever the harness was started with.
+/// Variables in the environment of every worker, whatever the harness was started with.
 const VARIABLES: &[(&str, &str)] = &[
     ("WEIGHBRIDGE_WORKER", "1"),
     // No network, no telemetry.
@@ -89,8 +89,8 @@ const VARIABLES: &[(&str, &str)] = &[
     ("PIP_NO_INDEX", "1"),
 ];
 
-/// What every worker finds where the platform is the host: no GPU for libraries that take one unasked.
+/// Variables of every worker where the platform is the host: no GPU for libraries that take one unasked.
 pub(super) const HOST_ALONE: &[(&str, &str)] = &[("CUDA_VISIBLE_DEVICES", ""), ("JAX_PLATFORMS", "cpu")];
 
-/// What no worker finds.
+/// Variables that no worker finds.
 const HIDDEN: &[&str] = &["RAY_ADDRESS", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONPATH", "VIRTUAL_ENV"];

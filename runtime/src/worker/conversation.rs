@@ -16,8 +16,8 @@ use crate::bencher::{Error, ErrorKind, Result};
 use crate::device::{Clock, Platform, ProcessTree};
 use crate::process::{ChildPlace, Output, ReceivedBytes, Spawning, Subprocess, Trace, TraceKind};
 
-/// The number of times that it is looked whether a silent worker still runs: what it started may hold its end
-/// of the socket open.
+/// The interval at which it is looked whether a silent worker still runs: what it started may hold its end of
+/// the socket open.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The time that a worker may take to end once its socket has.
@@ -42,7 +42,7 @@ pub(super) struct Conversation {
     worker: Subprocess,
     output: Output,
     clock: Clock,
-    /// What it said last that it was doing, or was asked to do.
+    /// The task that it named last, or was asked to do.
     doing: String,
     /// The moment when a whole frame came last.
     heard: Duration,
@@ -98,7 +98,8 @@ impl Conversation {
         &self.clock
     }
 
-    /// When it began to answer what it was asked last: taking the answer in takes time that is not its own.
+    /// The moment when it began to answer what it was asked last: taking the answer in takes time that is not
+    /// its own.
     pub(super) fn answered(&self) -> Duration {
         self.answered.unwrap_or_else(|| self.clock.now())
     }
@@ -223,7 +224,7 @@ impl Conversation {
         Error::of(ErrorKind::Protocol, format!("{what}{}", last_words(&self.output)))
     }
 
-    /// What it is asked to do, for errors.
+    /// Sets the task that it is asked to do, for errors.
     pub(super) fn set_doing(&mut self, doing: &str) {
         doing.clone_into(&mut self.doing);
     }

@@ -16,7 +16,7 @@ pub(super) const VERSION: u32 = 3;
 /// A frame longer than this is none.
 pub(super) const LONGEST: u32 = 64 << 20;
 
-/// What the harness asks.
+/// Request of the harness.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum WorkerRequest {
@@ -46,7 +46,7 @@ pub(super) struct EpochRequest {
     pub(super) least: u64,
 }
 
-/// How much is measured.
+/// Budget of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct RunRequest {
     pub(super) epoch: u64,
@@ -62,7 +62,7 @@ fn nanoseconds<S: serde::Serializer>(time: &Duration, to: S) -> Result<S::Ok, S:
     to.serialize_u64(time.as_nanos() as u64)
 }
 
-/// What a worker says.
+/// Response of a worker.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum WorkerResponse {
@@ -123,7 +123,7 @@ pub(super) struct CallAnswer {
 }
 
 impl CallAnswer {
-    /// What collectors say.
+    /// Returns the part of the collectors.
     pub(super) fn collected(self) -> Collected {
         let Self { metrics, cost, failed, .. } = self;
         Collected { metrics, cost, failed }
@@ -133,9 +133,9 @@ impl CallAnswer {
 /// The answer of the collectors of a worker: that they have begun, or what they found in a region.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Collected {
-    /// What was found.
+    /// The metrics that were found.
     pub metrics: Vec<CollectedMetric>,
-    /// What each collector took itself, by its name, in nanoseconds.
+    /// The time that each collector took itself, by its name, in nanoseconds.
     pub cost: BTreeMap<String, u64>,
     /// The reason why there is nothing of a collector or of a tag, by its name.
     pub failed: BTreeMap<String, String>,
@@ -152,7 +152,7 @@ pub struct CollectedMetric {
     /// The symbol of its unit; empty for a count.
     #[serde(default)]
     pub unit: String,
-    /// Which way it is better; `None`: neither.
+    /// The direction that is better; `None`: neither.
     #[serde(default)]
     pub better: Option<Better>,
 }
@@ -184,7 +184,7 @@ pub struct Hello {
     pub module: String,
     /// The language that the worker runs in, with its version.
     pub language: String,
-    /// What importing the system took, in nanoseconds.
+    /// The time of importing the system, in nanoseconds.
     pub import: u64,
 }
 
@@ -208,14 +208,15 @@ pub(super) struct FailureReply {
 pub struct OpenedPipeline {
     /// For the work report.
     pub executed: ExecutedPipeline,
-    /// What it really runs on: `cpu`, `gpu`, `tpu`. It must be the platform that was asked for.
+    /// The platform that it really runs on: `cpu`, `gpu`, `tpu`. This must be the platform that was asked
+    /// for.
     #[serde(default = "host")]
     pub backend: String,
-    /// What of the system hands out the batches: `grain.python.MapDataset.source`.
+    /// The part of the system that hands out the batches: `grain.python.MapDataset.source`.
     pub entry_point: String,
-    /// Tells whether batches come in the order of the elements.
+    /// The order of the elements.
     pub order: ElementOrder,
-    /// What the set-up cost.
+    /// The costs of the set-up.
     pub costs: OpeningCosts,
     /// The number of processes it has.
     pub processes: Option<u64>,
@@ -231,7 +232,8 @@ pub struct OpenedPipeline {
     /// `whole_pass` how many a call has at best.
     #[serde(default)]
     pub chunk: u64,
-    /// What it has really set, read back from its own objects, by the keys that the contract has for them.
+    /// The settings that it really has, read back from its own objects, by the keys that the contract has for
+    /// them.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
 }
@@ -245,7 +247,7 @@ fn host() -> String {
 pub struct ExecutedPipeline {
     /// The transforms that run, in order, by name.
     pub transforms: Vec<String>,
-    /// Whose operator does each of them; empty where the worker does not say.
+    /// The operator that does each of them; empty where the worker does not say.
     #[serde(default)]
     pub operators: Vec<crate::bencher::Operator>,
     /// The library that the operators are of, where that is not the system itself.
@@ -258,13 +260,13 @@ pub struct ExecutedPipeline {
     pub ran_on: String,
     /// The way in which a batch is waited for.
     pub synchronised: String,
-    /// What the consumer gets.
+    /// The form in which the consumer gets batches.
     pub delivery: crate::bencher::Delivery,
     /// Worker threads or processes that there really are.
     pub workers: u64,
 }
 
-/// In which order elements are delivered.
+/// Order in which elements are delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElementOrder {
@@ -302,7 +304,8 @@ pub(super) struct ExchangedField {
     pub(super) offset: u64,
 }
 
-/// What a worker measured. Times in nanoseconds; a time that cannot be had is `None`, a count is always told.
+/// Measurements of a worker. Times in nanoseconds; a time that cannot be had is `None`, a count is always
+/// told.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(super) struct MeasuredRun {
     pub(super) samples: Vec<u64>,
@@ -347,7 +350,7 @@ pub(super) struct Cpu {
     pub(super) all: Option<u64>,
 }
 
-/// What was copied out of a batch: a batch of its own, of so many elements of the whole.
+/// Copy of a part of a batch: a batch of its own, of so many elements of the whole.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct CopiedBatch {
     #[serde(default)]
@@ -363,7 +366,7 @@ pub(super) struct CopiedBatch {
 }
 
 impl CopiedBatch {
-    /// What was copied, as a batch.
+    /// Returns the copy as a batch.
     pub(super) fn batch(&self) -> ExchangedBatch {
         ExchangedBatch { elements: self.elements, fields: self.fields.clone() }
     }
@@ -384,7 +387,7 @@ pub(super) struct TimedEpoch {
     pub(super) checked: Vec<CopiedBatch>,
 }
 
-/// What the band of a batch holds that was made and not handed over.
+/// Content of the band of a batch that was made and not handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct StepReply {
     pub(super) elements: u64,
@@ -448,7 +451,8 @@ mod tests {
 
     #[test]
     fn what_collectors_say_is_read_and_what_is_no_word_for_better_is_no_answer() {
-        let said = br#"{"answer": {"metrics": [{"tag": "a/b", "value": 2.5, "unit": "s", "better": "higher"}, {"tag": "c"}],
+        let said = br#"{"answer": {
+            "metrics": [{"tag": "a/b", "value": 2.5, "unit": "s", "better": "higher"}, {"tag": "c"}],
             "cost": {"one": 7}, "failed": {"two": "gone"}}}"#;
         let Ok(WorkerResponse::Answer(answer)) = read::<WorkerResponse>(said) else { panic!() };
         let Collected { metrics, cost, failed } = answer.collected();

@@ -3,8 +3,9 @@
 //! One directory per data set:
 //!
 //! ```text
-//! <cache>/<fields, shapes, count, origin>-v1/data.json       what is in it: format, elements, fields, digests
-//!                                            <field>.bin     elements one after the other, little-endian, C order
+//! <cache>/<fields, shapes, count, origin>-v1/data.json    what is in it: format, elements, fields, digests
+//!                                            <field>.bin  elements one after the other, little-endian,
+//!                                                         C order
 //! ```
 //!
 //! `<cache>` is `$WEIGHBRIDGE_DATA_CACHE`, else `$XDG_CACHE_HOME/weighbridge`, else `~/.cache/weighbridge`,
@@ -184,7 +185,8 @@ fn generate(spec: &DataSpec, directory: &Path) -> std::io::Result<DataManifest> 
         let row = file.row_bytes;
         let per_chunk = (CHUNK / row.max(1)).max(1);
         let mut left = spec.elements;
-        let mut words = vec![0_u64; (per_chunk.min(left) * row).div_ceil(8)]; // aligned for every type of number
+        // Aligned for every type of number.
+        let mut words = vec![0_u64; (per_chunk.min(left) * row).div_ceil(8)];
         while left > 0 {
             let rows = per_chunk.min(left);
             let chunk = &mut bytemuck::cast_slice_mut(&mut words)[..rows * row];
@@ -250,7 +252,8 @@ impl FieldFile {
         if let Some(statistics) = &mut self.statistics {
             match bytemuck::try_cast_slice(chunk) {
                 Ok(numbers) => statistics.add(numbers),
-                Err(_) => statistics.add(&bytemuck::pod_collect_to_vec::<u8, f32>(chunk)), // not aligned: copy
+                // Not aligned: copy.
+                Err(_) => statistics.add(&bytemuck::pod_collect_to_vec::<u8, f32>(chunk)),
             }
         }
         Ok(())
@@ -316,7 +319,8 @@ mod tests {
         let last = bytemuck::cast_slice::<u8, f32>(set.rows(0, 2_099..2_100));
         assert!(last.iter().any(|&x| x != 0.0));
         let constants = set.normalisation(0).unwrap();
-        assert!(constants.mean.iter().all(|mean| mean.abs() < 0.15)); // six standard deviations of 1/sqrt(2100)
+        // Six standard deviations of 1/sqrt(2100).
+        assert!(constants.mean.iter().all(|mean| mean.abs() < 0.15));
         assert!(constants.scale.iter().all(|scale| (0.9..1.1).contains(scale)));
     }
 
@@ -350,7 +354,8 @@ mod tests {
             |folder| fs::remove_file(folder.join(layout::MANIFEST)).unwrap(),
             |folder| {
                 let text = fs::read_to_string(folder.join(layout::MANIFEST)).unwrap();
-                fs::write(folder.join(layout::MANIFEST), text.replacen("0.", "1.", 1)).unwrap(); // a constant of Normalize
+                // A constant of Normalize.
+                fs::write(folder.join(layout::MANIFEST), text.replacen("0.", "1.", 1)).unwrap();
             },
             |folder| {
                 let text = fs::read_to_string(folder.join(layout::MANIFEST)).unwrap();

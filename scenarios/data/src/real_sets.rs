@@ -11,7 +11,6 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
 use weighbridge::{Error, Result};
 use xxhash_rust::xxh3::Xxh3;
@@ -50,13 +49,15 @@ pub const REAL_SETS: &[RealSet] = &[
         used_by: &["CV-1", "CV-3", "HCV-1"],
         files: &[cifar10::FOLDER],
         any: false,
-        archive: Some(("cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530")), // as printed on that page
+        // As printed on that page.
+        archive: Some(("cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530")),
         remedy: cifar10::REMEDY,
     },
     RealSet {
         name: "wikitext103",
         description: "WikiText-103 raw: the training text",
-        source: "wikitext-103-raw-v1.zip; the same text as the hub's Salesforce/wikitext at revision b08601e0",
+        source: "wikitext-103-raw-v1.zip; the same text as the hub's Salesforce/wikitext at revision \
+                 b08601e0",
         used_by: &["NLP-1", "HNLP-1"],
         files: wikitext::FILES,
         any: false,
@@ -132,8 +133,8 @@ impl RealSet {
         let places = self.files.join(if self.any { "` or `" } else { "` and `" });
         let root = root.map_or_else(|| "<root>".to_owned(), |root| root.display().to_string());
         format!(
-            "{}, so that `{places}` lies in {root}, and name that folder with --data-root or WEIGHBRIDGE_DATA_ROOT; nothing is \
-             ever downloaded",
+            "{}, so that `{places}` lies in {root}, and name that folder with --data-root or \
+             WEIGHBRIDGE_DATA_ROOT; nothing is ever downloaded",
             self.remedy
         )
     }
@@ -230,9 +231,9 @@ fn entry(path: &Path) -> Result<SetEntry> {
 }
 
 fn md5_of(path: &Path) -> Result<String> {
-    let mut hash = Md5::new();
-    each_piece(path, &mut |piece| hash.update(piece))?;
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut hash = md5::Context::new();
+    each_piece(path, &mut |piece| hash.consume(piece))?;
+    Ok(format!("{:x}", hash.finalize()))
 }
 
 fn each_piece(path: &Path, see: &mut dyn FnMut(&[u8])) -> Result<u64> {

@@ -40,8 +40,8 @@ impl Cap {
             Self::Bytes(bytes) => Ok(*bytes),
             Self::Text(text) => parse(text).ok_or_else(|| {
                 Error::new(format!(
-                    "the cap of the data cache is `{text}`: give a size such as 16GiB or 512MiB with --data-cache-cap \
-                     or WEIGHBRIDGE_DATA_CACHE_CAP"
+                    "the cap of the data cache is `{text}`: give a size such as 16GiB or 512MiB with \
+                     --data-cache-cap or WEIGHBRIDGE_DATA_CACHE_CAP"
                 ))
             }),
         }
@@ -86,8 +86,8 @@ pub(super) fn make_room(cache: &Path, replaced: &Path, wanted: u64, cap: &Cap) -
     let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
     let say = |why: &str| {
         weighbridge::skip(format!(
-            "the data set needs {} MiB and the data cache {} holds {} MiB at most{why}: raise it with --data-cache-cap or \
-             WEIGHBRIDGE_DATA_CACHE_CAP",
+            "the data set needs {} MiB and the data cache {} holds {} MiB at most{why}: raise it with \
+             --data-cache-cap or WEIGHBRIDGE_DATA_CACHE_CAP",
             mebibytes(wanted),
             cache.display(),
             mebibytes(cap)

@@ -24,7 +24,7 @@ pub mod production;
 pub mod tabular;
 pub mod vision;
 
-/// What scenarios and loader adapters need: `use weighbridge_loaders::prelude::*;`.
+/// Names that scenarios and loader adapters need: `use weighbridge_loaders::prelude::*;`.
 pub mod prelude {
     pub use weighbridge::Workload;
     pub use weighbridge_data::{Batch, DataSet, DataSpec, Epochs, Executed};

@@ -78,7 +78,7 @@ fn the_plan_is_within_a_quarter_of_the_measured_peak() {
     }
 }
 
-/// What the process of a pipeline has resident over a few elements, and at its peak.
+/// Returns the peak resident bytes of a pipeline's process, over a few elements and over all.
 fn resident(index: usize, loader: &str, cache: &std::path::Path) -> [f64; 2] {
     let this = std::env::current_exe().unwrap();
     let mut child = Command::new(this);

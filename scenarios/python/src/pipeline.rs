@@ -54,7 +54,8 @@ impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
         let all: Duration = step.iter().sum();
         if all > passed || step.len() != steps || phases.values().any(|times| times.len() != steps) {
             let what = format!(
-                "the worker claims {} steps in {all:?} with the phases {:?}: {steps} were asked for, and {passed:?} passed",
+                "the worker claims {} steps in {all:?} with the phases {:?}: {steps} were asked for, \
+                 and {passed:?} passed",
                 step.len(),
                 phases.keys().collect::<Vec<_>>()
             );

@@ -66,14 +66,19 @@ fn others(c: &mut Criterion) {
     group.finish();
     let mut group = c.benchmark_group("other");
     group.bench_function("custom", timed);
-    group.bench_function(String::from("setup"), |b| b.iter_with_setup(|| vec![1_u64; 64], |numbers| numbers.len()));
+    group.bench_function(String::from("setup"), |b| {
+        b.iter_with_setup(|| vec![1_u64; 64], |numbers| numbers.len())
+    });
     group.finish();
 }
 
 criterion_group!(benches, alone, sorts);
 criterion_group! {
     name = configured;
-    config = Criterion::default().sample_size(10).warm_up_time(Duration::from_millis(10)).noise_threshold(0.05);
+    config = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(10))
+        .noise_threshold(0.05);
     targets = others
 }
 criterion_main!(benches, configured);

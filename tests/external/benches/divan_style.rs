@@ -112,7 +112,13 @@ mod shared {
     }
 }
 
-#[divan::bench_group(name = "sort", sample_size = 8, min_time = 0.05, max_time = Duration::from_secs(2), skip_ext_time)]
+#[divan::bench_group(
+    name = "sort",
+    sample_size = 8,
+    min_time = 0.05,
+    max_time = Duration::from_secs(2),
+    skip_ext_time
+)]
 mod sorting {
     use super::{Bencher, ItemsCount, divan};
 

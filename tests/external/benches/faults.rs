@@ -112,7 +112,8 @@ fn faulty(
     #[sweep(panic = Fault::Panic, abort = Fault::Abort, exit = Fault::Exit, spin = Fault::Loop,
             allocate = Fault::Allocate, flood = Fault::Flood, kill = Fault::Kill, fork = Fault::Fork)]
     fault: Fault,
-    #[sweep(set_up = Place::SetUp, warm_up = Place::WarmUp, timed = Place::Timed, tear_down = Place::TearDown)]
+    #[sweep(set_up = Place::SetUp, warm_up = Place::WarmUp, timed = Place::Timed,
+            tear_down = Place::TearDown)]
     place: Place,
 ) {
     match place {

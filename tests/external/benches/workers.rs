@@ -208,7 +208,8 @@ impl Feeder for Far {
                 name: std::process::id(),
             },
         };
-        worker.open(PipelineTask { contract: "feeder", converted: "far", epoch: None, on_device: false }, &parts)?;
+        let task = PipelineTask { contract: "feeder", converted: "far", epoch: None, on_device: false };
+        worker.open(task, &parts)?;
         bencher.work(report());
         bencher.stream_remote(worker, 0)?;
         worker.close().map(drop)
@@ -235,10 +236,19 @@ impl Feeder for Far {
         };
         let bytes = data.bytes.len() as u64;
         let (elements, batch) = (BLOCKS as u64, BATCH as u64);
-        let epoch =
-            Some(Expected { elements, batch, bytes, source: bytes, transforms: true, in_order: true, in_memory: true, makers: 1, keeps: false });
-        let opened =
-            worker.open(PipelineTask { contract: "feeder", converted: "far", epoch, on_device: false }, &parts)?;
+        let epoch = Some(Expected {
+            elements,
+            batch,
+            bytes,
+            source: bytes,
+            transforms: true,
+            in_order: true,
+            in_memory: true,
+            makers: 1,
+            keeps: false,
+        });
+        let task = PipelineTask { contract: "feeder", converted: "far", epoch, on_device: false };
+        let opened = worker.open(task, &parts)?;
         bencher.work(WorkReport { transforms: opened.executed.transforms.clone(), ..report() });
         bencher.stream_remote(worker, 0)?;
         worker.close().map(drop)

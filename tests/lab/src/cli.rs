@@ -106,7 +106,11 @@ pub(crate) struct Ci {
     #[arg(long, value_name = "STEP", value_parser = PossibleValuesParser::new(crate::ci::STEPS))]
     pub(crate) skip: Vec<String>,
     /// Fail if a test was skipped because this is not there (repeat for more).
-    #[arg(long, value_name = "NEED", value_parser = PossibleValuesParser::new(needs::Need::ALL.map(needs::Need::name)))]
+    #[arg(
+        long,
+        value_name = "NEED",
+        value_parser = PossibleValuesParser::new(needs::Need::ALL.map(needs::Need::name))
+    )]
     pub(crate) must_run: Vec<String>,
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct DataArgs {
     pub(crate) action: DataAction,
 }
 
-/// What can be done with real data sets.
+/// The actions on real data sets.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DataAction {
     /// List all sets: what they are, whether they are there, where they come from.
@@ -100,7 +100,7 @@ fn verify(root: Option<&Path>, name: Option<&str>) -> Result<Said> {
     Ok(said)
 }
 
-/// Where the set lies, or where it belongs and what to fetch.
+/// Says where the set lies, or where it belongs and what to fetch.
 fn path(root: Option<&Path>, name: &str) -> Result<Said> {
     let (root, set) = (named(root)?, find(name)?);
     let there = set.present(root);

@@ -44,7 +44,7 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// What a command says at a place.
+/// Runs a command at a place, and returns what it says.
 fn answer(command: &CatalogueCommand, place: &Place) -> Result<Said> {
     match command {
         CatalogueCommand::Peers(args) => peers::run(args, place),

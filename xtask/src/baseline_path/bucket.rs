@@ -1,5 +1,5 @@
-//! Baselines in an object store: the requests, whichever service answers them. This file and those below it are
-//! the only ones that know `object_store` and the runtime that drives it.
+//! Baselines in an object store: the requests, whichever service answers them. This file and those below it
+//! are the only ones that know `object_store` and the runtime that drives it.
 //!
 //! Of an error of the crate only what is known to be harmless is told: the answers of some servers repeat the
 //! key of who asks.
@@ -23,16 +23,16 @@ use tokio::runtime::{Builder, Runtime};
 use super::objects::{ObjectVersion, Objects, overtaken};
 use service::BucketService;
 
-/// How often a request is made again.
+/// The most times that a request is made again.
 const RETRIES: u32 = 3;
 /// A key that no baseline has: its names end in `.json`.
 const NOBODYS: &str = ".none";
-/// What the crate says of an answer that sends to another place and does not name it.
+/// The crate's words for an answer that sends to another place and does not name it.
 const REDIRECTED: &str = "redirect without LOCATION";
-/// Where machines of a cloud ask who they are.
+/// Parts of the addresses at which machines of a cloud ask who they are.
 const WHO_AM_I: [&str; 2] = ["169.254.", "/computeMetadata/"];
 
-/// How long an answer is waited for.
+/// Limits of the wait for an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     /// The longest silence of the other end. Four of them and the pauses are shorter than `all`.
@@ -73,7 +73,7 @@ pub(super) struct Bucket {
     listed: Mutex<Vec<String>>,
 }
 
-/// Why a request has failed.
+/// The reason why a request has failed.
 enum RequestFailure {
     /// The store says that there is no such object.
     Absent,
@@ -259,7 +259,7 @@ impl From<RequestFailure> for io::Error {
     }
 }
 
-/// Whether the same request may end otherwise: nobody answered, or the answer says to come again.
+/// Returns whether the same request may end otherwise: nobody answered, or the answer says to come again.
 fn may_pass(error: &Error) -> bool {
     match status(error) {
         Some(status) => matches!(status, 408 | 409 | 429 | 500..),
@@ -267,7 +267,7 @@ fn may_pass(error: &Error) -> bool {
     }
 }
 
-/// What went wrong between the two ends, if anything did.
+/// The error between the two ends, if there was one.
 fn http(error: &Error) -> Option<&HttpError> {
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -295,7 +295,7 @@ fn status(error: &Error) -> Option<u16> {
     after.get(..3)?.parse().ok()
 }
 
-/// What the store calls an error.
+/// The store's code of an error.
 fn code(error: &Error) -> Option<String> {
     let text = error.to_string();
     let (code, _) = text.split_once("<Code>")?.1.split_once("</Code>")?;

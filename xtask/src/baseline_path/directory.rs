@@ -9,7 +9,7 @@ use weighbridge::data::{Disk, Files, MachineLock, StoreError, replace_file};
 
 use super::objects::{ObjectVersion, Objects, overtaken, plain};
 
-/// How often a writer looks whether another one is done: ten times a second, so for twenty seconds.
+/// The most looks of a writer for the end of another: ten times a second, so for twenty seconds.
 const LOOKS: u32 = 200;
 
 /// A directory. Writers take turns by a lock in it, so that none replaces what it has not seen.
@@ -23,7 +23,8 @@ impl SharedDirectory {
         Self { root }
     }
 
-    /// What is not there is no empty directory: a disk that is not mounted would be one.
+    /// Checks that the directory is there. A missing one is no empty one: a disk that is not mounted would be
+    /// one.
     fn is_there(&self) -> io::Result<()> {
         match fs::metadata(&self.root) {
             Ok(found) if found.is_dir() => Ok(()),

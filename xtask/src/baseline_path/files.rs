@@ -19,7 +19,7 @@ pub(super) struct ObjectFiles<O> {
     known: Mutex<KnownObjects>,
 }
 
-/// What this process knows of the objects.
+/// The objects that this process has read, or has begun to write.
 #[derive(Debug, Default)]
 struct KnownObjects {
     /// The version that was read last; `None` where nothing was.

@@ -52,7 +52,8 @@ impl KeptBaselines {
                 Self::bucket(typed, kind, bucket, prefix)
             }
             _ => Err(stop::usage(format!(
-                "--baseline-path takes a directory, `file://`, `s3://BUCKET/PREFIX` or `gs://BUCKET/PREFIX`, and no `{kind}://`"
+                "--baseline-path takes a directory, `file://`, `s3://BUCKET/PREFIX` or `gs://BUCKET/PREFIX`, \
+                 and no `{kind}://`"
             ))),
         }
     }
@@ -73,9 +74,9 @@ impl KeptBaselines {
     #[cfg(not(feature = "remote"))]
     fn bucket(_: &str, _: &str, _: &str, _: &str) -> Result<Self> {
         Err(stop::usage(
-            "this build knows no object store. Build it with the feature `remote`: `cargo install weighbridge-xtask --bin \
-             cargo-weighbridge --features remote`, or here `cargo run --package weighbridge-xtask --bin xtask --features remote -- \
-             COMMAND`",
+            "this build knows no object store. Build it with the feature `remote`: \
+             `cargo install weighbridge-xtask --bin cargo-weighbridge --features remote`, \
+             or here `cargo run --package weighbridge-xtask --bin xtask --features remote -- COMMAND`",
         ))
     }
 
@@ -137,7 +138,8 @@ fn of_url(rest: &str) -> Result<PathBuf> {
     Ok(PathBuf::from(std::ffi::OsString::from_vec(bytes)))
 }
 
-/// The bucket and the prefix behind `s3://` or `gs://`. A text of another form is not repeated: some tools take keys there.
+/// The bucket and the prefix behind `s3://` or `gs://`. A text of another form is not repeated: some tools
+/// take keys there.
 fn bucket_and_prefix<'a>(kind: &str, rest: &'a str) -> Result<(&'a str, &'a str)> {
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
     let prefix = prefix.trim_end_matches('/');
@@ -154,7 +156,8 @@ fn bucket_and_prefix<'a>(kind: &str, rest: &'a str) -> Result<(&'a str, &'a str)
         _ => "Keys and the endpoint come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL",
     };
     Err(stop::usage(format!(
-        "--baseline-path {kind}:// goes on with a bucket and a prefix of letters, digits, `.`, `_`, `-` and `/`. {who}"
+        "--baseline-path {kind}:// goes on with a bucket and a prefix of letters, digits, `.`, `_`, `-` and \
+         `/`. {who}"
     )))
 }
 

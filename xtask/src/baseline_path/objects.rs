@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-/// What tells one content of a key from another: an entity tag, a digest.
+/// The mark that tells one content of a key from another: an entity tag, a digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ObjectVersion(pub(super) String);
 
@@ -48,8 +48,8 @@ pub(super) trait Objects: fmt::Debug + Send + Sync {
 pub(super) fn overtaken() -> io::Error {
     io::Error::new(
         io::ErrorKind::AlreadyExists,
-        "another writer has changed it in the meantime, and what that one left stays: look at it, and repeat the command to \
-         replace it",
+        "another writer has changed it in the meantime, and what that one left stays: \
+         look at it, and repeat the command to replace it",
     )
 }
 

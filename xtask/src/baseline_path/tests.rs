@@ -19,7 +19,7 @@ pub(super) fn checkout(kept: KeptBaselines) -> Home {
     home
 }
 
-/// What a command line says in a checkout.
+/// Answers a command line in a checkout.
 pub(super) fn says(home: &Home, line: &[&str]) -> Result<Said> {
     let cli = Cli::try_parse_from([&["xtask"], line].concat()).unwrap_or_else(|error| panic!("{error}"));
     answer(&cli.command, &home.place)
@@ -29,7 +29,7 @@ pub(super) fn text(home: &Home, line: &[&str]) -> String {
     says(home, line).unwrap_or_else(|error| panic!("{line:?}: {}", stop::told(&error))).text
 }
 
-/// Why a command failed, in words. Such a failure is none of a figure, and not the want of a baseline.
+/// The error of a command, in words. Such a failure is none of a figure, and not the want of a baseline.
 pub(super) fn failure(home: &Home, line: &[&str]) -> String {
     let error = says(home, line).expect_err("it fails");
     assert_eq!(stop::exit(&error), Exit::Unexpected, "{line:?}: {}", stop::told(&error));

@@ -25,7 +25,7 @@ pub(crate) struct Calibrate {
     /// Calibrate this suite alone: `<package>/<bench target>`.
     #[arg(long)]
     pub(crate) suite: Option<String>,
-    /// How often each comparison is tried.
+    /// Number of times that each comparison is tried.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) tries: u32,
     /// Arguments for the bench targets: filters, `--quick`.

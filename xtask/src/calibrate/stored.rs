@@ -25,7 +25,7 @@ const NINE_OF_TEN: f64 = 1.282;
 /// The last look.
 const MOST_ROUNDS: f64 = 24.0;
 
-/// What a calibration of one suite found.
+/// The calibration of one suite, as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StoredCalibration {
     schema: u32,
@@ -39,21 +39,21 @@ pub(crate) struct StoredCalibration {
     pub(crate) cases: Vec<CaseCalibration>,
 }
 
-/// What was found of one case.
+/// The error rates and the power of comparisons of one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CaseCalibration {
     /// Its name.
     pub(crate) case: String,
     /// Comparisons of identical code.
     pub(crate) tries: u64,
-    /// How many of them said Regressed.
+    /// The number of them that said Regressed.
     pub(crate) false_alarms: u64,
-    /// What was found of planted slowdowns. Empty where none can be planted: a stream has no iterations to
+    /// The power at each planted slowdown. Empty where none can be planted: a stream has no iterations to
     /// repeat.
     pub(crate) power: Vec<Power>,
-    /// How far the values of processes of identical code spread: a robust deviation, as a share.
+    /// The spread between processes of identical code: a robust deviation, as a share.
     pub(crate) between: f64,
-    /// How far one round is off because it has few pairs: a standard error, as a share.
+    /// The error of one round for its few pairs: a standard error, as a share.
     pub(crate) within: f64,
     /// The rounds after which identical code is called unchanged, by the spread; `None` where 24 are too few.
     pub(crate) rounds: Option<u32>,
@@ -63,19 +63,19 @@ pub(crate) struct CaseCalibration {
     pub(crate) seconds: f64,
 }
 
-/// How often a planted slowdown was found.
+/// The power of comparisons to find a planted slowdown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Power {
     /// The slowdown, as a share.
     pub(crate) share: f64,
-    /// How often it was planted.
+    /// The number of times that it was planted.
     pub(crate) tries: u64,
-    /// How often the verdict was Regressed.
+    /// The number of times that the verdict was Regressed.
     pub(crate) found: u64,
 }
 
 impl StoredCalibration {
-    /// What these trials of one suite say; `None` where no case was decided by rounds.
+    /// The calibration from these trials of one suite; `None` where no case was decided by rounds.
     pub(super) fn of(suite: &str, trials: &[Trial]) -> Option<Self> {
         let plain = trials.iter().filter(|trial| trial.share == 0.0);
         let mut names: Vec<String> = Vec::new();
@@ -104,7 +104,7 @@ impl StoredCalibration {
         format!("false alarms on identical code: {}", rate(alarms, tries))
     }
 
-    /// What is known of a case.
+    /// The calibration of a case.
     pub(crate) fn case(&self, name: &str) -> Option<&CaseCalibration> {
         self.cases.iter().find(|case| case.case == name)
     }

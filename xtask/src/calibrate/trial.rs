@@ -12,7 +12,7 @@ use crate::programs::BuiltProgram;
 pub(super) struct Trial {
     /// The share of the iterations that was repeated on the candidate's side; 0 for none.
     pub(super) share: f64,
-    /// What was said.
+    /// The comparison that came of it.
     pub(super) comparison: Comparison,
 }
 

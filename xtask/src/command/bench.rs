@@ -14,7 +14,7 @@ use weighbridge::{Bencher, Direction, Equivalence, Error, Unit};
 
 use super::{CommandFile, Shell, VARIABLE};
 
-/// What a command is an adapter of. Which one it is, the bencher says.
+/// The contract that all commands are adapters of. Which one it is, the bencher says.
 trait CommandProcess {}
 
 struct NamedCommand;

@@ -17,7 +17,7 @@ use crate::stop;
 
 pub(crate) use bench::bench;
 
-/// What the commands are handed on by.
+/// The environment variable that hands the commands on.
 const VARIABLE: &str = "WEIGHBRIDGE_COMMANDS";
 
 /// Arguments of `command`.
@@ -27,7 +27,7 @@ pub(crate) struct CommandArgs {
     /// The commands, each in quotes, as `sh -c` takes them.
     #[arg(required = true, value_name = "COMMAND")]
     commands: Vec<String>,
-    /// What they are called, in their order [default: the commands themselves].
+    /// Names of the commands, in their order [default: the commands themselves].
     #[arg(long = "name", short = 'n', value_name = "NAME")]
     names: Vec<String>,
     /// Run this before each run, outside the clock: once for all commands, or once for each in their order.
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &CommandArgs, data: Option<PathBuf>) -> Result<Said> {
     Err(bench.exec()).context("failed to start this program anew")
 }
 
-/// Where runs of commands are kept, which belong to no workspace.
+/// The folder that keeps runs of commands, which belong to no workspace.
 fn kept() -> PathBuf {
     let home = |name: &str, below: &str| {
         let folder = std::env::var_os(name).filter(|folder| !folder.is_empty());

@@ -15,14 +15,14 @@ const FITS: &str = "a String takes all that is written";
 /// The surroundings of a step of GitHub Actions.
 #[derive(Debug, Default)]
 pub(super) struct Actions {
-    /// Whether this is one.
+    /// `true` if this is a step of GitHub Actions.
     pub(super) running: bool,
     /// The file that makes the job's summary page.
     pub(super) summary: Option<PathBuf>,
 }
 
 impl Actions {
-    /// What the environment says.
+    /// Reads the environment.
     pub(super) fn detect() -> Self {
         if env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true") {
             Self { running: true, summary: env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from) }

@@ -35,10 +35,18 @@ pub(crate) struct CompareBaseline {
     pub(crate) name: Option<String>,
     /// Build this git revision and measure it in turns with the work tree, instead of using a stored
     /// baseline: finds changes of 1 % and states its error rate.
-    #[arg(long, value_name = "REV", conflicts_with_all = ["name", "run", "allow_different_machine", "baseline_path"])]
+    #[arg(
+        long,
+        value_name = "REV",
+        conflicts_with_all = ["name", "run", "allow_different_machine", "baseline_path"]
+    )]
     pub(crate) rebuild: Option<String>,
     /// Measure this bench program, built earlier, in turns with the work tree's: for one suite.
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["name", "run", "rebuild", "allow_different_machine", "baseline_path"])]
+    #[arg(
+        long,
+        value_name = "PATH",
+        conflicts_with_all = ["name", "run", "rebuild", "allow_different_machine", "baseline_path"]
+    )]
     pub(crate) program: Option<PathBuf>,
     /// Arguments for the bench targets of `--rebuild` and `--program`: filters, `--quick`.
     #[arg(last = true, value_name = "BENCH ARGS")]
@@ -49,13 +57,13 @@ pub(crate) struct CompareBaseline {
     /// The change that matters: `5%` or `0.05`.
     #[arg(long, value_parser = share, env = "WEIGHBRIDGE_THRESHOLD", hide_env_values = true)]
     pub(crate) threshold: Option<f64>,
-    /// What an inconclusive comparison is [default: as the settings say, else `fail`].
+    /// Policy for an inconclusive comparison [default: as the settings say, else `fail`].
     #[arg(long, value_enum, env = "WEIGHBRIDGE_INCONCLUSIVE", hide_env_values = true)]
     pub(crate) inconclusive: Option<Inconclusive>,
     /// Also write the comparison to this file, as Markdown.
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
-    /// How to print the comparison.
+    /// Format of the comparison.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ComparisonFormat,
     /// Judge this suite alone: `<package>/<bench target>`.
@@ -66,7 +74,7 @@ pub(crate) struct CompareBaseline {
     pub(crate) allow_different_machine: bool,
 }
 
-/// What an inconclusive comparison is.
+/// Policy for an inconclusive comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Inconclusive {
     /// Exit 0.
@@ -75,7 +83,7 @@ pub(crate) enum Inconclusive {
     Fail,
 }
 
-/// How to print a comparison.
+/// Format of a printed comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ComparisonFormat {
     /// Aligned text.
@@ -105,7 +113,8 @@ fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Sa
         (None, Some(program), _) => rebuild::judge_program(&duels()?, program),
         (None, None, Some(name)) if args.bench_args.is_empty() => judge_all(args, name, place, &mut remarks),
         (None, None, _) => Err(stop::usage(
-            "compare-baseline needs the name of a stored baseline; arguments for bench targets go with --rebuild REV",
+            "compare-baseline needs the name of a stored baseline; \
+             arguments for bench targets go with --rebuild REV",
         )),
     };
     let judged = match judged {

@@ -125,7 +125,8 @@ fn since(repository: &Repository, commit: &str, folder: &Path, policy: &Policy) 
     Ok(Some(file))
 }
 
-/// What is known of this machine: how often it errs, and what it finds of the cases that were not decided.
+/// The calibration of this machine, in lines: its error rate, and what it finds of the cases that were not
+/// decided.
 fn calibrated(place: &Place, comparison: &Comparison) -> Result<Vec<String>> {
     let Some(calibration) = stored::read(place, comparison)? else {
         let tool = weighbridge::tool();

@@ -3,9 +3,9 @@
 use super::JudgedSuite;
 use weighbridge::data::Exit;
 
-/// `weighbridge: compared=16 improved=0 unchanged=15 regressed=1 inconclusive=0 added=0 removed=0 incomparable=0 exit=3`,
-/// over all suites. `compared` counts the cases whose figures were weighed. Where a suite's are of a fake for
-/// a device, `device=fake` stands before the exit.
+/// `weighbridge: compared=16 improved=0 unchanged=15 regressed=1 inconclusive=0 added=0 removed=0
+/// incomparable=0 exit=3`, over all suites. `compared` counts the cases whose figures were weighed. Where a
+/// suite's are of a fake for a device, `device=fake` stands before the exit.
 pub(super) fn of(judged: &[JudgedSuite], exit: Exit) -> String {
     let sum = |count: fn(&JudgedSuite) -> usize| judged.iter().map(count).sum::<usize>();
     let fake = if judged.iter().any(|one| one.fake.is_some()) { " device=fake" } else { "" };

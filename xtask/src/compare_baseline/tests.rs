@@ -37,7 +37,7 @@ fn said(home: &Home, args: &CompareBaseline) -> Said {
     run_in(args, &home.place, &Actions::default()).expect("judged")
 }
 
-/// How judging a later run ends.
+/// The exit code of judging a later run.
 fn end(candidate: &RunRecord, args: &CompareBaseline) -> u8 {
     said(&with(candidate), args).exit.code()
 }
@@ -159,9 +159,9 @@ fn every_row_says_what_it_finds_and_an_inconclusive_one_what_would_decide_it() {
     for format in [ComparisonFormat::Table, ComparisonFormat::Markdown] {
         let said = said(&home, &CompareBaseline { format, ..args("main") });
         assert_eq!(said.exit, Exit::Inconclusive);
-        let why = "CV-1/small/Reference: 7 against 3 processes: at least 6 are needed on each side; to decide it: \
-                   measure both sides with `--repeats 6` or more, or in turns with the revision: \
-                   `cargo xtask compare-baseline --rebuild REVISION`";
+        let why = "CV-1/small/Reference: 7 against 3 processes: at least 6 are needed on each side; \
+                   to decide it: measure both sides with `--repeats 6` or more, \
+                   or in turns with the revision: `cargo xtask compare-baseline --rebuild REVISION`";
         assert!(said.text.contains(why), "{}", said.text);
         let fused = said.text.lines().find(|line| line.contains("(fused)")).expect("a row");
         assert!(fused.contains("+10.2 %") && said.text.contains("detects"), "{}", said.text);

@@ -59,7 +59,7 @@ pub(super) fn duel(comparison: &Comparison, row: &Row, ascii: bool) -> String {
     text
 }
 
-/// What the last baseline says of a case.
+/// Explains the comparison of a case with its last baseline.
 pub(super) fn stored(comparison: &Comparison, row: &Row, repeats: usize) -> String {
     let baseline = &comparison.baseline;
     let mut text = format!("against the stored baseline `{}`: {}\n", baseline.name, said(row));
@@ -73,8 +73,8 @@ pub(super) fn stored(comparison: &Comparison, row: &Row, repeats: usize) -> Stri
         );
         writeln!(
             text,
-            "  {} processes then and {} now, {by}; {} of the blocks were taken off the processor; {} earlier runs say what is \
-             noise",
+            "  {} processes then and {} now, {by}; {} of the blocks were taken off the processor; \
+             {} earlier runs say what is noise",
             processes.values[0].len(),
             processes.values[1].len(),
             percent(processes.switched),
@@ -117,12 +117,14 @@ fn which_clock(row: &Row, rounds: &JudgedRounds) -> String {
         format!("{clean} of {pairs} pairs of blocks ({share}) ran without being taken off the processor");
     match (row.marks.contains(&RowMark::ByCpuClock), rounds.by_cpu) {
         (true, by_cpu) => format!(
-            "the CPU clock decided in {by_cpu} of {} rounds: fewer than a quarter of their pairs, or eight, were clean; {clean}",
+            "the CPU clock decided in {by_cpu} of {} rounds: fewer than a quarter of their pairs, or eight, \
+             were clean; {clean}",
             rounds.shifts.len()
         ),
         (false, 0) => format!("the wall clock decided, from clean pairs alone: {clean}"),
         (false, by_cpu) => format!(
-            "the wall clock decided in most rounds, the CPU clock in {by_cpu} of {} that had too few clean pairs: {clean}",
+            "the wall clock decided in most rounds, the CPU clock in {by_cpu} of {} that had too few clean \
+             pairs: {clean}",
             rounds.shifts.len()
         ),
     }
@@ -134,8 +136,8 @@ fn by_rounds(row: &Row, effect: Effect, margin: f64, rounds: usize) -> String {
             format!("about {needed} rounds would decide it: run the duel again")
         }
         (Verdict::Inconclusive(_), Some(needed)) => format!(
-            "to decide it would take about {needed} rounds, and a duel has at most {MOST_ROUNDS}: end what else runs on the \
-             machine, or set a margin further from {}",
+            "to decide it would take about {needed} rounds, and a duel has at most {MOST_ROUNDS}: \
+             end what else runs on the machine, or set a margin further from {}",
             quantity::change(effect.estimate)
         ),
         (Verdict::Inconclusive(_), None) => format!(
@@ -149,13 +151,14 @@ fn by_rounds(row: &Row, effect: Effect, margin: f64, rounds: usize) -> String {
 fn by_repeats(row: &Row, effect: Effect, tolerance: f64, repeats: usize) -> String {
     match (&row.verdict, needed(effect, tolerance, repeats)) {
         (Verdict::Inconclusive(_), Some(needed)) if needed <= MOST_REPEATS => format!(
-            "about {needed} repeats on both sides would decide it: measure both with `cargo bench -- --repeats {needed}`; \
+            "about {needed} repeats on both sides would decide it: \
+             measure both with `cargo bench -- --repeats {needed}`; \
              or measure both in turns with `{} compare-baseline --rebuild REV`",
             weighbridge::tool()
         ),
         (Verdict::Inconclusive(_), _) => format!(
-            "its interval holds the tolerance of {}, and more repeats would hardly change that: measure both in turns with \
-             `{} compare-baseline --rebuild REV`",
+            "its interval holds the tolerance of {}, and more repeats would hardly change that: \
+             measure both in turns with `{} compare-baseline --rebuild REV`",
             percent(tolerance),
             weighbridge::tool()
         ),
@@ -166,17 +169,17 @@ fn by_repeats(row: &Row, effect: Effect, tolerance: f64, repeats: usize) -> Stri
 fn decided(row: &Row) -> String {
     match row.detectable {
         Some(least) => format!(
-            "it is decided; a slowdown of {} would have been found, and half of what is beyond the margin with four times \
-             as many",
+            "it is decided; a slowdown of {} would have been found, and half of what is beyond the margin \
+             with four times as many",
             percent(least)
         ),
         None => "it is decided".to_owned(),
     }
 }
 
-/// How many values would part the interval from the bound that it holds, if its width shrank with the root of
-/// their number, as every standard error does, and its middle stayed. `None` where the estimate lies on the
-/// bound.
+/// The number of values that would part the interval from the bound that it holds, if its width shrank with
+/// the root of their number, as every standard error does, and its middle stayed. `None` where the estimate
+/// lies on the bound.
 fn needed(effect: Effect, bound: f64, values: usize) -> Option<usize> {
     let half_width = (effect.high.ln_1p() - effect.low.ln_1p()) / 2.0;
     let distance = (effect.estimate.ln_1p().abs() - bound.ln_1p()).abs();

@@ -59,7 +59,8 @@ pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
             said.text.push_str(&decision::duel(&comparison, row, args.ascii));
         }
         None => said.text.push_str(&format!(
-            "no duel of it is stored: `{} compare-baseline --rebuild REV` measures it in turns with a revision\n\n",
+            "no duel of it is stored: `{} compare-baseline --rebuild REV` measures it in turns with a \
+             revision\n\n",
             weighbridge::tool()
         )),
     }
@@ -104,7 +105,7 @@ fn several(manifest: &RunManifest, typed: &str, cases: &[CaseRecord]) -> String 
     format!("`{typed}` is several cases of run {}: name the one to explain\n\n{}", manifest.id, table.text())
 }
 
-/// Which case of which run, what it came to, and on which clock.
+/// The heading: the case and its run, what it came to, and on which clock.
 fn heading(manifest: &RunManifest, case: &CaseRecord) -> String {
     let commit = manifest.environment.software.get("commit");
     let commit = commit.map_or_else(String::new, |id| format!(" at {}", id.get(..12).unwrap_or(id)));

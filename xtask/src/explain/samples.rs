@@ -153,13 +153,14 @@ fn side_by_side(processes: &[ShownProcess<'_>]) -> String {
     let medians: Vec<f64> = processes.iter().map(|process| median(&process.times)).collect();
     let (least, most) = (quantile(&medians, 0.0), quantile(&medians, 1.0));
     format!(
-        "processes side by side; their medians lie {} apart (spread: between the quarters of the samples, by the median)\n{}\n",
+        "processes side by side; their medians lie {} apart (spread: between the quarters of the samples, \
+         by the median)\n{}\n",
         percent((most - least) / median(&medians)),
         table.text()
     )
 }
 
-/// How the samples of a process run, and from which on they are steady: the first that is not tagged as
+/// The stationarity of a process, and the sample from which on it is steady: the first that is not tagged as
 /// before that.
 fn stationarity(seen: &Observation) -> String {
     let Some(stationarity) = seen.stationarity else { return "too few samples to tell".to_owned() };

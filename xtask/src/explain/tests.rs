@@ -89,7 +89,8 @@ fn samples_distribution_processes_and_disturbances_are_told() {
     for line in [
         "CV-1/small/Reference: Images to normalised float batches.\n",
         "throughput 8.00 M elem/s",
-        "samples in order, a line per process, a character for the median of 4 samples, from 1.00 µs to 1.01 µs and above\n",
+        "samples in order, a line per process, a character for the median of 4 samples, \
+         from 1.00 µs to 1.01 µs and above\n",
         "distribution of 1400 samples, by how far they lie from their median\n",
         "p5 1.00 µs, p50 1.01 µs, p95 1.01 µs\n",
         "preempted          7   0.5 %  5.00 µs\n",

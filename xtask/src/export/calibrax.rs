@@ -106,7 +106,7 @@ fn definition(case: &CaseRecord, metric: &MetricRecord) -> Value {
     })
 }
 
-/// What calibrax finds a point by: its rankings go by `framework`.
+/// The tags by which calibrax finds a point: its rankings go by `framework`.
 fn tags(case: &CaseRecord) -> Map<String, Value> {
     let mut tags: Map<String, Value> =
         case.id.point.iter().map(|value| (value.axis.clone(), json!(value.text))).collect();

@@ -6,7 +6,7 @@ use weighbridge::data::{CaseRecord, Outcome, Purpose, Reading};
 
 use super::{Job, Wrote};
 
-/// What is on every line of a case.
+/// The members that are on every line of a case.
 fn about(job: &Job<'_>, case: &CaseRecord) -> Value {
     let point: serde_json::Map<String, Value> =
         case.id.point.iter().map(|value| (value.axis.clone(), json!(value.text))).collect();

@@ -105,7 +105,10 @@ mod tests {
         assert_eq!((ended(r#""status":"success""#), ended(r#""status":"aborted""#)), (7, 7), "{texts:?}");
         let reached = texts.iter().find(|text| text.contains("success")).expect("one");
         for part in [
-            r#""key":"eval_accuracy","metadata":{"file":"TRAIN-2/eager/1/Swift","lineno":0,"samples_count":2048,"step_num":64}"#,
+            concat!(
+                r#""key":"eval_accuracy","metadata":{"file":"TRAIN-2/eager/1/Swift","lineno":0,"#,
+                r#""samples_count":2048,"step_num":64}"#
+            ),
             r#""time_ms":1000800,"value":0.91}"#,
         ] {
             assert!(reached.contains(part), "{part} in {reached}");

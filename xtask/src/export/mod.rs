@@ -49,7 +49,7 @@ pub(crate) struct Export {
     /// output].
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// What the run is called in a layout that keeps several: criterion's baseline.
+    /// Name of the run in a layout that keeps several: criterion's baseline.
     #[arg(long, value_name = "NAME", default_value = "new", value_parser = plain_name)]
     pub(crate) name: String,
     /// The project of an experiment tracker.
@@ -68,9 +68,9 @@ pub(crate) struct Export {
 
 /// A format.
 pub(crate) struct ExportFormat {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// What reads it.
+    /// Its line in the help: its name, and what is in it or reads it.
     pub(crate) about: &'static str,
     write: fn(&Job<'_>) -> Result<Wrote>,
 }

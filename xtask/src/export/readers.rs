@@ -24,7 +24,7 @@ fn exported(format: &str, out: &str, name: &str, python: Option<&str>) -> (Home,
     (home, out)
 }
 
-/// What a command answers; it must end well.
+/// Returns the standard output of a command, which must end well.
 fn answer(command: &mut Command) -> String {
     let ran = command.output().expect("it is there");
     let [stdout, stderr] = [ran.stdout, ran.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -74,10 +74,14 @@ from calibrax.storage import Store
 store = Store(sys.argv[1])
 run = store.latest()
 trend = store.extract_trend("throughput", "CV-1/small/Reference", {"framework": "Reference"})
+reference = next(point for point in run.points if point.name == "CV-1/small/Reference")
 print(json.dumps({
     "runs": [each.id for each in store.list_runs()],
-    "points": {point.name: point.metrics["throughput"].value for point in run.points if "throughput" in point.metrics},
-    "samples": len(next(point for point in run.points if point.name == "CV-1/small/Reference").metrics["throughput"].samples),
+    "points": {
+        point.name: point.metrics["throughput"].value
+        for point in run.points if "throughput" in point.metrics
+    },
+    "samples": len(reference.metrics["throughput"].samples),
     "direction": store.metric_defs["throughput"].direction.value,
     "trend": [point.value for point in trend.points],
     "year": run.timestamp.year,
@@ -132,7 +136,8 @@ const HANDS_IN: &str = r#"
 fn main() {
     let target = std::env::var("CARGO_TARGET_DIR").expect("set by who starts it");
     let mut copy = std::process::Command::new("cp");
-    copy.arg("-r").arg(std::env::var("EXPORTED").expect("set by the test")).arg(format!("{target}/criterion"));
+    let exported = std::env::var("EXPORTED").expect("set by the test");
+    copy.arg("-r").arg(exported).arg(format!("{target}/criterion"));
     assert!(copy.status().expect("cp is there").success());
 }
 "#;
@@ -204,7 +209,8 @@ address = server.launch()
 def ask(path, body=None):
     data = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json"} if body is not None else {}
-    return json.load(urllib.request.urlopen(urllib.request.Request(address.rstrip("/") + path, data, headers)))
+    request = urllib.request.Request(address.rstrip("/") + path, data, headers)
+    return json.load(urllib.request.urlopen(request))
 for _ in range(300):
     scalars = ask("/data/plugin/scalars/tags")
     texts = ask("/data/plugin/text/tags")
@@ -219,7 +225,13 @@ print(json.dumps({
     "texts": texts,
     "histograms": ask("/data/plugin/histograms/tags"),
     "experiment": ask("/data/plugin/hparams/experiment", {"experimentName": ""}),
-    "sessions": ask("/data/plugin/hparams/session_groups", {"experimentName": "", "allowedStatuses": ["STATUS_SUCCESS", "STATUS_FAILURE", "STATUS_UNKNOWN"], "colParams": [{"hparam": "1_scenario"}], "startIndex": 0, "sliceSize": 99}),
+    "sessions": ask("/data/plugin/hparams/session_groups", {
+        "experimentName": "",
+        "allowedStatuses": ["STATUS_SUCCESS", "STATUS_FAILURE", "STATUS_UNKNOWN"],
+        "colParams": [{"hparam": "1_scenario"}],
+        "startIndex": 0,
+        "sliceSize": 99,
+    }),
 }))
 "#;
 

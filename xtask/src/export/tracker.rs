@@ -109,7 +109,8 @@ fn document(job: &Job<'_>, folder: &Path) -> Result<Value> {
         let point: serde_json::Map<String, Value> =
             case.id.point.iter().map(|value| (value.axis.clone(), json!(value.text))).collect();
         json!({
-            "case": case.id.to_string(), "slug": case.id.slug(), "scenario": case.id.scenario, "adapter": case.id.adapter,
+            "case": case.id.to_string(), "slug": case.id.slug(),
+            "scenario": case.id.scenario, "adapter": case.id.adapter,
             "point": point, "ranked": case.ranked(), "trouble": crate::show::trouble(case),
             "metrics": metrics.collect::<Vec<_>>(),
         })
@@ -125,7 +126,8 @@ fn document(job: &Job<'_>, folder: &Path) -> Result<Value> {
         "started": manifest.started,
         "profile": manifest.profile,
         "config": {
-            "machine": environment.machine, "software": environment.software, "variables": environment.variables,
+            "machine": environment.machine, "software": environment.software,
+            "variables": environment.variables,
             "profile": manifest.profile, "platform": manifest.active_backend, "seed": manifest.seed,
             "repeats": manifest.planned.repeats,
         },

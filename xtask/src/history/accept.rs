@@ -19,7 +19,7 @@ use crate::{compare_baseline, duels, explain, pick, stop};
 pub(crate) struct Accept {
     /// The case, as a comparison names it.
     pub(crate) case: String,
-    /// Why the change is fine.
+    /// The reason why the change is fine.
     #[arg(long, value_name = "WHY", required_unless_present = "withdraw")]
     pub(crate) because: Option<String>,
     /// The change against this baseline [default: the newest of the suite and the machine].
@@ -125,7 +125,8 @@ fn compared(args: &Accept, place: &Place, remarks: &mut Vec<String>) -> Result<(
     };
     let stored = stored.ok_or_else(|| {
         stop::nothing(format!(
-            "{} has no baseline on this machine to hold the run against: `cargo bench -- --save-baseline main` makes one",
+            "{} has no baseline on this machine to hold the run against: \
+             `cargo bench -- --save-baseline main` makes one",
             manifest.suite
         ))
     })?;

@@ -41,11 +41,11 @@ pub(crate) struct BackfillStep {
     pub(crate) commit: String,
     /// The first line of its message.
     pub(crate) subject: String,
-    /// What the bench programs were given.
+    /// The arguments that the bench programs were given.
     pub(crate) arguments: Vec<String>,
     /// A comparison for each suite.
     pub(crate) comparisons: Vec<Comparison>,
-    /// Why there is none.
+    /// The reason why there is no comparison.
     pub(crate) unusable: Option<String>,
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Backfill, place: &Place) -> Result<Said> {
     Ok(said)
 }
 
-/// Where a step is kept: by both commits and what was asked.
+/// The file that keeps a step: its name has both commits and a hash of what was asked.
 fn file(place: &Place, before: &Revision, commit: &Revision, args: &Backfill) -> PathBuf {
     let mut hash = DefaultHasher::new();
     (&args.suite, &args.bench_args).hash(&mut hash);

@@ -16,7 +16,7 @@ use crate::said::Said;
 use crate::stop;
 use crate::table::Table;
 
-/// How often the search begins anew where its answer is not confirmed.
+/// The most times that the search is made, where its answer is not confirmed.
 const TRIES: usize = 2;
 
 /// Arguments of `history bisect`.
@@ -40,7 +40,7 @@ pub(crate) struct Bisect {
 /// is not the usual one. `None` where one of them cannot be measured.
 type BisectDuel<'a> = dyn FnMut(usize, usize, Option<f64>) -> Result<Option<Row>> + 'a;
 
-/// Where a search ended.
+/// The end of a search.
 #[derive(Debug)]
 enum BisectEnd {
     /// The last of the range is not slower than the first: there is nothing to find.
@@ -140,7 +140,7 @@ fn middle(before: usize, at: usize, unusable: &[usize]) -> Option<usize> {
     usable.min_by_key(|place| place.abs_diff(centre))
 }
 
-/// Whether a row lies beyond half of the change: by its verdict, or where that decides nothing by its
+/// Returns whether a row lies beyond half of the change: by its verdict, or where that decides nothing by its
 /// estimate, which the last duel will confirm or not. `None` where it has no figures.
 fn is_slow(row: &Row, half: f64) -> Option<bool> {
     match &row.verdict {
@@ -178,7 +178,8 @@ fn told(ended: &BisectEnd, commits: &[Revision]) -> Said {
             let sure = row.rounds.as_ref().and_then(|rounds| Some((rounds.confirmation.len(), rounds.p?)));
             let sure = sure.map_or_else(String::new, |(rounds, p)| {
                 format!(
-                    "; were it not slower by more than the margin, {rounds} fresh rounds would say so with a chance of {p:.2e}"
+                    "; were it not slower by more than the margin, {rounds} fresh rounds would say so with a \
+                     chance of {p:.2e}"
                 )
             });
             let which = match at - before {
@@ -200,8 +201,9 @@ fn told(ended: &BisectEnd, commits: &[Revision]) -> Said {
                 .as_ref()
                 .map_or_else(|| "it cannot be measured".to_owned(), |row| row.verdict.to_string());
             let text = format!(
-                "not found: the search ended twice with a commit that its own duel does not confirm, the last time {} against {}: \
-                 {verdict}\nThe change may be spread over several commits: `history backfill` measures each of them.\n",
+                "not found: the search ended twice with a commit that its own duel does not confirm, \
+                 the last time {} against {}: {verdict}\n\
+                 The change may be spread over several commits: `history backfill` measures each of them.\n",
                 name(*at),
                 name(*before)
             );

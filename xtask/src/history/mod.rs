@@ -27,8 +27,8 @@ use crate::table::Table;
 
 const FITS: &str = "a String takes all that is written";
 
-/// What counts as a change. Every commit is looked at, so the level is low; and what is smaller than the
-/// wandering of a machine from day to day would only send people looking.
+/// The least change point that counts. Every commit is looked at, so the level is low; and what is smaller
+/// than the wandering of a machine from day to day would only send people looking.
 pub(crate) const CHANGE: Change = Change { level: 0.001, least_length: 3, least_size: 0.02, seed: 42 };
 
 /// The facts of the software that are of the code, and not around it.
@@ -47,7 +47,7 @@ pub(crate) struct HistoryArgs {
     action: Option<HistoryAction>,
 }
 
-/// What can be done about a history.
+/// Actions on a history.
 #[derive(Debug, Subcommand)]
 enum HistoryAction {
     /// Measure every commit of a range in turns with the one before it.
@@ -80,7 +80,7 @@ struct CaseSeries<'a> {
     commits: Vec<MeasuredCommit>,
 }
 
-/// What the runs of one commit measured.
+/// The measurements of the runs of one commit.
 struct MeasuredCommit {
     name: String,
     /// The medians of its runs.
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &HistoryArgs, place: &Place) -> Result<Said> {
     }
 }
 
-/// What a metric of a case was from commit to commit.
+/// Follows a metric of a case from commit to commit.
 pub(crate) fn follow(args: &Trend, place: &Place) -> Result<Said> {
     let duels = by_duels(place, args);
     match by_runs(args, place) {
@@ -123,7 +123,7 @@ pub(crate) fn follow(args: &Trend, place: &Place) -> Result<Said> {
     }
 }
 
-/// What the runs of the store say.
+/// Follows the metric over the runs of the store.
 fn by_runs(args: &Trend, place: &Place) -> Result<Said> {
     let store = place.runs();
     let listing = store.list()?;
@@ -150,7 +150,7 @@ fn by_runs(args: &Trend, place: &Place) -> Result<Said> {
     Ok(Said { remarks, ..Said::fine(text) })
 }
 
-/// What the duels of `backfill` say of the case; nothing where there are none.
+/// The table of the duels of `backfill` for the case; empty where there are none.
 fn by_duels(place: &Place, args: &Trend) -> String {
     let mut table = Table::new(["commit", "against", "slowdown", "verdict"]);
     let mut steps = backfill::stored(place);
@@ -231,7 +231,7 @@ fn gather<'a>(
     }
 }
 
-/// What differs around the code of two runs, so that their figures are not one series.
+/// The differences around the code of two runs, for which their figures are not one series.
 pub(crate) fn around(before: &RunManifest, after: &RunManifest) -> Vec<String> {
     let asked = [
         ("suite", &before.suite, &after.suite),

@@ -11,17 +11,17 @@ use crate::programs::{self, BuiltProgram};
 use crate::repository::{Repository, Revision};
 use crate::stop;
 
-/// What is measured of every commit.
+/// The repository whose commits are measured, and what is measured of each.
 pub(super) struct Revisions<'a> {
     pub(super) repository: &'a Repository,
     pub(super) place: &'a Place,
     /// This suite alone.
     pub(super) suite: Option<&'a str>,
-    /// What the bench programs are given: filters and flags.
+    /// The arguments that the bench programs are given: filters and flags.
     pub(super) flags: &'a [String],
 }
 
-/// What came of a duel between two commits.
+/// The result of a duel between two commits.
 #[derive(Debug)]
 pub(super) enum Fought {
     /// A comparison for each suite that both have.
@@ -42,7 +42,7 @@ impl Revisions<'_> {
         Ok(built.into_iter().filter(|program| meant(program) && self.lists(program)).collect())
     }
 
-    /// Whether a program has a case that the filters take.
+    /// Returns whether a program has a case that the filters take.
     fn lists(&self, program: &BuiltProgram) -> bool {
         let mut command = Command::new(&program.path);
         command.current_dir(&program.directory).args(["--bench", "--list", "--format", "terse"]);

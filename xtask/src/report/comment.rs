@@ -50,7 +50,7 @@ struct ToldComparison<'a> {
     title: String,
     comparison: &'a Comparison,
     fake: Option<String>,
-    /// What was measured, where the comparison is of runs.
+    /// The records of the run, where the comparison is of runs.
     material: Option<&'a ViewMaterial>,
 }
 
@@ -98,7 +98,8 @@ pub(crate) fn run(args: &ReportComment, place: &Place) -> Result<Said> {
                 .collect();
             if told.is_empty() {
                 return Err(stop::nothing(
-                    "there is nothing to compare the latest run with: measure twice, or make a baseline with `cargo bench -- --save-baseline main`",
+                    "there is nothing to compare the latest run with: measure twice, or make a baseline with \
+                     `cargo bench -- --save-baseline main`",
                 ));
             }
             comment(&told)
@@ -230,7 +231,7 @@ fn suite(sheet: &mut Sheet, one: &ToldComparison<'_>) {
     }
 }
 
-/// What a comment's tables tell of a case.
+/// The columns of a comment's tables of cases.
 const COLUMNS: [&str; 9] =
     ["case", "verdict", "metric", "before>", "now>", "ratio>", "95 % interval", "detects>", "trend"];
 
@@ -349,7 +350,8 @@ mod tests {
         home.store(&plain(2_000, 4.0e6, 12.0e6));
         let text = said(&home);
         assert!(text.starts_with(&format!("{MARKER}\n## Weighbridge: 1 regressed of 2 cases\n")), "{text}");
-        let row = "| CV-1/small/Reference | Regressed (first runs) | throughput | 8.00 M elem/s | 4.00 M elem/s | 2.000 |";
+        let row = "| CV-1/small/Reference | Regressed (first runs) | throughput | 8.00 M elem/s | \
+                   4.00 M elem/s | 2.000 |";
         let (table, folded) = (text.find(row).expect(&text), text.find("<details>").expect(&text));
         assert!(table < folded, "{text}");
         assert!(text[folded..].contains("| CV-1/small/Reference (fused) | Unchanged"), "{text}");

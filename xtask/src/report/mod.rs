@@ -19,7 +19,7 @@ pub(crate) struct Report {
     pub(crate) what: ReportKind,
 }
 
-/// What can be reported on.
+/// Kinds of reports.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ReportKind {
     /// Write a run as one page that needs nothing else: tables, charts, the run beside earlier ones.

@@ -12,7 +12,7 @@ pub(crate) struct CoverageView<'a> {
     pub(crate) rows: Vec<(&'a str, Vec<CoverageCell>)>,
 }
 
-/// How the cases of a scenario ended for one system.
+/// The number of cases of a scenario that one system ended in each way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CoverageCell {
     pub(crate) ranked: usize,
@@ -28,7 +28,7 @@ impl CoverageCell {
         self.ranked + self.unranked + self.failed + self.missing
     }
 
-    /// How it stands, by the worst that happened: `None` without a case.
+    /// Its state, by the worst that happened: `None` without a case.
     pub(crate) fn state(self) -> Option<CaseState> {
         match self {
             _ if self.all() == 0 => None,

@@ -20,9 +20,9 @@ pub(crate) struct CurveView<'a> {
     pub(crate) title: String,
     /// The axis, or what the number in a label counts.
     pub(crate) axis: String,
-    /// Whether the ideal is proportional to the number.
+    /// `true` if the ideal is proportional to the number.
     pub(crate) scales: bool,
-    /// What is shown along it.
+    /// The name of the metric that is shown along it.
     pub(crate) metric: &'a str,
     pub(crate) unit: &'a Unit,
     /// All numbers of any line, ascending.
@@ -31,7 +31,7 @@ pub(crate) struct CurveView<'a> {
     pub(crate) lines: Vec<CurveLine<'a>>,
 }
 
-/// What one system did along an axis.
+/// The figures of one system along an axis.
 pub(crate) struct CurveLine<'a> {
     /// The system; the scenario itself where it has none.
     pub(crate) name: &'a str,
@@ -45,7 +45,8 @@ impl CurveLine<'_> {
         self.points.iter().find(|(at, _)| at.total_cmp(&number).is_eq()).map(|(_, estimate)| *estimate)
     }
 
-    /// What the figure would be, were it in proportion to the number from the first on. Nothing from 0 on.
+    /// The ideal figure at a number: in proportion to it, from the first figure on. `None` below the first,
+    /// and where all numbers are 0.
     pub(crate) fn ideal(&self, number: f64) -> Option<f64> {
         let (first, estimate) = self.points.iter().find(|(at, _)| *at > 0.0)?;
         (number >= *first).then(|| estimate.median * number / first)

@@ -12,12 +12,12 @@ const SHARES: [f64; 28] = [
     0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999, 0.9999,
 ];
 
-/// How much is kept of each case, so that a page of many cases stays small.
+/// The most that is kept of each case, so that a page of many cases stays small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DetailLimits {
     /// Samples of a case, over the repeats that are shown.
     pub(crate) samples: usize,
-    /// Whether all repeats are shown, or the median one alone.
+    /// `true` if all repeats are shown, and not the median one alone.
     pub(crate) all_repeats: bool,
     /// Metrics of a case: the first of them.
     pub(crate) metrics: usize,
@@ -36,7 +36,8 @@ impl DetailLimits {
     }
 }
 
-/// What the repeats of a case saw. Times are nanoseconds of one iteration or item, with four digits.
+/// The samples of a case's repeats, condensed. Times are nanoseconds of one iteration or item, with four
+/// digits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Detail {
     /// The measured repeats, in order.
@@ -47,7 +48,7 @@ pub(crate) struct Detail {
     pub(crate) distribution: Vec<(f64, f64)>,
 }
 
-/// What one measured repeat saw.
+/// The samples of one measured repeat, and where its time went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct RepeatView {
     pub(crate) number: u32,
@@ -65,7 +66,7 @@ pub(crate) struct RepeatView {
     pub(crate) slot: u64,
     /// The samples that were disturbed: by what, and how many.
     pub(crate) disturbed: Vec<(&'static str, usize)>,
-    /// Why it has no samples, where it failed or was skipped.
+    /// The reason why it has no samples, where it failed or was skipped.
     pub(crate) failure: Option<String>,
 }
 
@@ -125,8 +126,8 @@ impl RepeatView {
     }
 }
 
-/// Whether so many samples bear a share of them out. The lower half of a distribution is of the half that is
-/// there.
+/// Returns whether so many samples bear a share of them out. The lower half of a distribution is of the half
+/// that is there.
 fn is_borne_out(share: f64, count: usize) -> bool {
     let claim = Claim { percentile: share, tolerance: 0.0, confidence: CONFIDENCE };
     share <= 0.5 || claim.least_count().is_some_and(|least| count as u64 >= least)

@@ -10,7 +10,7 @@ pub(crate) struct CaseGroup<'a> {
     pub(crate) title: String,
     /// All of them, in the order of the run, as places in the run's list.
     pub(crate) cases: Vec<usize>,
-    /// What they are ranked by.
+    /// The name of the metric that they are ranked by.
     pub(crate) metric: &'a str,
     /// Those that are ranked, the best first.
     pub(crate) places: Vec<Ranking<'a>>,
@@ -55,8 +55,8 @@ pub(super) fn groups(run: &RunRecord) -> Vec<CaseGroup<'_>> {
     members.into_iter().map(group).collect()
 }
 
-/// What cases beside each other are ranked by: one clock for all. If one of them leads with the processor's,
-/// all do; or none, if one of them has none.
+/// The name of the metric that cases beside each other are ranked by: one clock for all. If one of them leads
+/// with the processor's, all do; or none, if one of them has none.
 pub(crate) fn metric<'a>(cases: &[&'a CaseRecord]) -> &'a str {
     let ranked = || cases.iter().filter(|case| case.ranked());
     let Some(first) = ranked().next().or(cases.first()) else { return "" };

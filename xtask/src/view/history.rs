@@ -15,11 +15,11 @@ pub(crate) struct SeriesView<'a> {
     pub(crate) unit: &'a Unit,
     pub(crate) direction: Direction,
     pub(crate) commits: Vec<CommitView<'a>>,
-    /// Where it changed: places among `commits`.
+    /// Its change points: places among `commits`.
     pub(crate) changes: Vec<ChangePoint>,
 }
 
-/// What one run measured.
+/// The measurement of one run.
 pub(crate) struct CommitView<'a> {
     pub(crate) run: &'a RunRecord,
     pub(crate) name: String,

@@ -22,11 +22,11 @@ pub const TIME_AT: &str = "time at ";
 pub struct ShownCurve {
     /// In order; none where the case has no target.
     pub looks: Vec<ShownLook>,
-    /// Whether the last one reached it.
+    /// `true` if the last one reached the target.
     pub reached: bool,
 }
 
-/// What was seen after some steps.
+/// One look at a training after some steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShownLook {
     /// The steps.

@@ -11,33 +11,33 @@ use super::{Detail, DetailLimits};
 use crate::place::Place;
 use crate::{compare_baseline, duels, explain, history};
 
-/// How many earlier runs are looked at: as many as a comparison takes for what is noise.
+/// The number of earlier runs that are looked at: as many as a comparison takes for what is noise.
 const PAST: usize = 20;
 /// No more case files than that are read of earlier runs, so that a report of many cases is not slow.
 const MOST: usize = 6_000;
 
-/// What was read.
+/// The records that were read for a view.
 pub(crate) struct ViewMaterial {
     pub(crate) run: RunRecord,
     /// Complete runs of the same suite in the same environment before it, the oldest first.
     pub(crate) past: Vec<RunRecord>,
     /// The run held against others.
     pub(crate) against: Vec<Against>,
-    /// What the repeats saw, in the order of the run's cases; empty where it was not asked for.
+    /// The details of the repeats, in the order of the run's cases; empty where they were not asked for.
     pub(crate) details: Vec<Detail>,
     pub(crate) room: DetailLimits,
-    /// What the reader should know of the reading.
+    /// Remarks on the reading, for the reader.
     pub(crate) remarks: Vec<String>,
 }
 
 /// The run held against another.
 pub(crate) struct Against {
-    /// What links call it: `baseline`, `last`, `duel`.
+    /// Its name in links: `baseline`, `last`, `duel`.
     pub(crate) key: String,
-    /// What it is held against, in words.
+    /// The other run, in words.
     pub(crate) title: String,
     pub(crate) comparison: Comparison,
-    /// What the repeats of the other run saw, by the cases of this one; empty where they were not read.
+    /// The details of the other run, by the cases of this one; empty where they were not read.
     pub(crate) others: Vec<Detail>,
 }
 
@@ -136,7 +136,7 @@ fn past(runs: &Runs, run: &RunRecord, remarks: &mut Vec<String>) -> Result<Vec<R
     Ok(found)
 }
 
-/// Whether a run came to its end, and is of the same suite and earlier.
+/// Returns whether a run came to its end, and is of the same suite and earlier.
 fn is_before(run: &RunManifest, than: &RunManifest) -> bool {
     run.is_measured() && run.suite == than.suite && run.id < than.id
 }
@@ -163,8 +163,8 @@ pub(crate) fn last_duels(place: &Place, suite: Option<&str>) -> Result<Vec<Compa
     Ok(found)
 }
 
-/// What the repeats of each of these cases saw in a run: on all processors, one repeat at a time. Of many
-/// cases the median repeat alone is read: the records are large.
+/// The details of each of these cases in a run, read on all processors, one repeat at a time. Of many cases
+/// the median repeat alone is read: the records are large.
 fn details(runs: &Runs, run: &RunManifest, cases: &[CaseRecord], room: DetailLimits) -> Result<Vec<Detail>> {
     let detail = |case: &CaseRecord| -> Result<Detail> {
         let (numbers, expected) = match case.median_repeat.filter(|_| !room.all_repeats) {

@@ -30,27 +30,27 @@ use crate::show;
 pub(crate) struct View<'a> {
     /// The run itself.
     pub(crate) run: &'a RunRecord,
-    /// What is said first where the figures are of a fake for a device.
+    /// The warning that comes first where the figures are of a fake for a device.
     pub(crate) fake: Option<String>,
     /// Every case, in the order of the run.
     pub(crate) cases: Vec<CaseView<'a>>,
     /// The cases of one scenario and point, ranked.
     pub(crate) groups: Vec<CaseGroup<'a>>,
-    /// How many cases ended which way.
+    /// The number of cases that ended in each way.
     pub(crate) counts: CaseCounts,
     /// The share of the life of all repeats that no entry of the ledger explains.
     pub(crate) unexplained: Option<f64>,
-    /// What becomes of scenarios as a number grows.
+    /// The curves of scenarios as a number grows.
     pub(crate) curves: Vec<CurveView<'a>>,
-    /// Which system did what.
+    /// The ends of the cases, by scenario and system.
     pub(crate) coverage: CoverageView<'a>,
     /// The run held against others.
     pub(crate) against: &'a [Against],
-    /// What earlier runs measured, by case.
+    /// The series of earlier runs, by case.
     pub(crate) history: Vec<SeriesView<'a>>,
-    /// What the repeats of each case saw, in the order of `cases`; empty where it was not asked for.
+    /// The details of each case, in the order of `cases`; empty where they were not asked for.
     pub(crate) details: &'a [Detail],
-    /// How much of each there is.
+    /// The most that is kept of each case.
     pub(crate) room: DetailLimits,
 }
 
@@ -59,17 +59,17 @@ pub(crate) struct CaseView<'a> {
     pub(crate) record: &'a CaseRecord,
     /// Its name for people.
     pub(crate) name: String,
-    /// What links call it: unlike those of all other cases.
+    /// Its name in links: unlike those of all other cases.
     pub(crate) anchor: String,
     /// The metric that it leads with.
     pub(crate) metric: Option<&'a MetricRecord>,
-    /// How it ended.
+    /// Its end, for people.
     pub(crate) state: CaseState,
-    /// What is the matter with it, where something is.
+    /// The trouble with it, where there is any.
     pub(crate) trouble: Option<String>,
 }
 
-/// How many cases ended which way.
+/// The number of cases that ended in each way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CaseCounts {
     pub(crate) cases: usize,
@@ -81,7 +81,7 @@ pub(crate) struct CaseCounts {
 }
 
 impl<'a> View<'a> {
-    /// What there is to see of what was read.
+    /// The view of what was read.
     pub(crate) fn of(material: &'a ViewMaterial) -> Self {
         let run = &material.run;
         let cases = cases(run);
@@ -101,7 +101,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// When the run started, in words.
+    /// The start of the run, in words.
     pub(crate) fn started(&self) -> String {
         // A run is called by its start, so there is nothing to compute.
         let id = self.run.manifest.id.as_str();

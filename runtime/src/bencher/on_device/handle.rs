@@ -76,7 +76,7 @@ impl Bencher {
 }
 
 impl DeviceBencher<'_> {
-    /// What the device is.
+    /// The description of the device.
     pub fn info(&self) -> &DeviceInfo {
         self.device.info()
     }
@@ -366,7 +366,8 @@ mod tests {
         let mut call = 0;
         let ran = bencher.device().unwrap().time(|_| {
             call += 1;
-            device.host(call * 100); // enqueueing takes longer and longer, and the queue stands still meanwhile
+            // Enqueueing takes longer and longer, and the queue stands still meanwhile.
+            device.host(call * 100);
             device.kernel(Queue::MEASURED, 50_000);
             Ok(())
         });
@@ -542,7 +543,7 @@ mod tests {
         assert!(written < 1 << 20, "{written}");
     }
 
-    /// What was told of blocks.
+    /// Blocks that were told of, and whether it was told that they can start.
     #[derive(Clone, Default)]
     struct ToldOnce {
         ready: Rc<Cell<bool>>,

@@ -53,7 +53,7 @@ const FEWEST_JUDGED: usize = 3;
 /// A sample whose clock is below this share of the 95th percentile is left out.
 const LOW_CLOCK: f64 = 0.9;
 
-/// What is asked of the sampling.
+/// A request to sample a body on a device.
 #[derive(Debug)]
 pub(super) struct DeviceRequest {
     pub(super) mode: Mode,
@@ -78,7 +78,7 @@ pub(super) struct DeviceSampling<'a> {
     overlaps: Vec<f64>,
     sampled: u64,
     looked: u64,
-    /// What collectors of `measure` blocks cost that the samples have, in nanoseconds.
+    /// The cost of collectors of `measure` blocks that the samples contain, in nanoseconds.
     collected: u64,
 }
 
@@ -301,7 +301,8 @@ impl<'a> DeviceSampling<'a> {
             let taken = self.seen.samples.len();
             if taken >= due {
                 self.refuse(&fatal(&self.seen))?;
-                due = taken + taken.div_ceil(4); // looking at all of them for every block would cost more than the blocks
+                // Looking at all of them for every block would cost more than the blocks.
+                due = taken + taken.div_ceil(4);
             }
             pace.took(block);
         }
@@ -417,7 +418,7 @@ impl<'a> DeviceSampling<'a> {
         Ok(())
     }
 
-    /// What was seen becomes the observation. A caveat about it fails the case in the stage `verify`, or
+    /// Turns what was seen into the observation. A caveat about it fails the case in the stage `verify`, or
     /// stands beside it.
     fn finish(mut self, mut windows: Windows, first: u64, warm_up: u64) -> Result<(), Error> {
         let overlaps = std::mem::take(&mut self.overlaps);

@@ -30,7 +30,7 @@ use crate::stats;
 /// The rounds of one case, as they come in.
 #[derive(Clone, Debug, Default)]
 pub struct CaseDuel {
-    /// What was accepted of the case's metrics, as logarithms: it is taken off the rounds.
+    /// Changes of the case's metrics that were accepted, as logarithms: they are taken off the rounds.
     accepted: BTreeMap<String, f64>,
     work: [PerIteration; 2],
     blocks: Vec<CondensedRound>,
@@ -100,7 +100,7 @@ impl CaseDuel {
     /// The most rounds that a duel has, and a confirmation always.
     pub const MOST_ROUNDS: usize = sequence::MOST_ROUNDS;
 
-    /// What is said of the case.
+    /// The row of the case: its verdict, with its figures.
     pub fn row(&self, case: &CaseId, policy: &Policy) -> Row {
         let margin = policy.duel_margin(&case.scenario);
         let all = self.series();
@@ -140,7 +140,7 @@ impl CaseDuel {
         row
     }
 
-    /// What is said of each series by this rule, and the names of those whose change a device's clock
+    /// The judgement on each series by this rule, and the names of those whose change a device's clock
     /// explains.
     fn judged<'a>(
         &self,

@@ -9,7 +9,7 @@ fn id() -> CaseId {
     CaseId { scenario: "A".into(), point: Point::default(), adapter: None }
 }
 
-/// What the operating system and the body did to the blocks of one side.
+/// The blocks of one side: their time as a factor, and their page faults.
 #[derive(Clone, Copy)]
 struct SideOf {
     time: f64,
@@ -291,7 +291,7 @@ fn on_devices(factors: [f64; 2], rounds: usize, swapped: bool) -> CaseDuel {
     duel
 }
 
-/// What the candidate takes, and what is said of it there and back.
+/// The candidate's factors of time and of cycles, and the verdicts there and back.
 const CLOCKS: [([f64; 2], &str, &str); 7] = [
     ([1.2, 1.2], "Regressed", "Improved"),
     ([0.8, 0.8], "Improved", "Regressed"),

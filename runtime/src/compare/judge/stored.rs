@@ -377,7 +377,7 @@ fn zero_rows_and_what_cannot_be_believed_never_pass() {
     assert_eq!(blunt.outcome(&policy), GateOutcome::Inconclusive, "{blunt:?}");
 }
 
-/// What was accepted of the time of the case, in the run of this number.
+/// A policy that accepts a slowdown of the case, in the run of this number.
 fn accepted(slowdown: f64, number: u32) -> Policy {
     let of = run(number, vec![]);
     let accepted = Accepted {

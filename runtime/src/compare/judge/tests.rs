@@ -220,14 +220,17 @@ fn what_does_not_measure_the_same_is_incomparable_and_says_why() {
 fn a_failed_case_and_work_that_does_not_verify_outweigh_everything() {
     let mut failed = case("A", &TIMES);
     failed.status = CaseStatus::Failed("repeat 2 panicked in the timed region: boom".into());
-    assert!(
-        matches!(verdict(failed.clone()), Verdict::Incomparable(IncomparableReason::Failed(Side::Candidate, why)) if why.starts_with("repeat 2"))
-    );
+    assert!(matches!(
+        verdict(failed.clone()),
+        Verdict::Incomparable(IncomparableReason::Failed(Side::Candidate, why))
+            if why.starts_with("repeat 2")
+    ));
     let mut unequal = case("A", &times(0.5));
     unequal.agreement = Agreement::Differs(vec!["elements: 9, the reference has 10".into()]);
-    assert!(
-        matches!(verdict(unequal.clone()), Verdict::Incomparable(IncomparableReason::Differs(_, what)) if what[0].contains("elements: 9"))
-    );
+    assert!(matches!(
+        verdict(unequal.clone()),
+        Verdict::Incomparable(IncomparableReason::Differs(_, what)) if what[0].contains("elements: 9")
+    ));
     for broken in [failed, unequal] {
         let after = vec![broken, case("B", &times(2.0))];
         let comparison = compare(vec![case("A", &TIMES), case("B", &TIMES)], after.clone());

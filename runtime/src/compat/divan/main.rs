@@ -67,7 +67,7 @@ impl Divan {
         self
     }
 
-    /// What each iteration processes.
+    /// States the number of things that each iteration processes.
     #[must_use]
     pub fn counter(mut self, counter: impl IntoCounter) -> Self {
         self.options.counters.set(counter);
@@ -122,7 +122,7 @@ impl Divan {
     }
 }
 
-/// Which bench target this is: what was baked into a bench of its file, since `divan::main` is no macro.
+/// The suite of this bench target, as it was baked into a bench of its file, since `divan::main` is no macro.
 /// Cargo names a folder for temporary files to bench targets alone, so a bench of a library is told from one
 /// of the file.
 fn suite() -> Suite {

@@ -12,7 +12,7 @@ mod inputs;
 mod main;
 mod options;
 
-/// What is processed in each iteration.
+/// Counters of what each iteration processes.
 pub mod counter;
 
 #[doc(hidden)]
@@ -41,7 +41,7 @@ pub use bencher::{Bencher, Inputs, NoInputs};
 pub use inputs::{CountInputs, Counted, NotCounted, Number};
 pub use main::{Divan, main};
 
-/// What most files take from divan.
+/// The names that most files take from divan.
 pub mod prelude {
     pub use super::{AllocProfiler, Bencher, Divan, bench, bench_group, black_box, black_box_drop};
 }

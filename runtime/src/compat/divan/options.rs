@@ -11,12 +11,12 @@ use crate::bencher::PartialBudget;
 /// Options for all benches, over what each says itself.
 pub(super) static OVERALL: OnceLock<Options> = OnceLock::new();
 
-/// What was said for all benches.
+/// The options that were set for all benches.
 pub(super) fn overall() -> Options {
     OVERALL.get().cloned().unwrap_or_default()
 }
 
-/// What one of them says; the rest is left to the next.
+/// The options of one bench, group or program; the rest is left to the next.
 #[derive(Clone, Debug, Default)]
 #[expect(missing_docs, reason = "divan's words for what they are called")]
 pub struct Options {
@@ -31,7 +31,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// What is said here, and for the rest what is said there.
+    /// Fills in from `other` what is not set here.
     #[must_use]
     pub(super) fn or(self, other: Self) -> Self {
         Self {

@@ -8,7 +8,7 @@ use libloading::os::unix::Library;
 
 use super::probe;
 
-/// What is made of the first of these libraries of which it can be made; else why not, library by library:
+/// Makes something of the first of these libraries that allows it; else tells why not, library by library:
 /// nothing where there is none. What is opened stays open.
 pub(super) fn first<T>(
     names: &[&str],
@@ -26,7 +26,8 @@ pub(super) fn first<T>(
         match unsafe { Library::new(&file) } {
             Ok(library) => {
                 let made = make(&library);
-                std::mem::forget(library); // it has threads and memory of its own, and is not made to be closed
+                // It has threads and memory of its own, and is not made to be closed.
+                std::mem::forget(library);
                 match made {
                     Ok(made) => return Ok(made),
                     Err(why) => failed.push(format!("{}: {why}", file.display())),
@@ -40,7 +41,8 @@ pub(super) fn first<T>(
     Err(failed)
 }
 
-/// Where one of them may be, in the order in which it is tried: by name, then in folders of Python packages.
+/// The places at which one of them may be, in the order in which they are tried: by name, then in folders of
+/// Python packages.
 fn candidates(names: &[&str], folders: &[PathBuf]) -> Vec<PathBuf> {
     let named = |name: &&str| {
         let inside = folders.iter().map(|folder| folder.join(name)).filter(|file| file.is_file());
@@ -52,7 +54,8 @@ fn candidates(names: &[&str], folders: &[PathBuf]) -> Vec<PathBuf> {
 /// The environments of Python that were named: that of `--python`, and the one that is active.
 fn environments() -> Vec<PathBuf> {
     let path = |name| std::env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let of_interpreter = |python: PathBuf| Some(python.parent()?.parent()?.to_owned()); // <environment>/bin/python
+    // An interpreter lies at `<environment>/bin/python`.
+    let of_interpreter = |python: PathBuf| Some(python.parent()?.parent()?.to_owned());
     path("WEIGHBRIDGE_PYTHON").and_then(of_interpreter).into_iter().chain(path("VIRTUAL_ENV")).collect()
 }
 

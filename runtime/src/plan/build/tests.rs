@@ -186,7 +186,11 @@ fn an_adapter_that_is_not_installed_is_skipped_where_it_is_named_with_the_comman
     let skip = &plan.skips[0];
     assert_eq!(skip.id.adapter.as_deref(), Some("Google Grain"));
     assert!(
-        matches!(&skip.why, SkipReason::NotInstalled { reason, install } if reason == "no module grain" && install == "cargo catalogue peers install grain"),
+        matches!(
+            &skip.why,
+            SkipReason::NotInstalled { reason, install }
+                if reason == "no module grain" && install == "cargo catalogue peers install grain"
+        ),
         "{}",
         skip.why
     );

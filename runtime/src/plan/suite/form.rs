@@ -10,7 +10,7 @@ use super::node::{Mistake, Node, Position, TableKey, Value};
 /// A suite: benchmarks at chosen values of their axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuiteFile {
-    /// What it is called.
+    /// The suite's name.
     pub name: String,
     /// Measured repeats of each case.
     pub repeats: Option<u32>,
@@ -20,7 +20,7 @@ pub struct SuiteFile {
     pub baseline: Option<String>,
     /// The baseline that the run becomes.
     pub save_baseline: Option<String>,
-    /// What runs. Never empty.
+    /// The benchmarks that run. Never empty.
     pub benchmarks: Vec<SuiteBenchmark>,
 }
 
@@ -40,7 +40,7 @@ pub struct SuiteBenchmark {
 pub struct WrittenText {
     /// The text.
     pub text: String,
-    /// Where.
+    /// Its position in the file.
     pub place: Position,
 }
 
@@ -113,7 +113,8 @@ impl SuiteFile {
             let quoted: Vec<String> = texts.iter().map(|written| quoted(&written.text)).collect();
             format!("[{}]", quoted.join(", "))
         };
-        let mut file = basic_toml::to_string(&scalars).unwrap_or_default(); // texts and a number are always TOML
+        // Texts and a number are always TOML.
+        let mut file = basic_toml::to_string(&scalars).unwrap_or_default();
         for benchmark in &self.benchmarks {
             let _ = write!(file, "\n[[benchmarks]]\nscenario = {}\n", quoted(&benchmark.scenario.text));
             if !benchmark.adapters.is_empty() {
@@ -315,7 +316,10 @@ mod tests {
     const WHOLE: &str = r#"
 name = "what a save costs"
 repeats = 3
-inputs = ["tiny", { spec = { a = { dtype = "float32", shape = [32, 16], sharding = [["data", "model"]] } }, seed = 7 }]
+inputs = [
+    "tiny",
+    { spec = { a = { dtype = "float32", shape = [32, 16], sharding = [["data", "model"]] } }, seed = 7 },
+]
 mesh = { data = 2, model = 4 }
 
 [[benchmarks]]

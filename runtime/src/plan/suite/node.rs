@@ -21,19 +21,19 @@ impl fmt::Display for Position {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{what}", .place.map_or_else(String::new, |place| format!("{place}: ")))]
 pub struct Mistake {
-    /// Where; `None` if it is the file as a whole.
+    /// The position; `None` if the mistake is the file as a whole.
     pub place: Option<Position>,
-    /// What.
+    /// The mistake, in words.
     pub what: String,
 }
 
 impl Mistake {
-    /// What is wrong at a place.
+    /// Returns a mistake at a place.
     pub fn at(place: Position, what: impl Into<String>) -> Self {
         Self { place: Some(place), what: what.into() }
     }
 
-    /// What is wrong with a file as a whole.
+    /// Returns a mistake of a file as a whole.
     pub fn of_file(what: impl Into<String>) -> Self {
         Self { place: None, what: what.into() }
     }

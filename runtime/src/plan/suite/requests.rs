@@ -51,7 +51,7 @@ impl SuiteFile {
         Ok(requests)
     }
 
-    /// What came of the suite: so many of its benchmarks run, as so many cases.
+    /// Returns a line on the expansion of the suite: so many of its benchmarks run, as so many cases.
     pub fn expansion(&self, chosen: usize, plan: &Plan) -> String {
         let dropped: usize = plan.dropped.iter().map(|(_, points)| points).sum();
         format!(

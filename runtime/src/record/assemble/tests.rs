@@ -71,7 +71,7 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
 }
 
-/// What the estimates of a case say of themselves.
+/// The caveats of a case's estimates, as text.
 fn told(record: &CaseRecord) -> Vec<String> {
     let caveats = record.findings.iter().filter(|finding| finding.severity == Severity::Caveat);
     caveats.map(ToString::to_string).collect()

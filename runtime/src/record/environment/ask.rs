@@ -27,7 +27,7 @@ pub(super) fn ask(program: &str, arguments: &[&str], directory: &Path) -> Runnin
 }
 
 impl RunningCommand {
-    /// What it wrote to stdout, without the space at the end; or why there is no answer.
+    /// Returns its output on stdout, without the space at the end; or the reason why there is no answer.
     pub(super) fn answer(self) -> Fact {
         let name = self.name;
         let output = self

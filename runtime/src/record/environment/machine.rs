@@ -12,7 +12,7 @@ use super::cgroup;
 use super::fact::{Fact, Facts, gibibytes, read as text};
 use crate::device::Clock;
 
-/// Where the kernel describes the processors.
+/// The folder in which the kernel describes the processors.
 const CPUS: &str = "sys/devices/system/cpu";
 
 /// Reads the facts of the machine whose `/` is at `root`.
@@ -39,7 +39,7 @@ pub(super) fn read(root: &Path, facts: &mut Facts<'_>) {
     facts.note("numa nodes", numa_nodes(root));
 }
 
-/// How busy the machine is now.
+/// Notes the state of the machine now: the host's name, load, free memory, the clock.
 pub(super) fn now(facts: &mut Facts<'_>) {
     let load =
         System::load_average().map(|load| format!("{:.2} {:.2} {:.2}", load.one, load.five, load.fifteen));

@@ -45,11 +45,11 @@ pub struct Environment {
 /// A fact that is not the same on two sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
-    /// Which fact.
+    /// The name of the fact.
     pub what: String,
-    /// What it is here; `None` where it is not set or cannot be read.
+    /// Its value here; `None` where it is not set or cannot be read.
     pub here: Option<String>,
-    /// What it is on the other side.
+    /// Its value on the other side.
     pub there: Option<String>,
 }
 

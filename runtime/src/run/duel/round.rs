@@ -10,9 +10,9 @@ use crate::metric::Block;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// What is compared with.
+    /// The side that is compared with.
     Baseline,
-    /// What is judged.
+    /// The side that is judged.
     Candidate,
 }
 
@@ -36,7 +36,7 @@ impl RoundId {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DuelRound {
-    /// What both sides did in an unmeasured repeat.
+    /// The work of both sides in an unmeasured repeat.
     Verified {
         /// The baseline's work, and the candidate's.
         works: Box<[Option<Work>; 2]>,
@@ -46,7 +46,7 @@ pub enum DuelRound {
     },
     /// A body, block by block.
     Blocks {
-        /// What the authors state of one iteration: of the baseline's, of the candidate's.
+        /// The work of one iteration as the authors state it: of the baseline's, of the candidate's.
         work: [PerIteration; 2],
         /// Pairs of blocks, the baseline's first, whichever ran first.
         pairs: Vec<[Block; 2]>,
@@ -61,7 +61,7 @@ pub enum DuelRound {
 pub struct EndedRound {
     /// The time that it took by the parent's clock, in nanoseconds, process starts and ends included.
     pub slot: u64,
-    /// What it gave, or why it gave nothing.
+    /// The result, or the reason why there is none.
     pub outcome: Result<DuelRound, BrokenDuel>,
 }
 

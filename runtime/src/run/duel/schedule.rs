@@ -12,7 +12,7 @@ pub trait Referee {
     /// The next round; `None` when all is decided.
     fn next(&mut self) -> Option<RoundId>;
 
-    /// What came of the round that was asked for last.
+    /// Hears the result of the round that was asked for last.
     fn hear(&mut self, of: RoundId, ended: EndedRound);
 }
 

@@ -13,9 +13,9 @@ use crate::plan::{CaseId, Plan, PlannedCase};
 /// The sides of one case.
 #[derive(Clone, Debug)]
 pub struct Pair<'a> {
-    /// What is compared with, as its program calls it.
+    /// The case that is compared with, as its program calls it.
     pub baseline: CaseId,
-    /// What is judged.
+    /// The case that is judged.
     pub candidate: &'a PlannedCase,
 }
 
@@ -25,7 +25,7 @@ pub struct Duel<'a> {
     pub programs: [Program; 2],
     /// Budget, deadline and memory of each repeat.
     pub plan: &'a Plan,
-    /// What is measured, in this order.
+    /// The pairs that are measured, in this order.
     pub pairs: &'a [Pair<'a>],
     /// Rounds that an earlier part of the duel has finished: they are heard and not run again.
     pub finished: &'a HashMap<RoundId, EndedRound>,

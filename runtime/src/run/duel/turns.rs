@@ -48,7 +48,8 @@ pub(super) struct InTurns<'a> {
     known: Option<ReferenceElements>,
     /// True if they were, in this part of the duel.
     verified: bool,
-    /// What a block has: chosen in the first round, and the same for both sides ever after.
+    /// The number of iterations of a block: chosen in the first round, and the same for both sides ever
+    /// after.
     iterations: Option<u64>,
 }
 
@@ -317,7 +318,7 @@ impl Duel<'_> {
     }
 }
 
-/// What a repeat ended with, if it ended well.
+/// Returns the repeat that a request ended with, if it ended well.
 fn whole(side: usize, ended: EndedRequest, ask: &RepeatRequest) -> Result<(Repeat, Vec<Spot>), BrokenDuel> {
     let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
     let (slot, start, tree) = (ended.slot, ended.start, ended.tree);
@@ -341,8 +342,8 @@ fn whole(side: usize, ended: EndedRequest, ask: &RepeatRequest) -> Result<(Repea
 /// Runs a block of so many iterations of a side, and says what it takes of a round.
 type RunBlock<'a> = dyn FnMut(usize, u64) -> Result<(Block, Duration), BrokenDuel> + 'a;
 
-/// What a block takes of a round: a short body on a device costs the host many times what the device's clock
-/// says of it.
+/// Returns the time that a block takes of a round: a short body on a device costs the host many times what
+/// the device's clock says of it.
 fn time_of(block: &Block, passed: Duration) -> Duration {
     let wall = Duration::from_nanos(block.wall);
     if block.by == TimedBy::Host { wall } else { wall.max(passed) }

@@ -28,7 +28,7 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
     })
 }
 
-/// What a worker says of the bytes of its measured batches.
+/// Checks the bytes that a worker claims for its measured batches.
 fn padded(one: &EndedRepeat<'_>) -> Option<String> {
     let (_, expected) = (one.evidence.account.as_ref()?, one.evidence.expected?);
     let (elements, bytes) = (one.seen.elements, one.seen.bytes);
@@ -38,7 +38,7 @@ fn padded(one: &EndedRepeat<'_>) -> Option<String> {
     })
 }
 
-/// What a worker says of an epoch that nobody stopped.
+/// Checks the elements and batches that a worker claims for an epoch that nobody stopped.
 fn other_epoch(one: &EndedRepeat<'_>) -> Option<String> {
     let (_, expected) = (one.evidence.account.as_ref()?, one.evidence.expected?);
     let epoch = one.evidence.unstopped?;
@@ -62,7 +62,7 @@ fn miscounted(one: &EndedRepeat<'_>) -> Option<String> {
     ))
 }
 
-/// What a worker says of all its measured batches together.
+/// Checks the elements that a worker claims for all its measured batches together.
 fn overclaimed(one: &EndedRepeat<'_>) -> Option<String> {
     let (claimed, expected) = (one.evidence.claimed?, one.evidence.expected?);
     let due = due(one.seen, one.evidence.begun, &expected);

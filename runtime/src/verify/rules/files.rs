@@ -36,9 +36,9 @@ const COUNTERS: f64 = (128 << 20) as f64;
 /// From here on batches are larger than what they are made from, and a copy of the one is none of the other.
 const WIDER: f64 = 1.5;
 
-/// What a worker may write in forms of its own: twice the data set (two copies, or tar files of small
-/// elements) was the most of any framework. From here on batches are so much larger that this is less than
-/// [`PREPARED`] of an epoch of them.
+/// The least ratio of an epoch's bytes to its source's at which a worker is looked at. One may write forms of
+/// its own: twice the data set (two copies, or tar files of small elements) was the most of any framework,
+/// and from here on that is less than [`PREPARED`] of an epoch.
 const MUCH_WIDER: f64 = 2.5;
 const PREPARED: f64 = 0.8;
 

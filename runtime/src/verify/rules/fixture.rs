@@ -143,7 +143,8 @@ impl Case {
     }
 }
 
-/// What is found of a case that is changed so: the rule, and whether it fails; `None` where nothing is.
+/// Returns the finding of a case that is changed so: the rule, and whether it fails; `None` where nothing is
+/// found.
 #[track_caller]
 pub(super) fn found(mut case: Case, change: impl FnOnce(&mut Case)) -> Option<(String, bool, String)> {
     assert_eq!(case.judged(), [], "it is honest before it is changed");

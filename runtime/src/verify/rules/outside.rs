@@ -40,7 +40,7 @@ const BEGIN_WORKERS: f64 = 0.3;
 const BEGIN_ALONE: f64 = 0.02;
 const LEAST_BEGIN: u64 = 500_000;
 
-/// What beginning an epoch may cost the processor in a worker, whatever the epoch holds, in nanoseconds:
+/// The processor time that beginning an epoch may cost in a worker, whatever the epoch holds, in nanoseconds:
 /// threads, graphs.
 const LEAST_BEGINNING: u64 = 50_000_000;
 
@@ -58,7 +58,8 @@ const SIDE_BY_SIDE: f64 = 0.4;
 /// An epoch of fewer bytes cannot be told from what a system makes for itself.
 const LEAST_PREPARED: u64 = 32 << 20;
 
-/// What a compiler may make for itself in a worker that says that it compiled: FFCV's made 85 to 105 MiB.
+/// The memory that a compiler may make for itself in a worker that says that it compiled, in bytes: FFCV's
+/// made 85 to 105 MiB.
 const COMPILER: u64 = 128 << 20;
 
 /// The share of an epoch that must lie in memory to be called prepared.
@@ -74,9 +75,9 @@ const SLOWER: f64 = 3.0;
 /// its graph, which takes several epochs' time: 11 with 0.8 GB, on a machine whose page faults are slow.
 const SLOWER_THAN_COPYING: f64 = 20.0;
 
-/// What is unexplained of a repeat, in the one in which it is least, stands beside the rank from this share
-/// of it on and so much, in nanoseconds; where it is longer than what was measured, and so long, it takes the
-/// rank away.
+/// The share of a repeat from which on unexplained time stands beside the rank, if it is also so much, in
+/// nanoseconds, in the repeat in which it is least; where it is longer than what was measured, and so long,
+/// it takes the rank away.
 const UNEXPLAINED: f64 = 0.2;
 const LEAST_UNEXPLAINED: u64 = 200_000_000;
 const TOO_LONG: u64 = 2_000_000_000;

@@ -10,18 +10,18 @@ pub struct Rule {
     pub name: &'static str,
     /// The lie that it is against.
     pub lie: &'static str,
-    /// Where it looks, and its bounds.
+    /// The evidence that it looks at, and its bounds.
     pub looks: &'static str,
-    /// What it cannot see.
+    /// The cases that it cannot see.
     pub blind: &'static str,
-    /// What an honest author does about it.
+    /// The remedy of an honest author.
     pub remedy: &'static str,
     /// The test that shows it.
     pub test: &'static str,
     pub(super) check: fn(&Examined<'_>) -> Vec<Accusation>,
 }
 
-/// What a rule says of a case.
+/// Accusation of a case by a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Accusation {
     pub(super) severity: Severity,
@@ -29,7 +29,8 @@ pub(super) struct Accusation {
     pub(super) detail: String,
 }
 
-/// What is found in repeats one by one: of each severity the first repeat's words, and the numbers of all.
+/// Gathers accusations of repeats one by one: of each severity the first repeat's words, and the numbers of
+/// all.
 pub(super) fn each_repeat(
     examined: &Examined<'_>,
     look: impl Fn(&EndedRepeat<'_>) -> Option<(Severity, String)>,

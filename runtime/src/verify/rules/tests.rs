@@ -145,7 +145,8 @@ fn elements_are_as_many_as_the_specification_says() {
     }
     passes(honest_worker(), |case| {
         case.evidence.claimed = Some(990);
-        case.evidence.expected = Some(Expected { in_order: false, ..EPOCH }); // the short batch may be among them
+        // The short batch may be among them.
+        case.evidence.expected = Some(Expected { in_order: false, ..EPOCH });
     });
     let lost = |case: &mut super::fixture::Case| {
         case.evidence.claimed = Some(1_001);

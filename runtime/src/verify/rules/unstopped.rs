@@ -26,9 +26,9 @@ pub(super) const RULE: Rule = Rule {
 pub(super) const BESIDE: f64 = 2.0;
 pub(super) const BOUND: f64 = 3.0;
 
-/// What a page fault may cost an epoch in which memory is touched for the first time, in nanoseconds; or what
-/// one costs on the machine, where that is more: 1,900 on a virtual one. What a native subject's own process
-/// says is bounded.
+/// The time that a page fault may cost an epoch in which memory is touched for the first time, in
+/// nanoseconds; or what one costs on the machine, where that is more: 1,900 on a virtual one. What a native
+/// subject's own process says is bounded.
 const FAULT: u64 = 1_000;
 const DEAR_FAULT: u64 = 3_000;
 

@@ -22,7 +22,12 @@ struct ManagerAxes {
             default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
         )]
     variant: State,
-    #[sweep(all, save = ManagerOperation::Save, restore = ManagerOperation::Restore, delete = ManagerOperation::Delete)]
+    #[sweep(
+        all,
+        save = ManagerOperation::Save,
+        restore = ManagerOperation::Restore,
+        delete = ManagerOperation::Delete
+    )]
     operation: ManagerOperation,
     #[sweep(implied, Saving::Background, Saving::Blocking)]
     saving: Saving,

@@ -161,8 +161,9 @@ impl CheckpointMaker {
 }
 
 /// Why a checkpoint that is given as a path has no rank, and what would give it one.
-const NO_DIGESTS: &str = "nothing says what is in the checkpoint: `path:PATH capture=DIRECTORY` writes the digests of what is \
-                          loaded now, and `path:PATH check=DIRECTORY` holds a later load against them";
+const NO_DIGESTS: &str = "nothing says what is in the checkpoint: `path:PATH capture=DIRECTORY` writes the \
+                          digests of what is loaded now, and `path:PATH check=DIRECTORY` holds a later load \
+                          against them";
 
 /// Why a checkpoint in an object store has no rank.
 const IN_A_STORE: &str =

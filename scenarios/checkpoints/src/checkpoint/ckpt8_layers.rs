@@ -24,7 +24,12 @@ struct LayersAxes {
             default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
         )]
     variant: State,
-    #[sweep(all, save = LayerOperation::Save, metadata = LayerOperation::Metadata, load = LayerOperation::Load)]
+    #[sweep(
+        all,
+        save = LayerOperation::Save,
+        metadata = LayerOperation::Metadata,
+        load = LayerOperation::Load
+    )]
     operation: LayerOperation,
     #[sweep(all, checkpointer = SaveLayer::Checkpointer, tree = SaveLayer::Tree, arrays = SaveLayer::Arrays,
             arrays_with_metadata = SaveLayer::ArraysWithMetadata)]

@@ -65,7 +65,8 @@ fn cold(
         if share < COLD {
             let (read, bytes) = (read / 1_000_000, expected.get() / 1_000_000);
             return Err(Error::new(format!(
-                "of {bytes} MB that are in the checkpoint, {read} MB were read from the disk: the page cache was not cold"
+                "of {bytes} MB that are in the checkpoint, {read} MB were read from the disk: \
+                 the page cache was not cold"
             )));
         }
         Ok(())

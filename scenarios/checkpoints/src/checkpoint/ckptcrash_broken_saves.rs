@@ -30,8 +30,8 @@ use crate::workload::State;
 /// `told rightly` is the share of the points that are not `corrupt`. `safe when reported` is 1 where a power
 /// cut right after the save reported its end leaves the whole state. The save is asked to be durable. It
 /// needs `strace`. Nothing is timed that the table shows, and the proof is that of CKPT-1.
-#[scenario(id = "CKPT-CRASH", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact, repeats = 1,
-    needs = needs, describe = describe)]
+#[scenario(id = "CKPT-CRASH", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
+    repeats = 1, needs = needs, describe = describe)]
 fn broken_saves(
     bencher: &mut Bencher,
     checkpointer: &mut dyn Checkpointer,
@@ -175,7 +175,8 @@ fn tell(bencher: &Bencher, found: &[CrashFound; 2], safe: f64, changes: usize) {
 /// What a point needs, for the plan.
 fn needs(variant: &State) -> Requirements {
     let needs = variant.needs();
-    Requirements { memory: needs.memory + 8 * variant.bytes(), ..needs } // what was recorded, four letters a byte, and files in memory
+    // What was recorded, four letters a byte, and files in memory.
+    Requirements { memory: needs.memory + 8 * variant.bytes(), ..needs }
 }
 
 /// What a point does, for listings.

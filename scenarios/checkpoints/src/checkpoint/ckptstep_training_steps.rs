@@ -22,7 +22,12 @@ struct TrainingStepsAxes {
             default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
         )]
     variant: State,
-    #[sweep(all, processor = StepKind::Processor, memory = StepKind::Memory, interpreter = StepKind::Interpreter)]
+    #[sweep(
+        all,
+        processor = StepKind::Processor,
+        memory = StepKind::Memory,
+        interpreter = StepKind::Interpreter
+    )]
     step: StepKind,
     #[sweep(Saving::Blocking, Saving::Background)]
     saving: Saving,

@@ -56,15 +56,16 @@ pub(super) fn prove(
     spoil(&Inventory::of(checkpoint)?)?;
     state(checkpoints, proof).map_err(|error| {
         Error::new(format!(
-            "what was loaded changed when its files were overwritten ({error}): it is a view of them, and no memory of its own"
+            "what was loaded changed when its files were overwritten ({error}): it is a view of them, \
+             and no memory of its own"
         ))
     })?;
     checkpoints.release()?;
     // A system that notices the damage says so. One that does not has loaded something else.
     if checkpoints.load(checkpoint).is_ok() && state(checkpoints, proof).is_ok() {
         return Err(Error::new(
-            "all files of the checkpoint were overwritten, and the state that was saved is loaded from them: it was kept \
-             elsewhere",
+            "all files of the checkpoint were overwritten, and the state that was saved is loaded from them: \
+             it was kept elsewhere",
         ));
     }
     let _ = checkpoints.release(); // there may be nothing

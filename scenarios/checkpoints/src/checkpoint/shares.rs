@@ -46,7 +46,8 @@ impl Shares {
                 let replica = usize::from(byte).checked_sub(1).map(|device| device / model);
                 let count = replica.and_then(|replica| counts.get_mut(replica)).ok_or_else(|| {
                     Error::new(format!(
-                        "the tensor `{}` has the byte {byte} after each device had its own number and one: it is of none",
+                        "the tensor `{}` has the byte {byte} after each device had its own number and one: \
+                         it is of none",
                         kind.name
                     ))
                 })?;

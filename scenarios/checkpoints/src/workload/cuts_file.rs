@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! {"decoder.scale": {"shape": [4096], "dtype": "float32",
-//!                    "sharding": {"mesh": {"shape": [8, 2], "axes": ["data", "tensor"]}, "spec": [["data", "tensor"]]}}}
+//!                    "sharding": {"mesh": {"shape": [8, 2], "axes": ["data", "tensor"]},
+//!                                 "spec": [["data", "tensor"]]}}}
 //! ```
 
 use std::collections::BTreeMap;

@@ -32,7 +32,8 @@ impl DeviceMesh {
                 };
                 if !size.is_multiple_of(parts) {
                     return Err(format!(
-                        "dimension {dimension} of tensor `{name}` is {size}, which `{along}` = {parts} does not divide"
+                        "dimension {dimension} of tensor `{name}` is {size}, \
+                         which `{along}` = {parts} does not divide"
                     ));
                 }
             }

@@ -38,12 +38,12 @@ fn determinism_cost(
     Ok(())
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &ChainForm, data: &Images, workers: &usize, operators: &Operators) -> PipelineSpec {
     variant.pipeline(data).workers(*workers).operators(*operators)
 }
 
-/// Which chain.
+/// A chain of transforms, with draws or without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChainForm {
     /// Without draws.

@@ -19,7 +19,13 @@ use crate::prelude::*;
 fn stochastic_depth(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(all, depth_1 = StochasticDepth(1), depth_3 = StochasticDepth(3), depth_6 = StochasticDepth(6), depth_12 = StochasticDepth(12))]
+    #[sweep(
+        all,
+        depth_1 = StochasticDepth(1),
+        depth_3 = StochasticDepth(3),
+        depth_6 = StochasticDepth(6),
+        depth_12 = StochasticDepth(12)
+    )]
     variant: StochasticDepth,
     #[sweep(default = CountedRows(50_000), tiny = CountedRows(3_000))] data: CountedRows,
     #[sweep(0)] workers: usize,
@@ -29,7 +35,7 @@ fn stochastic_depth(
     bencher.load(loader, &workload(&variant, &data, &workers, &delivery, &operators))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(
     variant: &StochasticDepth,
     data: &CountedRows,
@@ -40,11 +46,11 @@ fn workload(
     variant.pipeline(*data).workers(*workers).deliver(*delivery).operators(*operators)
 }
 
-/// How many random transforms.
+/// The number of random transforms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StochasticDepth(pub usize);
 
-/// How many rows.
+/// The number of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountedRows(pub usize);
 

@@ -22,7 +22,7 @@ const VARIABLE: &str = "WEIGHBRIDGE_EXPERIMENTS";
 /// The start of the name of a metric that says what an epoch of an experiment took; the experiment follows.
 pub const EXPERIMENT: &str = "experiment: ";
 
-/// What is replaced.
+/// The part of a pipeline that an experiment replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Experiment {
     /// Nothing.
@@ -72,7 +72,7 @@ impl fmt::Display for Experiment {
     }
 }
 
-/// Whether the environment asks for experiments.
+/// Returns whether the environment asks for experiments.
 ///
 /// # Errors
 /// When it says neither `0` nor `1`.
@@ -149,7 +149,7 @@ mod tests {
     use crate::contract::changed::{TimedReference, metrics};
     use crate::workload::Transform::{CastToFloat32, Normalize};
 
-    /// What was told of experiments on a pipeline whose epochs take as long as `seconds` says.
+    /// Returns the metrics of experiments on a pipeline whose epochs take as long as `seconds` says.
     fn told(spec: &PipelineSpec, seconds: fn(&PipelineSpec, u64) -> u64) -> Vec<(String, f64)> {
         let budget = Budget { warmup: 0, batches: 1, min_time: Duration::ZERO, max_time: None };
         let bencher = Bencher::new(Settings::new(Purpose::Measure, budget));

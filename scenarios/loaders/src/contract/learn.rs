@@ -102,7 +102,7 @@ const STEPS: usize = 32;
 /// Steps before them, where there are more.
 const UNSEEN: usize = 4;
 
-/// How long up to 8 steps take, after as many that do not count.
+/// Returns the time that up to 8 steps take, after as many that do not count.
 ///
 /// # Errors
 /// As [`Learn::learn`].
@@ -162,7 +162,8 @@ pub fn check_gradient(learner: &mut dyn Learner, task: &LearningTask, data: &Arc
         start.iter().zip(&gradient).map(|(parameter, slope)| parameter - task.rate * slope).collect();
     if !all_near(&after.iter().collect::<Vec<_>>(), &expected) {
         return Err(Error::new(format!(
-            "after a step of gradient descent (rate {}) with the gradient {gradient:?} the parameters are {after:?}",
+            "after a step of gradient descent (rate {}) with the gradient {gradient:?} the parameters are \
+             {after:?}",
             task.rate
         )));
     }
@@ -198,8 +199,8 @@ pub fn check_gradient(learner: &mut dyn Learner, task: &LearningTask, data: &Arc
             Some(said) if within(share, f64::from(*said), difference) => {}
             said => {
                 return Err(Error::new(format!(
-                    "the derivative of the loss to parameter {number} is said to be {said:?}, and by finite differences it \
-                     is {difference}"
+                    "the derivative of the loss to parameter {number} is said to be {said:?}, and by finite \
+                     differences it is {difference}"
                 )));
             }
         }
@@ -207,7 +208,7 @@ pub fn check_gradient(learner: &mut dyn Learner, task: &LearningTask, data: &Arc
     Ok(count)
 }
 
-/// How far a parameter is moved to either side.
+/// The step of the finite differences: a parameter is moved by it to either side.
 const STEP: f32 = 0.25;
 
 /// Within what rounding in `f32` leaves of numbers.
@@ -223,23 +224,24 @@ fn within(share: f64, found: f64, expected: f64) -> bool {
 /// A share that rounding leaves nothing of.
 const NEAR: f64 = 1e-4;
 
-/// What rounding in `f32` may leave of a sum of so many terms that are added one by one, as a share of it:
-/// `8 u sqrt(n)` with `u` of 2^-24 (the probabilistic bound of Higham and Mary 2019, "A new approach to
-/// probabilistic rounding error analysis", section 2, which holds but once in many thousands), and at least
-/// [`NEAR`]. `TensorFlow` was found at 3.8e-4 for a million terms, where this is 4.9e-4; half precision is 20
-/// times as far off.
+/// Returns the error that rounding in `f32` may leave in a sum of so many terms that are added one by one, as
+/// a share of it: `8 u sqrt(n)` with `u` of 2^-24 (the probabilistic bound of Higham and Mary 2019, "A new
+/// approach to probabilistic rounding error analysis", section 2, which holds but once in many thousands),
+/// and at least [`NEAR`]. `TensorFlow` was found at 3.8e-4 for a million terms, where this is 4.9e-4; half
+/// precision is 20 times as far off.
 fn rounding_of_sum(terms: usize) -> f64 {
     (8.0 * (terms as f64).sqrt() / f64::from(1_u32 << 24)).max(NEAR)
 }
 
-/// Whether parameters are near, one by one.
+/// Returns whether parameters are near, one by one.
 fn all_near(found: &[f32], expected: &[f32]) -> bool {
     let mut pairs = found.iter().zip(expected);
     found.len() == expected.len()
         && pairs.all(|(found, expected)| near(f64::from(*found), f64::from(*expected)))
 }
 
-/// Whether the numbers of a field are near by its largest number: a gradient to rows is small all over.
+/// Returns whether the numbers of a field are near by its largest number: a gradient to rows is small all
+/// over.
 fn alike(found: &[f32], expected: &[f32]) -> bool {
     let largest = expected.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
     let mut pairs = found.iter().zip(expected);
@@ -332,7 +334,7 @@ mod tests {
 
     struct Told<'a>(Box<dyn LearningLoop + 'a>, u64);
 
-    /// What it had compiled before.
+    /// The number of compilations before it is opened.
     const SO_FAR: u64 = 1000;
 
     impl Learner for Telling {

@@ -75,11 +75,11 @@ pub trait LearningLoop {
     /// The parameters as they are.
     fn parameters(&self) -> Parameters;
 
-    /// What the learning task really does, for the work report.
+    /// Returns what the learning task really does, for the work report.
     fn executed(&self) -> Executed;
 
-    /// What takes the gradient, where it comes from, and its version: for a system that is not the adapter
-    /// itself.
+    /// Returns the name, the origin and the version of what takes the gradient: for a system that is not the
+    /// adapter itself.
     fn entry_point(&self) -> Option<String> {
         None
     }
@@ -92,8 +92,8 @@ pub trait LearningLoop {
         Ok(None)
     }
 
-    /// How often the system has compiled in its process so far; `None` where it compiles nothing, or does not
-    /// tell.
+    /// Returns the number of times that the system has compiled in its process so far; `None` where it
+    /// compiles nothing, or does not tell.
     ///
     /// # Errors
     /// As [`LearningLoop::begin`].
@@ -101,8 +101,8 @@ pub trait LearningLoop {
         Ok(None)
     }
 
-    /// How long so many of the steps that are timed take from the beginning, after as many that do not count,
-    /// by the clock of the process that they run in; `None` where that is this one.
+    /// Returns the time that so many of the timed steps take from the beginning, after as many that do not
+    /// count, by the clock of the process that they run in; `None` where that is this one.
     ///
     /// # Errors
     /// As [`LearningLoop::begin`]; that more time is claimed than has passed.
@@ -111,8 +111,9 @@ pub trait LearningLoop {
         Ok(None)
     }
 
-    /// How long so many steps take part by part after some that are not told (`skip`), each part complete
-    /// before the next one, by the clock of the process that they run in; `None` where that is this one.
+    /// Returns the times of so many steps part by part, after some that are not told (`skip`), each part
+    /// complete before the next one, by the clock of the process that they run in; `None` where that is this
+    /// one.
     ///
     /// # Errors
     /// As [`LearningLoop::time`].

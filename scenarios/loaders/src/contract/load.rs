@@ -175,9 +175,9 @@ pub struct EpochStream<'a> {
     epochs: &'a mut dyn Epochs,
     epoch: u64,
     expected: Expected,
-    /// Whether batches are delivered on a device, so that their bytes are not here.
+    /// `true` if batches are delivered on a device, so that their bytes are not here.
     on_device: bool,
-    /// Where the data set lies in memory.
+    /// The addresses of the data set in memory, one range for each field.
     input: Vec<Range<usize>>,
 }
 

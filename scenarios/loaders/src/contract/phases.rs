@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weighbridge::{Bencher, Direction, Error, Result, Unit};
 
-/// How long steps took, phase by phase.
+/// The times of steps, phase by phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
     /// Each step, from before its first phase until after its last.
@@ -15,7 +15,7 @@ pub struct Phases {
     pub phases: BTreeMap<String, Vec<Duration>>,
 }
 
-/// What the metric of a phase is called before its name.
+/// The start of the name of a phase's metric; the phase's own name follows.
 pub const PHASE: &str = "phase: ";
 
 /// The name that stands there for all phases together.
@@ -32,7 +32,7 @@ pub fn tell_phases(bencher: &Bencher, phases: &Phases) -> Result<()> {
     Ok(())
 }
 
-/// Whether the phases are the step: in the median of the steps, since one whose thread lost its processor
+/// Checks that the phases are the step: in the median of the steps, since one whose thread lost its processor
 /// between two phases is nothing that a system has left out.
 fn check_phases(phases: &Phases) -> Result<()> {
     let names = || phases.phases.keys().collect::<Vec<_>>();
@@ -88,7 +88,7 @@ const ORDER: [&str; 11] = [
     "whole step",
 ];
 
-/// How much of a step its phases may leave out.
+/// The share of a step by which the sum of its phases may be off.
 const LEFT: f64 = 0.02;
 
 #[cfg(test)]

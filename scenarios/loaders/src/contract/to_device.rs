@@ -13,7 +13,8 @@ use weighbridge_data::{Batch, Epochs, Executed};
 
 use crate::workload::PipelineSpec;
 
-/// What became of an attempt at the device: of some codes the process does not recover, and must end.
+/// Returns a function that makes the error of a failed attempt at the device: of some codes the process does
+/// not recover, and must end.
 pub(crate) fn failed(what: &'static str) -> impl Fn(DriverError) -> Error {
     move |error| DeviceError::of_cuda(what, error.0 as i32, format!("{:?}", error.0)).into()
 }
@@ -171,7 +172,7 @@ impl Batch for CopiedFields {
     }
 }
 
-/// What the device has when the event has passed; none where it cannot be copied.
+/// Returns the bytes that the device has when the event has passed; none where they cannot be copied.
 pub(crate) fn copy_back(
     stream: &Arc<CudaStream>,
     ready: &CudaEvent,

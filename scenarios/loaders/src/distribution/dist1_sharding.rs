@@ -44,22 +44,22 @@ fn sharding(
     run::run(bencher, loader, &variant.pipeline(), variant.mesh())
 }
 
-/// Whether a point divides, for the plan.
+/// Checks that the mesh divides the work of a point, for the plan.
 fn fits(variant: &Devices) -> Result<(), String> {
     run::fits(&variant.pipeline(), variant.mesh())
 }
 
-/// What a point needs, for the plan.
+/// Returns the requirements of a point, for the plan.
 fn needs(variant: &Devices) -> Requirements {
     run::needs(&variant.pipeline(), variant.mesh())
 }
 
-/// What a point does, for listings.
+/// Returns the description of a point, for listings.
 fn describe(variant: &Devices) -> String {
     run::describe(&variant.pipeline(), variant.mesh())
 }
 
-/// How many workers share how many elements.
+/// The number of workers, and the number of elements that they share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Devices {
     count: usize,

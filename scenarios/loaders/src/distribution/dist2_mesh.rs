@@ -34,17 +34,17 @@ fn mesh(
     run::run(bencher, loader, &variant.pipeline(), variant.mesh)
 }
 
-/// Whether a point divides, for the plan.
+/// Checks that the mesh divides the work of a point, for the plan.
 fn fits(variant: &Meshed) -> Result<(), String> {
     run::fits(&variant.pipeline(), variant.mesh)
 }
 
-/// What a point needs, for the plan.
+/// Returns the requirements of a point, for the plan.
 fn needs(variant: &Meshed) -> Requirements {
     run::needs(&variant.pipeline(), variant.mesh)
 }
 
-/// What a point does, for listings.
+/// Returns the description of a point, for listings.
 fn describe(variant: &Meshed) -> String {
     run::describe(&variant.pipeline(), variant.mesh)
 }

@@ -20,14 +20,18 @@ use crate::prelude::*;
 fn sharded_images(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(shard_small = Images::new(50_000, 224, 256), tiny = Images::new(512, 48, 32), shard_medium = Images::new(200_000, 224, 1_024))]
+    #[sweep(
+        shard_small = Images::new(50_000, 224, 256),
+        tiny = Images::new(512, 48, 32),
+        shard_medium = Images::new(200_000, 224, 1_024)
+    )]
     variant: Images,
     #[sweep(1, 2)] workers: usize,
 ) -> Result<()> {
     run::run(bencher, loader, &pipeline(&variant), Mesh::line(workers))
 }
 
-/// Whether a point divides, for the plan.
+/// Checks that the mesh divides the work of a point, for the plan.
 fn fits(variant: &Images, workers: &usize) -> Result<(), String> {
     if *workers == 0 {
         return Err("`workers` is 0: at least one makes the batches".to_owned());
@@ -35,12 +39,12 @@ fn fits(variant: &Images, workers: &usize) -> Result<(), String> {
     run::fits(&pipeline(variant), Mesh::line(*workers))
 }
 
-/// What a point needs, for the plan.
+/// Returns the requirements of a point, for the plan.
 fn needs(variant: &Images, workers: &usize) -> Requirements {
     run::needs(&pipeline(variant), Mesh::line((*workers).max(1)))
 }
 
-/// What a point does, for listings.
+/// Returns the description of a point, for listings.
 fn describe(variant: &Images, workers: &usize) -> String {
     run::describe(&pipeline(variant), Mesh::line((*workers).max(1)))
 }

@@ -22,7 +22,7 @@ pub struct Mesh {
 pub(super) struct MeshPlace {
     /// Its pipeline: over its shard, in its share of the batch.
     pub(super) spec: PipelineSpec,
-    /// Which band of every element, of how many.
+    /// The index of its band of every element, and the number of bands.
     pub(super) band: usize,
     pub(super) bands: usize,
 }
@@ -38,12 +38,12 @@ impl Mesh {
         Self { shards, bands }
     }
 
-    /// How many workers there are.
+    /// Returns the number of workers.
     pub const fn workers(self) -> usize {
         self.shards * self.bands
     }
 
-    /// What each worker does of a pipeline, row by row of the mesh.
+    /// Returns the part of a pipeline that each worker does, row by row of the mesh.
     ///
     /// # Errors
     /// A mesh without workers; one that does not divide the batch, the elements or the rows of a field: the

@@ -17,12 +17,12 @@ use xxhash_rust::xxh3::Xxh3;
 /// The workers. They end when it is dropped.
 pub struct WorkerPool {
     members: Vec<Member>,
-    /// What one of them is called where it fails.
+    /// The word for one of them in an error.
     noun: &'static str,
-    /// Whether their pipelines are in processes of their own.
+    /// `true` if their pipelines are in processes of their own.
     apart: bool,
     epoch: u64,
-    /// What the current step holds.
+    /// Elements and bytes of the current step.
     current: Count,
 }
 
@@ -35,9 +35,9 @@ struct Member {
 /// A part of every element: the `index`-th of `of` equal runs of its bytes, field by field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Band {
-    /// Which, from 0.
+    /// The index of the part, from 0.
     pub index: usize,
-    /// Of how many.
+    /// The number of parts.
     pub of: usize,
 }
 
@@ -56,18 +56,18 @@ enum PoolOrder {
 
 enum PoolAnswer {
     Begun,
-    /// What the part holds; `None` at the end of the shard.
+    /// Elements and bytes of the part; `None` at the end of the shard.
     Advanced(Option<Count>),
     Kept(Kept),
     Used(Used),
     Finished(WorkerEpoch),
 }
 
-/// What one worker did in an epoch, as it saw it.
+/// The work of one worker in an epoch, as it saw it.
 #[derive(Clone, Debug)]
 pub(super) struct WorkerEpoch {
     pub(super) site: Site,
-    /// When it asked for its first batch, and when it had its last.
+    /// The instants at which it asked for its first batch, and had its last.
     pub(super) start: Instant,
     pub(super) end: Instant,
     /// A hash of its part of every element, in the order of delivery.
@@ -216,7 +216,7 @@ fn join(bands: &[Kept]) -> Kept {
     whole
 }
 
-/// What runs on one thread.
+/// The worker that runs on one thread.
 struct PoolWorker<'a> {
     epochs: Box<dyn Epochs + Send + 'a>,
     band: Band,

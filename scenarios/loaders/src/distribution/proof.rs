@@ -9,12 +9,12 @@ use super::mesh::Mesh;
 use super::pool::WorkerEpoch;
 use crate::workload::{PipelineSpec, Shard};
 
-/// What was found.
+/// The evidence that the work was shared: the workers, their overlap, and the wall time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ShardProof {
     /// Threads, or processes, that delivered something.
     pub(super) workers: usize,
-    /// How long all of them were at work at once.
+    /// The time in which all of them were at work at once.
     pub(super) overlap: Duration,
     /// From the first start to the last end.
     pub(super) wall: Duration,
@@ -38,7 +38,8 @@ pub(super) fn judge(
         run_epoch.iter().filter(|epoch| !epoch.hashes.is_empty()).map(|epoch| epoch.site).collect();
     if busy.len() != mesh.workers() {
         return Err(Error::new(format!(
-            "{} workers were asked for with `mesh` {mesh}, and {} were at work: a count that was not used is not reported",
+            "{} workers were asked for with `mesh` {mesh}, and {} were at work: \
+             a count that was not used is not reported",
             mesh.workers(),
             busy.len()
         )));
@@ -59,8 +60,8 @@ pub(super) fn judge(
         };
         if !equal {
             return Err(Error::new(format!(
-                "worker {index} of `mesh` {mesh} did not deliver exactly the elements {own:?} (shard {shard}): it has {}, \
-                 and the content or the order differs from one pipeline's",
+                "worker {index} of `mesh` {mesh} did not deliver exactly the elements {own:?} (shard \
+                 {shard}): it has {}, and the content or the order differs from one pipeline's",
                 epoch.hashes.len()
             )));
         }

@@ -61,7 +61,7 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
     Ok(())
 }
 
-/// What a pipeline over a mesh needs: the data once, and the batches of every worker.
+/// Returns the requirements of a pipeline over a mesh: the data once, and the batches of every worker.
 pub(super) fn needs(spec: &PipelineSpec, mesh: Mesh) -> Requirements {
     let Requirements { memory, batch } = spec.needs();
     let data = spec.source.bytes();
@@ -69,12 +69,12 @@ pub(super) fn needs(spec: &PipelineSpec, mesh: Mesh) -> Requirements {
     Requirements { memory: data + memory.saturating_sub(data) * mesh.bands as u64, batch }
 }
 
-/// Whether the mesh divides the work, for the plan.
+/// Checks that the mesh divides the work, for the plan.
 pub(super) fn fits(spec: &PipelineSpec, mesh: Mesh) -> Result<(), String> {
     mesh.places(spec).map(drop).map_err(|error| error.to_string())
 }
 
-/// What a point does, for listings.
+/// Returns the description of a point, for listings.
 pub(super) fn describe(spec: &PipelineSpec, mesh: Mesh) -> String {
     format!("{}, over a mesh of {mesh}", spec.describe())
 }

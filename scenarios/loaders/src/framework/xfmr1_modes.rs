@@ -56,15 +56,15 @@ fn modes(
     let expected = digests(&mut *loader.open(&spec, &data)?)?;
     if found != expected {
         return Err(Error::new(format!(
-            "`mode` {mode} delivers other bits than the loader's ordinary pipeline: the digests of its first batches are \
-             {found:x?}, and should be {expected:x?}"
+            "`mode` {mode} delivers other bits than the loader's ordinary pipeline: the digests of its first \
+             batches are {found:x?}, and should be {expected:x?}"
         )));
     }
     bencher.metric("batches compared", found.len() as f64, Unit::COUNT, Direction::Information);
     Ok(())
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Images, _: &ExecutionMode) -> PipelineSpec {
     pipeline(variant)
 }

@@ -45,12 +45,12 @@ fn source_backends(
     bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &SourceBackend, workers: &usize, delivery: &Destination) -> PipelineSpec {
     variant.pipeline().workers(*workers).deliver(*delivery)
 }
 
-/// Where the images come from. (Records know by these names that a label still means the same.)
+/// The source of the images. (Records know by these names that a label still means the same.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceBackend {
     /// Memory that was filled in set-up.

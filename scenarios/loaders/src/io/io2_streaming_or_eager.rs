@@ -38,7 +38,7 @@ fn streaming_or_eager(
     Ok(())
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Images, access: &Access, workers: &usize, delivery: &Destination) -> PipelineSpec {
     pipeline(variant, *access).workers(*workers).deliver(*delivery)
 }

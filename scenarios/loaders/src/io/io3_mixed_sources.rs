@@ -37,7 +37,7 @@ fn mixed_sources(
     Ok(())
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Images, workers: &usize) -> PipelineSpec {
     pipeline(variant).workers(*workers)
 }
@@ -66,12 +66,13 @@ fn realised(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec) -> 
         }
     })?;
     let share = of_first as f64 / seen.max(1) as f64;
-    let beyond = |share: f64| (share - 0.5).abs() > 3.0 / (seen.max(1) as f64).sqrt(); // six standard deviations
+    // Six standard deviations.
+    let beyond = |share: f64| (share - 0.5).abs() > 3.0 / (seen.max(1) as f64).sqrt();
     // Half of all neighbours are of different sources; without mixing, one pair is.
     if beyond(share) || beyond(switches as f64 / seen.max(1) as f64) || seen != elements {
         return Err(Error::new(format!(
-            "{of_first} of {seen} elements are from the first of two sources of equal weight, with {switches} changes \
-             between them, and there should be {elements} elements"
+            "{of_first} of {seen} elements are from the first of two sources of equal weight, with \
+             {switches} changes between them, and there should be {elements} elements"
         )));
     }
     Ok(share)

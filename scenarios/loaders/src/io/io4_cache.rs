@@ -46,12 +46,12 @@ fn cache(
     Ok(())
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Images, _: &Epoch, workers: &usize) -> PipelineSpec {
     pipeline(variant).workers(*workers)
 }
 
-/// Which epoch is streamed.
+/// The epoch that is streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Epoch {
     /// The one that fills the cache.
@@ -95,9 +95,9 @@ fn compare(epochs: &mut dyn Epochs, data: &Arc<DataSet>) -> Result<(f64, f64)> {
 /// Epoch 1, whichever is begun: never the one that empties the cache.
 struct Later<'a> {
     epochs: Box<dyn Epochs + 'a>,
-    /// What it cost to come this far, if it runs in another process.
+    /// The costs of coming this far, if it runs in another process.
     costs: Costs,
-    /// What an epoch holds, likewise.
+    /// The expected content of an epoch, likewise.
     expected: Option<Expected>,
 }
 

@@ -44,7 +44,7 @@ fn dynamic_padding(
     Ok(())
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &PaddedRows, workers: &usize) -> PipelineSpec {
     pipeline(variant).workers(*workers)
 }

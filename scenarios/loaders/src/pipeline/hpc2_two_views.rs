@@ -18,7 +18,11 @@ use weighbridge::prelude::*;
 fn two_views(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(dag_small = Images::new(10_000, 224, 64), tiny = Images::new(512, 48, 16), dag_medium = Images::new(100_000, 224, 128))]
+    #[sweep(
+        dag_small = Images::new(10_000, 224, 64),
+        tiny = Images::new(512, 48, 16),
+        dag_medium = Images::new(100_000, 224, 128)
+    )]
     variant: Images,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
@@ -26,12 +30,12 @@ fn two_views(
     bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Images, workers: &usize, delivery: &Destination) -> PipelineSpec {
     pipeline(variant).workers(*workers).deliver(*delivery)
 }
 
-/// What makes a view.
+/// The transforms that make a view.
 const VIEW: [Transform; 7] =
     [RandomResizedCrop, ColorJitter, GaussianBlur, RandomSolarize, RandomGrayscale, Normalize, CastToFloat32];
 

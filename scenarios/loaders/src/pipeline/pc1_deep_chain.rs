@@ -21,8 +21,8 @@ use crate::prelude::*;
 ///
 /// `--param variant=tiny` runs depth 5 over 1,000 rows, for smoke runs. It is no label, so that a plain run
 /// goes on with the seven depths; `--param variant=7` takes any other depth.
-#[scenario(id = "PC-1", category = "Pipeline complexity", sets = ["canonical", "gate", "tpu"], equivalence = exact,
-    workload = workload)]
+#[scenario(id = "PC-1", category = "Pipeline complexity", sets = ["canonical", "gate", "tpu"],
+    equivalence = exact, workload = workload)]
 fn deep_chain(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
@@ -43,12 +43,12 @@ fn deep_chain(
     bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Depth, workers: &usize, delivery: &Destination) -> PipelineSpec {
     variant.pipeline().workers(*workers).deliver(*delivery)
 }
 
-/// How many transforms, over how many rows.
+/// The number of transforms, and of the rows that they go over.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Depth {
     transforms: usize,

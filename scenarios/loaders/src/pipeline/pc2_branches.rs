@@ -33,7 +33,7 @@ fn branches(
     Ok(())
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Images, workers: &usize) -> PipelineSpec {
     pipeline(variant).workers(*workers)
 }

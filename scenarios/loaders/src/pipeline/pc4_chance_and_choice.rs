@@ -34,7 +34,7 @@ fn chance_and_choice(
     Ok(())
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Images, workers: &usize) -> PipelineSpec {
     pipeline(variant).workers(*workers)
 }

@@ -40,12 +40,12 @@ fn checkpoint(
     go_on(bencher, loader, &spec)
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &SavedPlace, workers: &usize) -> PipelineSpec {
     variant.pipeline().workers(*workers)
 }
 
-/// What is iterated over.
+/// The data that are iterated over: elements, batch size, and the shape of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SavedPlace {
     elements: usize,
@@ -146,8 +146,8 @@ fn restore(
         let found = digest(epochs.batch());
         if whole.get(at) != Some(&found) {
             return Err(Error::new(format!(
-                "restored after {place} batches, batch {at} has the digest {found:032x}, which is not that of the epoch \
-                 that was not broken off: the restored pipeline goes on elsewhere"
+                "restored after {place} batches, batch {at} has the digest {found:032x}, which is not that \
+                 of the epoch that was not broken off: the restored pipeline goes on elsewhere"
             )));
         }
         at += 1;

@@ -42,12 +42,12 @@ fn determinism(
     Ok(())
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Repeated, workers: &usize) -> PipelineSpec {
     pipeline(*variant).workers(*workers)
 }
 
-/// How often the same is done.
+/// The repetitions that must give the same bytes: runs, and epochs of each.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Repeated {
     /// Pipelines opened one after the other.
@@ -99,14 +99,15 @@ fn compare(
             if run == 0 {
                 if let Some(same) = expected.iter().position(|earlier| *earlier == digest) {
                     return Err(Error::new(format!(
-                        "epochs {same} and {epoch} have the same bytes: the random transforms do not follow the epoch"
+                        "epochs {same} and {epoch} have the same bytes: \
+                         the random transforms do not follow the epoch"
                     )));
                 }
                 expected.push(digest);
             } else if expected[epoch as usize] != digest {
                 return Err(Error::new(format!(
-                    "run {run}, epoch {epoch} has the digest {digest:032x}, but run 0 had {:032x}: the pipeline does not \
-                     repeat itself",
+                    "run {run}, epoch {epoch} has the digest {digest:032x}, but run 0 had {:032x}: the \
+                     pipeline does not repeat itself",
                     expected[epoch as usize]
                 )));
             }
@@ -121,8 +122,8 @@ fn compare(
         };
         if Some(&found) != expected.first() {
             return Err(Error::new(format!(
-                "with {workers} workers epoch 0 has the digest {found:032x}, with {} another: the number of workers changes \
-                 the bytes or their order",
+                "with {workers} workers epoch 0 has the digest {found:032x}, with {} another: the number of \
+                 workers changes the bytes or their order",
                 spec.workers
             )));
         }
@@ -134,7 +135,7 @@ fn compare(
 /// Numbers of workers over which the first epoch is compared.
 const OTHER_WORKERS: [usize; 3] = [0, 1, 2];
 
-/// How many elements an epoch has, and the hash of all its bytes in the order of delivery.
+/// Returns the number of elements of an epoch, and the hash of all its bytes in the order of delivery.
 fn digest(epochs: &mut dyn Epochs, epoch: u64) -> Result<(usize, u128)> {
     keep_order(epochs)?;
     let (mut elements, mut hash) = (0, Xxh3::new());

@@ -32,7 +32,7 @@ fn dense_table(
     bencher.load(loader, &workload(&variant, &workers, &delivery, &setting))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(
     variant: &VariantTable,
     workers: &usize,

@@ -26,7 +26,7 @@ fn sparse_features(
     bencher.load(loader, &workload(&variant, &workers, &delivery))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(variant: &Clicks, workers: &usize, delivery: &Destination) -> PipelineSpec {
     pipeline(variant).workers(*workers).deliver(*delivery)
 }

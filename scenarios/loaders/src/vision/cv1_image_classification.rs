@@ -41,7 +41,7 @@ fn image_classification(
     bencher.load(loader, &workload(&variant, &workers, &delivery, &operators, &python, &setting))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(
     variant: &Images,
     workers: &usize,

@@ -20,7 +20,13 @@ use crate::prelude::*;
 fn batch_mixing(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(default = Images::new(5_000, 64, 128), tiny = Images::new(512, 64, 128), large = Images::new(50_000, 224, 128), small = Images::new(20_000, 32, 64), real_cifar10 = Images::cifar10_resized(5_000, 64, 128))]
+    #[sweep(
+        default = Images::new(5_000, 64, 128),
+        tiny = Images::new(512, 64, 128),
+        large = Images::new(50_000, 224, 128),
+        small = Images::new(20_000, 32, 64),
+        real_cifar10 = Images::cifar10_resized(5_000, 64, 128)
+    )]
     variant: Images,
     #[sweep(all, mixup = Mixing::MixUp { alpha: 0.4 }, cutmix = Mixing::CutMix { alpha: 0.4 })]
     mixing: Mixing,
@@ -57,7 +63,7 @@ fn can_be_verified(
     }
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(
     variant: &Images,
     mixing: &Mixing,

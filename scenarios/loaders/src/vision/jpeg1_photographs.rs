@@ -32,7 +32,7 @@ fn photographs(
     bencher.load(loader, &workload(&variant, &storage, &workers, &python))
 }
 
-/// What a point does.
+/// Returns the pipeline of a point of the sweep.
 fn workload(
     variant: &PhotographForms,
     storage: &Storage,
@@ -42,11 +42,11 @@ fn workload(
     pipeline(*variant, *storage).workers(*workers).interpreter(*python)
 }
 
-/// How many photographs.
+/// The number of photographs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhotographForms(pub usize);
 
-/// How they are kept.
+/// The storage of the photographs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
     /// A file for each.

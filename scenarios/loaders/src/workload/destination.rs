@@ -2,8 +2,8 @@
 
 use weighbridge_data::either;
 
-/// Where a batch is to be, complete, when it is handed over. It is part of what is asked: whoever makes it
-/// elsewhere has a transfer more, and that is timed.
+/// The memory that a batch is to be in, complete, when it is handed over. It is part of what is asked:
+/// whoever makes it elsewhere has a transfer more, and that is timed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Destination {
     /// In the host's memory.

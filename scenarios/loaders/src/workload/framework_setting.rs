@@ -2,8 +2,8 @@
 
 use weighbridge_data::either;
 
-/// How a framework is set up, of those that set something otherwise than its documentation begins with. For
-/// native systems it says nothing.
+/// The setting of a framework whose best one is not what its documentation begins with. For native systems it
+/// says nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FrameworkSetting {
     /// As was found to be best: what its documentation has further on, held against its first example.

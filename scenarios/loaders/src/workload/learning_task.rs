@@ -16,15 +16,15 @@ use crate::workload::PipelineSpec;
 /// that one batch becomes. One step of gradient descent follows each batch: `parameter - rate * gradient`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LearningTask {
-    /// What comes before the learnable step, and how what comes after it is grouped.
+    /// The pipeline before the learnable step, and the grouping of what comes after it.
     pub pipeline: PipelineSpec,
-    /// How the learnable step is written.
+    /// The form of the learnable step.
     pub form: Form,
-    /// What a step of gradient descent multiplies the gradient with.
+    /// The learning rate, by which a step of gradient descent multiplies the gradient.
     pub rate: f32,
 }
 
-/// How a learnable step is written.
+/// The form in which a learnable step is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// As modules, which hold their parameters and what they need to go back, and are gone through one by
@@ -53,7 +53,8 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Where learning starts: neither at an end of the range nor where a gradient vanishes.
+    /// Returns the parameters that learning starts from: neither at an end of the range nor where a gradient
+    /// vanishes.
     pub fn start(channels: usize) -> Self {
         Self { scale: vec![1.0; channels], bias: vec![0.25; channels] }
     }
@@ -85,10 +86,10 @@ impl LearningTask {
     pub const POSITION: u64 = 1 << 35;
     /// A number is dropped if its 16 bits are below this: with a probability of 0.1 (6554 of 65536).
     pub const DROPPED_BELOW: u64 = 6554;
-    /// What a number that is not dropped is multiplied with.
+    /// The factor of a number that is not dropped.
     pub const KEPT: f32 = 1.0 / 0.9;
 
-    /// What number `number` of an element is multiplied with: draw `number / 4`, of its four times 16 bits
+    /// Returns the factor of number `number` of an element: from draw `number / 4`, of its four times 16 bits
     /// those from bit `16 * (number % 4)` on.
     pub fn factor(draw: Draw, number: usize) -> f32 {
         let bits = draw.bits(number as u64 / 4) >> (16 * (number % 4)) & 0xffff;
@@ -107,7 +108,8 @@ impl LearningTask {
         Ok([learned, FieldKind { name: format!("{}_gradient", source.name), ..source.clone() }])
     }
 
-    /// What an epoch of steps delivers, as far as it follows from the learning task; in order.
+    /// Returns the expected content of an epoch of steps, as far as it follows from the learning task; in
+    /// order.
     ///
     /// # Errors
     /// As [`LearningTask::check`].
@@ -193,8 +195,8 @@ impl Workload for LearningTask {
         format!("{source}, batch {batch_size}, {}, seed {seed}", self.work().join(" > "))
     }
 
-    /// What the learning task needs, for a plan: what its pipeline needs, and what is kept of a batch to go
-    /// back.
+    /// Returns the requirements of the learning task, for a plan: those of its pipeline, and what is kept of
+    /// a batch to go back.
     fn needs(&self) -> Requirements {
         let Requirements { memory, batch } = self.pipeline.needs();
         let row: usize =
@@ -251,8 +253,9 @@ mod tests {
     fn a_description_has_the_learnable_step_and_the_loss() {
         assert_eq!(
             task().describe(),
-            "100 elements of image f32 [8x8x3], batch 16, Normalize > scale and bias for each channel (module) > dropout \
-             (probability 0.1) > gradient of half the mean square > gradient descent (rate 0.05), seed 42"
+            "100 elements of image f32 [8x8x3], batch 16, Normalize > scale and bias for each channel \
+             (module) > dropout (probability 0.1) > gradient of half the mean square > gradient descent \
+             (rate 0.05), seed 42"
         );
     }
 }

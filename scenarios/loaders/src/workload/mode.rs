@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How a list of transforms is run. The bytes that come out are the same.
+/// The mode in which a list of transforms is run. The bytes that come out are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExecutionMode {
     /// Element by element, each transform called through a pointer and giving a new array.

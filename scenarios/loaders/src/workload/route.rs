@@ -11,9 +11,9 @@ use super::{Merge, Structure, Transform, TransformGate};
 pub struct Route {
     /// The position of the field in the data set that it starts from.
     pub source: usize,
-    /// What touches it before the branches, in order.
+    /// The transforms that touch it before the branches, in order.
     pub trunk: Vec<Touch>,
-    /// What touches it in each branch, if branches are merged into it.
+    /// The transforms that touch it in each branch, if branches are merged into it.
     pub branches: Vec<Vec<Touch>>,
     /// The field as it is delivered. A field that is padded dynamically has its greatest length here.
     pub output: FieldKind,
@@ -26,7 +26,7 @@ pub struct Touch {
     pub transform: Transform,
     /// Its position in the pipeline, an address of its draws.
     pub position: usize,
-    /// Which elements go through it; `None`: all.
+    /// The condition on which an element goes through it; `None`: all do.
     pub gate: Option<TransformGate>,
     /// The field as it comes.
     pub before: FieldKind,
@@ -40,17 +40,19 @@ impl Route {
         self.trunk.iter().chain(self.branches.iter().flatten())
     }
 
-    /// Whether its last axis is padded batch by batch.
+    /// Returns whether its last axis is padded batch by batch.
     pub fn is_padded(&self) -> bool {
         self.touches().any(|touch| touch.transform == Transform::DynamicPad)
     }
 }
 
 impl Touch {
-    /// How often it rounds to whole numbers: a field of `u8`, by a step that makes fractions of it.
+    /// Returns the number of times that it rounds to whole numbers: a field of `u8`, by a step that makes
+    /// fractions of it.
     pub fn roundings(&self) -> u32 {
         match self.transform {
-            Transform::DecodeResizedCrop => 3, // decoders are up to a level apart on the mean, and the resize rounds
+            // Decoders are up to a level apart on the mean, and the resize rounds.
+            Transform::DecodeResizedCrop => 3,
             _ if self.before.dtype != Dtype::U8 || self.after.dtype != Dtype::U8 => 0,
             Transform::MultiScaleResize => 2,
             Transform::RandomResizedCrop
@@ -198,8 +200,8 @@ fn check(route: &Route, kinds: &[&FieldKind]) -> Result<()> {
         }
         if gate.is_some() && before != after {
             return Err(Error::new(format!(
-                "{transform} at position {position} changes what field `{}` is, so it cannot be done for some elements \
-                 alone",
+                "{transform} at position {position} changes what field `{}` is, \
+                 so it cannot be done for some elements alone",
                 before.name
             )));
         }
@@ -209,7 +211,8 @@ fn check(route: &Route, kinds: &[&FieldKind]) -> Result<()> {
             };
             if !kinds.iter().any(is_length) {
                 return Err(Error::new(
-                    "DynamicPad needs the field `length` (i32, without axes) in the data set, which says how long a row is",
+                    "DynamicPad needs the field `length` (i32, without axes) in the data set, \
+                     which says how long a row is",
                 ));
             }
             if gate.is_some() {
@@ -221,7 +224,8 @@ fn check(route: &Route, kinds: &[&FieldKind]) -> Result<()> {
     }
     if route.is_padded() && route.output.shape.len() != 1 {
         return Err(Error::new(
-            "CausalMaskGeneration after DynamicPad would have a shape of its own in each batch: put it before",
+            "CausalMaskGeneration after DynamicPad would have a shape of its own in each batch: \
+             put it before",
         ));
     }
     Ok(())

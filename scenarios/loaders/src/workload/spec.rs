@@ -13,12 +13,12 @@ use crate::workload::{
     Destination, FrameworkSetting, Merge, Mixing, Operators, Structure, Transform, TransformGate, route,
 };
 
-/// What a loader is asked to do, as data.
+/// The work that a loader is asked to do, as data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PipelineSpec {
     /// The data set.
     pub source: DataSpec,
-    /// Where the rows are taken from while the pipeline runs.
+    /// The place that rows are taken from while the pipeline runs.
     pub access: Access,
     /// The transforms, in order.
     pub transforms: Vec<Transform>,
@@ -27,9 +27,9 @@ pub struct PipelineSpec {
     /// Threads or processes that prepare batches beside the consumer. 0: the consumer's own thread does the
     /// work.
     pub workers: usize,
-    /// Where each batch is handed over.
+    /// The memory that each batch is handed over in.
     pub destination: Destination,
-    /// Which part of the data set.
+    /// The part of the data set that the pipeline goes over.
     pub shard: Shard,
     /// Seed of the draws of random transforms. The data have a seed of their own.
     pub seed: u64,
@@ -37,9 +37,9 @@ pub struct PipelineSpec {
     pub operators: Operators,
     /// By which Python a framework of Python runs.
     pub interpreter: Interpreter,
-    /// How a framework is set up.
+    /// The setting of a framework.
     pub setting: FrameworkSetting,
-    /// What is not a step on one element after the other.
+    /// The parts of the pipeline that are no step on one element after the other.
     pub structure: Structure,
 }
 
@@ -215,7 +215,7 @@ impl PipelineSpec {
         Ok(self.routes()?.into_iter().map(|route| route.output).collect())
     }
 
-    /// How each field of a delivered batch comes about, in order.
+    /// Returns the route of each field of a delivered batch, in order.
     ///
     /// # Errors
     /// As [`PipelineSpec::check`].
@@ -232,7 +232,8 @@ impl PipelineSpec {
         Ok(routes)
     }
 
-    /// What an epoch of the pipeline holds, as far as it follows from its specification; in order.
+    /// Returns the expected content of an epoch of the pipeline, as far as it follows from its specification;
+    /// in order.
     ///
     /// # Errors
     /// As [`PipelineSpec::check`].
@@ -317,13 +318,17 @@ impl PipelineSpec {
         let source: usize = self.source.fields.iter().map(|field| size(&field.kind)).sum();
         let batch = |row: usize| self.batch_size.min(self.source.elements) as u64 * row as u64;
         let workers = self.workers as u64;
-        let made = (1 + 3 * workers) * batch(output); // a pipeline's own, and what each worker has ahead and lends
-        let staged = (1 + workers) * batch(source + merged); // rows of a file, pixels that move, branches before they merge
+        // A pipeline's own, and what each worker has ahead and lends.
+        let made = (1 + 3 * workers) * batch(output);
+        // Rows of a file, pixels that move, branches before they merge.
+        let staged = (1 + workers) * batch(source + merged);
         let held = HELD * batch(output);
         let eager = u64::from(self.access == Access::FileEager); // a copy beside the map that set-up checks
-        let read = u64::from(!matches!(self.source.origin, Origin::Synthetic { .. })); // real data are whole in memory once
+        // Real data are whole in memory once.
+        let read = u64::from(!matches!(self.source.origin, Origin::Synthetic { .. }));
         let cached = if self.structure.cache { self.elements().len() as u64 * output as u64 } else { 0 };
-        let pinned = u64::from(self.destination == Destination::Device) * batch(output); // what is copied to the device
+        // What is copied to the device.
+        let pinned = u64::from(self.destination == Destination::Device) * batch(output);
         let regrouped = self.structure.rebatch.unwrap_or(0) as u64 * output as u64;
         let data = self.source.bytes() * (1 + eager.max(read));
         let memory = PROCESS + data + made + staged + held + cached + pinned + regrouped;
@@ -332,7 +337,7 @@ impl PipelineSpec {
 }
 
 impl Workload for PipelineSpec {
-    /// How far the work of two systems must agree: bit by bit where both follow
+    /// Returns the agreement that the work of two systems must have: bit by bit where both follow
     /// `scenarios/docs/transforms.md`. By operators of their own within what rounding may do to the traits of
     /// an element: half a level of 255 for each step on `u8` that makes fractions (two for a resize there and
     /// back), at least 0.001. A batch that is mixed shares its draw, so that chance goes down with the number
@@ -365,9 +370,10 @@ impl Workload for PipelineSpec {
         )
     }
 
-    /// What the pipeline needs, for a plan to judge by before anything is made: what a measuring process has
-    /// resident at its peak. That is the data as they are mapped, the batches in flight and the rows that
-    /// they are made from, the batches that the harness holds back to verify, and the process itself.
+    /// Returns the requirements of the pipeline, for a plan to judge by before anything is made: what a
+    /// measuring process has resident at its peak. That is the data as they are mapped, the batches in flight
+    /// and the rows that they are made from, the batches that the harness holds back to verify, and the
+    /// process itself.
     fn needs(&self) -> Requirements {
         match cut() {
             Ok(Some(batches)) => self.clone().cut_to(batches).whole_needs(),
@@ -379,7 +385,7 @@ impl Workload for PipelineSpec {
 /// The least tolerance, a share of the field's range: arithmetic on `f32` in another order is far below it.
 const LEAST: f64 = 0.001;
 
-/// What one draw for each batch does to the mean of a trait: five and a half standard errors of the
+/// The tolerance for one draw in each batch, in the mean of a trait: five and a half standard errors of the
 /// difference of two means over batches, as a share of the field's range. (A trait of pictures that are mixed
 /// with Beta(0.4, 0.4) has a deviation of 0.012 to 0.02 over draws.)
 const MIXED: f64 = 0.13;
@@ -395,7 +401,7 @@ fn size(kind: &FieldKind) -> usize {
     kind.shape.iter().product::<usize>() * kind.dtype.size()
 }
 
-/// Where rows are taken from while a pipeline runs.
+/// The place that rows are taken from while a pipeline runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Memory that was filled in set-up.
@@ -415,9 +421,9 @@ pub enum Access {
 /// One of several equal, contiguous parts of a data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shard {
-    /// Which part, from 0.
+    /// The index of the part, from 0.
     pub index: usize,
-    /// How many parts.
+    /// The number of parts.
     pub count: usize,
 }
 

@@ -14,14 +14,14 @@ pub struct Structure {
     pub gates: Vec<TransformGate>,
     /// Lists of transforms that each start from what the pipeline's list gives.
     pub branches: Vec<Vec<Transform>>,
-    /// What becomes of the branches.
+    /// The rule for the outputs of the branches.
     pub merge: Merge,
-    /// How the elements of a finished batch are mixed with each other.
+    /// The mixing of the elements of a finished batch with each other, if any.
     pub mixing: Option<Mixing>,
     /// Weights of the equal, contiguous parts of the data set that an epoch is mixed from; empty: the data
     /// set as it is.
     pub mixture: Vec<f64>,
-    /// Whether the batches of the first epoch are kept and delivered again in later ones. Beginning epoch 0
+    /// `true` if the batches of the first epoch are kept and delivered again in later ones. Beginning epoch 0
     /// begins with an empty cache.
     pub cache: bool,
     /// Regroups the finished batches into batches of this many elements.
@@ -47,7 +47,7 @@ impl TransformGate {
     pub const DRAW: u64 = 1 << 32;
 }
 
-/// What becomes of branches.
+/// A rule for the outputs of branches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Merge {
     /// The mean of their numbers.
@@ -57,7 +57,7 @@ pub enum Merge {
     Views,
 }
 
-/// How the elements of a batch are mixed. Element `i` of `n` is mixed with element `n - 1 - i`.
+/// A mixing of the elements of a batch. Element `i` of `n` is mixed with element `n - 1 - i`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mixing {
     /// A weighted sum with one weight for the batch, drawn from Beta(alpha, alpha).
@@ -105,8 +105,8 @@ impl Structure {
         self.gates.iter().copied().find(|gate| gate.position == position)
     }
 
-    /// What is asked for beyond a list of transforms, in words: empty for a plain pipeline. A loader that can
-    /// run plain pipelines alone declines with them.
+    /// Returns what is asked for beyond a list of transforms, in words: empty for a plain pipeline. A loader
+    /// that can run plain pipelines alone declines with them.
     pub fn capabilities(&self) -> Vec<String> {
         let mut asked = Vec::new();
         if !self.mixture.is_empty() {
@@ -157,7 +157,8 @@ impl Structure {
             let probable = 0.0 <= *from && from <= below && *below <= 1.0; // false for what is no number
             if !probable {
                 return Err(Error::new(format!(
-                    "`probability` of the transform at position {position} is from {from} to {below}: it lies between 0 and 1"
+                    "`probability` of the transform at position {position} is from {from} to {below}: \
+                     it lies between 0 and 1"
                 )));
             }
             if position.max(decided_at) >= &transforms {
@@ -174,8 +175,8 @@ impl Structure {
             && !(0.05..=2.0).contains(&alpha)
         {
             return Err(Error::new(format!(
-                "`alpha` of the mixing is {alpha}: it must be a number from 0.05 to 2, beyond which the draws of the Beta \
-                 distribution run out of tries"
+                "`alpha` of the mixing is {alpha}: it must be a number from 0.05 to 2, beyond which the \
+                 draws of the Beta distribution run out of tries"
             )));
         }
         if self.rebatch == Some(0) {
@@ -186,7 +187,8 @@ impl Structure {
             let sum: f64 = self.mixture.iter().sum();
             if !sound || !sum.is_finite() || sum <= 0.0 {
                 return Err(Error::new(format!(
-                    "`mixture` has the weights {:?}: each must be a number, none below 0, and their sum above 0",
+                    "`mixture` has the weights {:?}: each must be a number, none below 0, \
+                     and their sum above 0",
                     self.mixture
                 )));
             }

@@ -97,7 +97,7 @@ pub enum Transform {
     DecodeResizedCrop,
 }
 
-/// What a transform does to one field.
+/// The effect of a transform on one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransformEffect {
     /// Nothing: the field passes unchanged.
@@ -171,7 +171,7 @@ impl Transform {
         }
     }
 
-    /// What this does to a field that is `source` in the data set and `now` where the transform meets it.
+    /// Returns the effect on a field that is `source` in the data set and `now` where the transform meets it.
     pub fn effect(self, source: &FieldKind, now: &FieldKind) -> TransformEffect {
         let float =
             |wanted: bool| if wanted { Some(FieldKind { dtype: Dtype::F32, ..now.clone() }) } else { None };
@@ -217,7 +217,7 @@ impl Transform {
         becomes.map_or(TransformEffect::Untouched, TransformEffect::Becomes)
     }
 
-    /// What a field must be for this to touch it, in words.
+    /// Returns what a field must be for this to touch it, in words.
     pub(super) const fn wants(self) -> &'static str {
         match self {
             Self::Normalize => "it needs a field that is u8 or f32 in the data set",
@@ -251,7 +251,7 @@ impl Transform {
         }
     }
 
-    /// What is wrong with a field that this touches, if it cannot be done all the same.
+    /// Returns what is wrong with a field that this touches, in words; `None` if it can be done.
     pub(super) fn refuses(self, kind: &FieldKind) -> Option<&'static str> {
         if kind.shape.len() == 3 && kind.shape.contains(&0) {
             return Some("works on pixels, and there are none");
@@ -278,7 +278,7 @@ impl Transform {
     pub const ADD: f32 = 0.1;
     /// The constant of `Multiply`.
     pub const MULTIPLY: f32 = 0.9;
-    /// What `DynamicPad` rounds up to.
+    /// The multiple that `DynamicPad` rounds lengths up to.
     pub const PAD_TO: usize = 8;
 
     /// Rows, columns and channels of a photograph of the suite.
@@ -286,7 +286,7 @@ impl Transform {
     /// Pixels on a side of what `DecodeResizedCrop` makes.
     pub const CROP: usize = 224;
 
-    /// How many pixels of `whole` the window of `RandomCrop` has along an axis.
+    /// Returns the length of `RandomCrop`'s window along an axis of `whole` pixels: 7/8 of it, rounded down.
     pub const fn crop_window(whole: usize) -> usize {
         whole * 7 / 8
     }

@@ -25,7 +25,7 @@ impl Images {
         Self { elements, side, batch_size, floats: true, origin: None }
     }
 
-    /// How many images.
+    /// Returns the number of images.
     pub const fn elements(&self) -> usize {
         self.elements
     }
@@ -79,12 +79,12 @@ impl Clicks {
         Self { elements, batch_size, origin: Some(Origin::Criteo) }
     }
 
-    /// Where the rows are read from; `None`: they are synthetic.
+    /// Returns the origin that the rows are read from; `None`: they are synthetic.
     pub const fn origin(&self) -> Option<Origin> {
         self.origin
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub const fn elements(&self) -> usize {
         self.elements
     }

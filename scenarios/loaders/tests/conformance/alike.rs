@@ -17,7 +17,7 @@ fn pipeline(transforms: &[Transform]) -> PipelineSpec {
     transforms.iter().fold(images, |spec, &transform| spec.map(transform)).operators(Operators::Own)
 }
 
-/// What a verifying repeat hands over.
+/// Returns the work that a verifying repeat hands over.
 fn work(batches: &[Kept], spec: &PipelineSpec) -> Work {
     let mut content = Content::default();
     for batch in batches {
@@ -26,7 +26,7 @@ fn work(batches: &[Kept], spec: &PipelineSpec) -> Work {
     Work { report: WorkReport { transforms: spec.work(), ..WorkReport::default() }, content }
 }
 
-/// What is said of batches that are handed over as the work of a pipeline, beside the reference's.
+/// Returns the differences between the reference's work and batches that are handed over as a pipeline's.
 fn said(asked: &PipelineSpec, reference: &Work, delivered: &[Kept]) -> Vec<String> {
     match agree(&work(delivered, asked), reference, asked.agreement()) {
         Agreement::Agrees => Vec::new(),

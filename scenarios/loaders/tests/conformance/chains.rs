@@ -67,7 +67,7 @@ impl Dice {
     }
 }
 
-/// Whether an epoch is what the definitions say, number by number.
+/// Checks that an epoch is what the definitions say, number by number.
 pub(crate) fn check(batches: &[Kept], spec: &PipelineSpec, data: &DataSet, number: u64) {
     let output = spec.output().unwrap();
     let padded: Vec<bool> = spec.routes().unwrap().iter().map(Route::is_padded).collect();

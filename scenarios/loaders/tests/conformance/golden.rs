@@ -37,8 +37,8 @@ fn pipeline() -> PipelineSpec {
     PipelineSpec::new(DataSpec::synthetic(ELEMENTS, fields), ELEMENTS)
 }
 
-/// What the script writes: the fields that differ from the input, and of those that are added the first
-/// element.
+/// Returns the bytes that the script writes: the fields that differ from the input, and of those that are
+/// added the first element.
 fn written(batch: &Kept, data: &DataSet) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (position, field) in batch.fields.iter().enumerate() {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use weighbridge::__private::{AdapterEntry, Registry};
-use weighbridge::{Bencher, Budget, Content, Kept, Purpose, Settings};
+use weighbridge::{Bencher, Budget, Content, Kept, Purpose, Result, Settings};
 use weighbridge_data::{Cache, DataSet, DataSpec, Epochs};
 use weighbridge_loaders::adapters::native::Reference;
 use weighbridge_loaders::contract::{Loader, for_each_batch};
@@ -34,9 +34,34 @@ fn loaders() -> Vec<Named> {
     let adapters = registry.adapters().iter().filter(|entry| {
         (entry.contract.id)() == TypeId::of::<dyn Loader>() && is_own(entry) && !entry.name.contains("CUDA")
     });
-    let make =
-        |entry: &&AdapterEntry| (entry.name, *(entry.make)().unwrap().downcast::<Box<dyn Loader>>().unwrap());
+    let make = |entry: &&AdapterEntry| {
+        let made = *(entry.make)().unwrap().downcast::<Box<dyn Loader>>().unwrap();
+        (entry.name, if entry.name == "rayon" { Box::new(Pooled(made)) } else { made })
+    };
     adapters.map(make).collect()
+}
+
+/// A loader that is nothing without a pool: where no worker is asked for, it is given one.
+struct Pooled(Box<dyn Loader>);
+
+impl Pooled {
+    fn spec(spec: &PipelineSpec) -> PipelineSpec {
+        spec.clone().workers(spec.workers.max(1))
+    }
+}
+
+impl Loader for Pooled {
+    fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
+        self.0.open(&Self::spec(spec), data)
+    }
+
+    fn open_many(
+        &mut self,
+        specs: &[PipelineSpec],
+        data: &Arc<DataSet>,
+    ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
+        self.0.open_many(&specs.iter().map(Self::spec).collect::<Vec<_>>(), data)
+    }
 }
 
 /// The loaders that run this pipeline: the reference ones always, others unless they decline it by name.
@@ -70,8 +95,8 @@ fn batches(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>) ->
     epoch(&mut *loader.open(spec, data).unwrap(), 0)
 }
 
-/// Whether a loader gives the batches of this pipeline in the order of the epoch. Those of one that does not
-/// are compared in any order, by a test of their own.
+/// Returns whether a loader gives the batches of this pipeline in the order of the epoch. Those of one that
+/// does not are compared in any order, by a test of their own.
 fn keeps_order(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>) -> bool {
     loader.open(spec, data).unwrap().in_order()
 }

@@ -10,7 +10,7 @@ use weighbridge_loaders::workload::PipelineSpec;
 
 use crate::{batches, content, data, epoch};
 
-/// How a loader can be wrong.
+/// A fault that a loader can have.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     FlipsABit,

@@ -2,7 +2,8 @@
 
 Each file here has the steps of one library: what it does with which operator is in its table, and what it has none for
 is declined by name. Draws are the library's. What comes out is held against the reference's as
-`scenarios/docs/transforms.md` says under "By operators of its own": traits of elements, spread alike within a tolerance.
+`scenarios/docs/transforms.md` says under "By operators of its own": traits of elements, spread alike within a
+tolerance.
 
 The parameters are those of `scenarios/docs/transforms.md`, once for all libraries.
 """

@@ -20,8 +20,8 @@ use crate::workload::TrainingSpec;
 /// Losses of so many first steps are compared; later ones are where rounding has taken them.
 const STEPS: usize = 3;
 
-/// What the reference makes of the work: the batches that are due, and where steps on them lead. The samples
-/// that a trainer has in memory are others, so that steps on those lead elsewhere.
+/// The reference's answer to the work: the batches that are due, and the losses and weights that steps on
+/// them lead to. The samples that a trainer has in memory are others, so that steps on those lead elsewhere.
 pub(super) struct FedReference<'a> {
     spec: &'a TrainingSpec,
     material: &'a Material,
@@ -101,7 +101,7 @@ impl<'a> FedReference<'a> {
         self.way.leads_to(&left, self.spec, &mut || self.plain())
     }
 
-    /// Where the reference's formulae lead in `f32`.
+    /// Returns the weights that the reference's formulae lead to in `f32`.
     fn plain(&self) -> Result<Tensors> {
         let mut plain = ByHand::<f32>::open(self.spec, &self.material.data, &self.material.weights)?;
         step_alone(&mut plain, &self.batches, self.place)?;

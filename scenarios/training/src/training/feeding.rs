@@ -13,7 +13,7 @@ use weighbridge_loaders::contract::for_each_batch;
 
 use crate::contract::TrainingLoop;
 
-/// What one experiment took.
+/// The time of one experiment, and the batches or steps that it went through.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FeedTimes {
     /// From when the first batch was there.
@@ -25,13 +25,13 @@ pub(super) struct FeedTimes {
 }
 
 impl FeedTimes {
-    /// How many there were in a second.
+    /// Returns the batches, or steps, in a second.
     pub(super) fn rate(&self) -> f64 {
         self.count as f64 / self.whole.as_secs_f64()
     }
 }
 
-/// What a step was fed, and what came of it.
+/// The result of an experiment: its time, the batches that were handed over, and the loss of each step.
 #[derive(Default)]
 pub(super) struct Fed {
     pub(super) times: FeedTimes,

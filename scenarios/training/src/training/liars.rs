@@ -30,7 +30,7 @@ impl Trainer for Other {
     }
 }
 
-/// What is not as it is said.
+/// A way in which a trainer does other work than it says.
 #[derive(Clone, Copy)]
 pub(super) enum TrainingLie {
     /// Every second step of the stream is left out; whenever it is looked at from the beginning, all are
@@ -38,7 +38,7 @@ pub(super) enum TrainingLie {
     SkipsHalf,
     /// So many labels are always right.
     KnowsAll(usize),
-    /// What a loader hands over is left where it is: the samples in memory are trained on.
+    /// Batches that a loader hands over are left where they are: the samples in memory are trained on.
     IgnoresTheLoader,
     /// Every batch after the first that a loader hands over is taken for the first one.
     KeepsTheFirstBatch,
@@ -55,8 +55,9 @@ struct Lying {
     steps: usize,
     /// Steps that are said to be done.
     said: usize,
-    /// What was handed over first, and the loss that was told last.
+    /// The batch that was handed over first.
     first: Option<Kept>,
+    /// The loss that was told last.
     loss: f32,
 }
 

@@ -12,7 +12,7 @@ use crate::adapters::native::{ByHand, Meeting, RankSeat};
 use crate::contract::{First, Trainer, TrainingLoop};
 use crate::workload::{Compilation, TrainingRanks, TrainingSpec};
 
-/// What is not as it is said, of the last rank where not of all.
+/// A way in which ranks do other work than they say: the last one where not all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RankLie {
     /// It comes to every exchange, and steps by its own gradients all the same.

@@ -16,7 +16,12 @@ use crate::workload::{Compilation, GradientExchange, Scaling, TrainingRanks, Tra
 /// The axes of TRAIN-4.
 #[derive(Clone, Debug, Sweep)]
 struct RanksAxes {
-    #[sweep(vit5_tiny = Preset::Vit5Tiny, gpt_tiny = Preset::GptTiny, mlp_tiny = Preset::MlpTiny, tiny = Preset::ForTests)]
+    #[sweep(
+        vit5_tiny = Preset::Vit5Tiny,
+        gpt_tiny = Preset::GptTiny,
+        mlp_tiny = Preset::MlpTiny,
+        tiny = Preset::ForTests
+    )]
     variant: Preset,
     #[sweep(1, 2, 4, 8)]
     ranks: usize,
@@ -139,21 +144,21 @@ impl Epochs for Borrowed<'_, '_> {
     }
 }
 
-/// Whether the ranks divide the batch, for the plan.
+/// Refuses ranks that cannot be the same training, such as those that do not divide the batch, for the plan.
 fn fits(axes: &RanksAxes) -> Result<(), String> {
     let RanksAxes { variant, ranks, scaling, communication, .. } = axes;
     let asked = TrainingRanks { count: *ranks, exchange: *communication };
     asked.check(&of_all(*variant, *ranks, *scaling)).map_err(|error| error.to_string())
 }
 
-/// What a point needs, for the plan: on every rank the model, and all the data.
+/// Returns what a point needs, for the plan: on every rank the model, and all the data.
 fn needs(axes: &RanksAxes) -> Requirements {
     let RanksAxes { variant, ranks, scaling, .. } = axes;
     let of_rank = of_all(*variant, 1, *scaling).needs();
     Requirements { memory: of_rank.memory * *ranks as u64, ..of_rank }
 }
 
-/// What a point does, for listings.
+/// Returns the description of a point, for listings.
 fn describe(axes: &RanksAxes) -> String {
     let RanksAxes { variant, ranks, mode, scaling, communication } = axes;
     let spec = of_all(*variant, *ranks, *scaling);

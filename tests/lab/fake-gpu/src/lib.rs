@@ -6,15 +6,23 @@
 //! time, and not when they are enqueued: who reads too early reads what was there before.
 //!
 //! ```text
-//! config    what the device is: name, memory, speeds          gpu       the state, and who may touch it when
-//! clock     now, virtual or real                              work      operations: when each begins and ends
-//! speed     the device's clock, throttled or ramping          stream    queues and the order between them
-//! energy    when it was busy, what that took                  event     marks in queues
-//! memory    allocations, pools, what is in them               graph     capture and replay
-//! ptx       kernels in a module's text: parameters, cost      twin      host functions that do a kernel's arithmetic
-//! program   straight-line kernels, read                       interpret and run as they are written
-//! fault     errors planted by a test                          exports   the symbols
-//! fake     the other side: a test's hand on the library
+//! config     what the device is: name, memory, speeds
+//! gpu        the state, and who may touch it when
+//! clock      now, virtual or real
+//! work       operations: when each begins and ends
+//! speed      the device's clock, throttled or ramping
+//! stream     queues and the order between them
+//! energy     when it was busy, what that took
+//! event      marks in queues
+//! memory     allocations, pools, what is in them
+//! graph      capture and replay
+//! ptx        kernels in a module's text: parameters, cost
+//! twin       host functions that do a kernel's arithmetic
+//! program    straight-line kernels, read
+//! interpret  and run as they are written
+//! fault      errors planted by a test
+//! exports    the symbols
+//! fake       the other side: a test's hand on the library
 //! ```
 //!
 //! The state is one per process behind one lock. Tests that share a process hold [`FakeGpu::lock`], which

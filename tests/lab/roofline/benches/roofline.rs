@@ -82,7 +82,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let limit = |copy: f64| (1.3 * copy).max(copy + 0.4);
         let rate = spec.batch_size as f64 / fused * 1e6;
         println!(
-            "{name:12} {copy:9.2} {far:9.2} {hand:9.2} {fused:9.2} {plain:9.2} {rayon:9.2}  {:10.2} {:10.2} {:10.2} {rate:12.3e}",
+            "{name:12} {copy:9.2} {far:9.2} {hand:9.2} {fused:9.2} {plain:9.2} {rayon:9.2}  {:10.2} {:10.2} \
+             {:10.2} {rate:12.3e}",
             fused / hand,
             fused / limit(copy),
             fused / limit(far)

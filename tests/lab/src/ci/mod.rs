@@ -143,9 +143,9 @@ fn steps(place: &Place) -> Vec<CiStep> {
         name,
         does: StepAction::Command(StepCommand::cargo(&format!("lab {line}"))),
     };
-    let features = "--package weighbridge-suite --package weighbridge --package weighbridge-scenarios --package \
-                    weighbridge-loaders --package weighbridge-checkpoints --package weighbridge-training --package \
-                    weighbridge-xtask --features";
+    let features = "--package weighbridge-suite --package weighbridge --package weighbridge-scenarios \
+                    --package weighbridge-loaders --package weighbridge-checkpoints \
+                    --package weighbridge-training --package weighbridge-xtask --features";
     let lab_manifest = "--manifest-path tests/lab/Cargo.toml";
     vec![
         CiStep { name: "tree", does: StepAction::Tree },
@@ -270,7 +270,8 @@ storm     $ cargo lab storm --small
         };
         assert_eq!(end("", &[], &["python3".to_owned()]).text, "ci: all steps passed\nskipped: 0 tests\n");
         let both = [test("workers::a_b", "python3"), test("nextest::c_d", "nextest")];
-        let list = "skipped: 2 tests\n  workers::a_b: there is no `python3`\n  nextest::c_d: there is no `nextest`\n";
+        let list = "skipped: 2 tests\n  workers::a_b: there is no `python3`\n  nextest::c_d: \
+                    there is no `nextest`\n";
         let said = end("left out: step `peers`: no `uv`\n", &both, &[]);
         assert_eq!(said.text, format!("ci: all steps passed\nleft out: step `peers`: no `uv`\n{list}"));
         assert_eq!(said.exit, Exit::Fine);

@@ -142,7 +142,8 @@ fn compare(program: &BuiltProgram, copy: &Path, data: &Path, flags: &[String]) -
     command.arg("--comparison").arg(&file).arg("--data").arg(data).stdin(Stdio::null()).stdout(Stdio::null());
     let status = command.status().context("failed to start the bench program")?;
     let text = fs::read(&file).with_context(|| format!("it ended with {status} and no comparison"))?;
-    fs::remove_file(&file).context("failed to remove the comparison")?; // the next one is not to be taken for it
+    // The next one is not to be taken for it.
+    fs::remove_file(&file).context("failed to remove the comparison")?;
     serde_json::from_slice(&text).context("failed to read the comparison")
 }
 

@@ -78,7 +78,8 @@ pub(super) fn page(cases: &[OriginalCase]) -> String {
     }
     let holding = cases.iter().filter(|case| case.holds()).count();
     format!(
-        "{}\n{holding} of {} cases give the same figure in nine of ten tries: medians of fresh, alternating processes within 5 %\n",
+        "{}\n{holding} of {} cases give the same figure in nine of ten tries: \
+         medians of fresh, alternating processes within 5 %\n",
         table.text(),
         cases.len()
     )

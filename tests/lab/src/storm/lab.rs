@@ -420,8 +420,8 @@ mod tests {
         assert_eq!(twice(missing.into_iter(), "scratch_1\nplain_1@short\nscratch_1\n"), None);
         assert_eq!(twice(missing.into_iter(), "scratch_1\n"), None, "what was not executed is not there");
         let told = twice(missing.into_iter(), "plain_1@short\nplain_1@short\nplain_1@long\n");
-        let expected = "plain_1@long was executed 1 times more than was missing, plain_1@short was executed 1 \
-                        times more than was missing";
+        let expected = "plain_1@long was executed 1 times more than was missing, plain_1@short was executed \
+                        1 times more than was missing";
         assert_eq!(told.as_deref(), Some(expected));
     }
 

@@ -83,7 +83,8 @@ const SURROUNDINGS: &[(&str, ExpectedEnd, Odd)] = &[
         "a pipe for the manifest of an earlier run",
         Well,
         Script(
-            "mkdir -p data/runs/19991231T235959Z-000000; mkfifo data/runs/19991231T235959Z-000000/run.json; exec \"$0\" \"$@\"",
+            "mkdir -p data/runs/19991231T235959Z-000000; mkfifo data/runs/19991231T235959Z-000000/run.json; \
+             exec \"$0\" \"$@\"",
         ),
     ),
     ("the index is a folder", Well, Script("mkdir -p data/runs.index/x; exec \"$0\" \"$@\"")),

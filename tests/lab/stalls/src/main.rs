@@ -81,8 +81,9 @@ fn told(plants: &[Plant], outcomes: &[PlantedOutcome]) -> (String, bool) {
     let stalls = plants.iter().filter(|plant| plant.resource.is_some()).count();
     let clean = plants.len() - stalls;
     let text = format!(
-        "{}\n{sentences}\n{named} of {stalls} stalls are named right ({NAMED} are due), {accused} of {clean} clean pipelines are accused (none \
-         may be), and the gain of {foretold} is foretold within {:.0} % ({FORETOLD} are due)\n",
+        "{}\n{sentences}\n{named} of {stalls} stalls are named right ({NAMED} are due), \
+         {accused} of {clean} clean pipelines are accused (none may be), and the gain of {foretold} is \
+         foretold within {:.0} % ({FORETOLD} are due)\n",
         table.text(),
         100.0 * WITHIN
     );

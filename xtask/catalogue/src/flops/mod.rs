@@ -67,7 +67,7 @@ pub(crate) fn run(args: &FlopsArgs) -> Result<Said> {
     Ok(Said::fine(pages?.join("\n")))
 }
 
-/// What is wrong with a configuration is the user's.
+/// Returns an error of usage: what is wrong with a configuration is the user's.
 fn usage(error: weighbridge::Error) -> anyhow::Error {
     stop::usage(error.to_string())
 }

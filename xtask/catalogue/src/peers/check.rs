@@ -14,7 +14,7 @@ use weighbridge_xtask::place::Place;
 use weighbridge_xtask::said::Said;
 use weighbridge_xtask::table::Table;
 
-/// What keeps frameworks quiet, off the network and on the processor while they are imported.
+/// Variables that keep frameworks quiet, off the network and on the processor while they are imported.
 const QUIET: [(&str, &str); 7] = [
     ("OMP_NUM_THREADS", "1"),
     ("JAX_PLATFORMS", "cpu"),
@@ -92,7 +92,7 @@ fn word(standing: &Verification) -> &'static str {
     }
 }
 
-/// How long importing it takes, in seconds; or the last thing that it wrote to stderr.
+/// Returns the seconds that importing it takes, or the last line that it wrote to stderr.
 fn import(peer: &Peer, home: &Path) -> Result<f64, String> {
     let start = Instant::now();
     let mut command = Command::new(peer.python(home));

@@ -34,13 +34,14 @@ pub(super) fn run(home: &Path, place: &Place) -> Said {
     }
     let mut text = table.text();
     text.push_str(&format!(
-        "\npeers lie in {}; `cargo catalogue peers install NAME` installs one, and `cargo bench` finds it there\n",
+        "\npeers lie in {}; `cargo catalogue peers install NAME` installs one, \
+         and `cargo bench` finds it there\n",
         home.display()
     ));
     Said::fine(text)
 }
 
-/// Whether it is what the requirement file says now.
+/// Says whether it is what the requirement file says now.
 fn standing(installed: &Installed, locked: &[u8]) -> String {
     if installed.requirements == Installed::hash(locked) {
         format!("yes, Python {}", installed.python)

@@ -21,7 +21,7 @@ struct Curve<'a> {
     cases: BTreeMap<&'a str, BTreeMap<u32, &'a CaseRecord>>,
 }
 
-/// What every number of a curve brought, and the line through the times of a batch.
+/// Returns the section of curves: what every number brought, and the line through the times of a batch.
 pub(super) fn section(field: &ComparedField<'_>) -> String {
     let mut text = String::new();
     for curve in found(field) {
@@ -50,8 +50,9 @@ pub(super) fn section(field: &ComparedField<'_>) -> String {
         return text;
     }
     format!(
-        "\n## Curves\n\nVariants that a number tells apart, by what scenarios are compared by. The last two columns are a line \
-         through the times of a batch: what it takes whatever the number is, and what one more adds.\n{text}"
+        "\n## Curves\n\nVariants that a number tells apart, by what scenarios are compared by. The last two \
+         columns are a line through the times of a batch: what it takes whatever the number is, \
+         and what one more adds.\n{text}"
     )
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct CatalogueReport {
     what: CatalogueReportKind,
 }
 
-/// What can be reported on.
+/// The reports.
 #[derive(Debug, Subcommand)]
 enum CatalogueReportKind {
     /// Compare a framework with all others: strengths, parity, gaps, and what to do about them. Markdown.

@@ -5,7 +5,7 @@ use weighbridge::data::{CaseRecord, Reading, Unit, quantile, quantity};
 
 use super::field::{ComparedField, FieldGroup, name};
 
-/// What one batch of a case costs; what was not measured is `None`.
+/// The costs of one batch of a case; what was not measured is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Spent {
     /// Wall time, in seconds.
@@ -23,7 +23,7 @@ pub(super) struct Spent {
 }
 
 impl Spent {
-    /// What a batch takes, by the processor's clock or by the one on the wall.
+    /// Returns the seconds of a batch, by the processor's clock or by the one on the wall.
     pub(super) fn time(case: &CaseRecord, by_cpu: bool) -> Option<f64> {
         median(case, if by_cpu { names::CPU_TIME } else { names::WALL_TIME })
     }
@@ -43,7 +43,7 @@ impl Spent {
     }
 }
 
-/// What a clock tells, in words.
+/// Returns what a clock tells, in words.
 pub(super) fn clock(by_cpu: bool) -> &'static str {
     if by_cpu { "processor time" } else { "wall time" }
 }
@@ -66,7 +66,7 @@ pub(super) fn median(case: &CaseRecord, metric: &str) -> Option<f64> {
 /// The cost of a batch as a fixed part and a part that grows with the work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SpentLine {
-    /// What a batch costs however little there is in it, in seconds.
+    /// The cost of a batch however little there is in it, in seconds.
     pub(super) fixed: f64,
     /// The seconds that each unit of work adds.
     pub(super) factor: f64,
@@ -133,14 +133,15 @@ impl SpentLine {
     }
 }
 
-/// What the batch of a group takes the reference, where that is not the adapter itself, in seconds.
+/// Returns the seconds that the reference takes for the batch of a group, where that is not the adapter
+/// itself.
 fn reference(group: &FieldGroup<'_>, adapter: &str, by_cpu: bool) -> Option<f64> {
     let case =
         group.cases.iter().find(|case| case.tier == Some(0) && case.ranked() && name(case) != adapter)?;
     Spent::time(case, by_cpu)
 }
 
-/// What it takes the fastest other system.
+/// Returns the seconds that the fastest other system takes for it.
 fn others(group: &FieldGroup<'_>, adapter: &str, by_cpu: bool) -> Option<f64> {
     let others = group.cases.iter().filter(|case| case.ranked() && name(case) != adapter);
     others.filter_map(|case| Spent::time(case, by_cpu)).reduce(f64::min)

@@ -65,10 +65,11 @@ pub(super) fn section(variant: &str, cases: &[&CaseRecord]) -> String {
     }
     let seeds: Vec<&str> = trained[0].cases.iter().filter_map(|case| axis(case, "seed")).collect();
     format!(
-        "\n## To the target: {variant}\n\nSteps until the target's share of held-out samples is known, for the seeds {}; each system begins \
-         with the same weights and samples. `time` is the median over seeds, of the steps alone; a system that misses the target with one \
-         of them has none. Places by time stand beside places by samples a second: where they differ, the faster step is not sooner at \
-         the target.\n\n{}",
+        "\n## To the target: {variant}\n\nSteps until the target's share of held-out samples is known, for \
+         the seeds {}; each system begins with the same weights and samples. `time` is the median over \
+         seeds, of the steps alone; a system that misses the target with one of them has none. Places by \
+         time stand beside places by samples a second: where they differ, \
+         the faster step is not sooner at the target.\n\n{}",
         seeds.join(", "),
         table.markdown()
     )
@@ -86,7 +87,7 @@ fn over_seeds(name: String, mut cases: Vec<&CaseRecord>) -> Trained<'_> {
     Trained { name, steps, time, rate, cases }
 }
 
-/// What was come to instead, by seed.
+/// Says what accuracy was come to instead, by seed.
 fn missed(one: &Trained<'_>) -> String {
     let of = |case: &&CaseRecord| {
         let best = value(case, BEST_ACCURACY)?;

@@ -21,7 +21,7 @@ pub(crate) struct OrbaxSuiteArgs {
     action: OrbaxSuiteAction,
 }
 
-/// What can be done with suites of Orbax.
+/// The actions on suites of Orbax.
 #[derive(Debug, Subcommand)]
 enum OrbaxSuiteAction {
     /// Read suites and say what would run: how many points, and what is refused, skipped or dropped, and why.
@@ -44,7 +44,7 @@ enum OrbaxSuiteAction {
     },
 }
 
-/// How suites of Orbax are read.
+/// The flags that say how suites of Orbax are read.
 #[derive(Clone, Debug, Default, Args)]
 struct ReadingFlags {
     /// Ignore unknown keys, as Orbax does, and list them.

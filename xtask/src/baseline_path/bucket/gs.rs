@@ -1,7 +1,7 @@
 //! Buckets of Google Cloud Storage.
 //!
-//! By Google's own interface and not by the one that speaks like S3: there a write is conditional on the generation
-//! of what it replaces.
+//! By Google's own interface and not by the one that speaks like S3: there a write is conditional on the
+//! generation of what it replaces.
 
 use anyhow::Result;
 use object_store::client::ClientConfigKey;
@@ -33,8 +33,8 @@ pub(super) fn open(builder: GoogleCloudStorageBuilder, prefix: &str, patience: P
     // Of a file or a text that is none of Google's the crate may repeat a part.
     let store = builder.build().map_err(|_| {
         stop::usage(format!(
-            "the settings of Google's buckets cannot be: {} is not as `gcloud` writes it, or names a file that \
-             cannot be read",
+            "the settings of Google's buckets cannot be: {} is not as `gcloud` writes it, or names a file \
+             that cannot be read",
             BucketService::Gs.credentials()
         ))
     })?;

@@ -1,4 +1,5 @@
-//! An object store on this machine that can be told how to fail: as little of S3 and of Google's as baselines need.
+//! An object store on this machine that can be told how to fail: as little of S3 and of Google's as baselines
+//! need.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -6,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
-/// How a request is answered.
+/// The answer to a request.
 #[derive(Clone, Debug)]
 pub(super) enum StoreReply {
     /// As it asks for.
@@ -23,13 +24,13 @@ pub(super) enum StoreReply {
     Say(u16, &'static str),
 }
 
-/// What the server holds and does.
+/// The objects of the server, and its plan of answers.
 #[derive(Debug, Default)]
 pub(super) struct ServerState {
     pub(super) objects: BTreeMap<String, Vec<u8>>,
-    /// How the next requests are answered. All after them are done.
+    /// The answers to the next requests. All after them are done.
     pub(super) next: VecDeque<StoreReply>,
-    /// How all further ones are answered, if not by being done.
+    /// The answer to all further ones, if it is not to do them.
     pub(super) ever: Option<StoreReply>,
     /// The requests that came: method and key.
     pub(super) asked: Vec<String>,
@@ -188,8 +189,8 @@ impl ServerState {
         let contents = keys.map(|(key, content)| {
             let (size, tag) = (content.len(), tag(content).replace('"', "&quot;"));
             format!(
-                "<Contents><Key>{key}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>{tag}</ETag>\
-                 <Size>{size}</Size></Contents>"
+                "<Contents><Key>{key}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>\
+                 <ETag>{tag}</ETag><Size>{size}</Size></Contents>"
             )
         });
         format!("<ListBucketResult>{}</ListBucketResult>", contents.collect::<String>())
@@ -202,8 +203,8 @@ fn answer(status: u16, tag: &str, body: &[u8]) -> Vec<u8> {
         generation => format!("ETag: {tag}\r\nx-goog-generation: {generation}\r\n"),
     };
     let head = format!(
-        "HTTP/1.1 {status} Said\r\nContent-Length: {}\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n{tag}Connection: \
-         close\r\n\r\n",
+        "HTTP/1.1 {status} Said\r\nContent-Length: {}\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n\
+         {tag}Connection: close\r\n\r\n",
         body.len()
     );
     [head.as_bytes(), body].concat()

@@ -52,7 +52,8 @@ impl Events {
         self.add(tag, 0, metadata("text", &[], 2), &tensor);
     }
 
-    /// What all runs below this one are told apart by, and what they are judged by.
+    /// Writes the parameters that all runs below this one are told apart by, and the metrics that they are
+    /// judged by.
     pub(super) fn experiment(&mut self, about: &str, parameters: &[(String, bool)], metrics: &[String]) {
         let mut experiment = Message::default().text(1, about).double(3, self.started);
         for (name, is_number) in parameters {

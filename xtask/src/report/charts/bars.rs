@@ -19,7 +19,8 @@ const MOST: usize = 70;
 
 /// The figure that each point is ranked by.
 pub(super) fn throughput(view: &View<'_>, palette: &Palette<'_>) -> Vec<Chart> {
-    let about = "Median over repeats with its 95 % interval; each point has its own scale from zero. Only verified work.";
+    let about = "Median over repeats with its 95 % interval; each point has its own scale from zero. \
+                 Only verified work.";
     sheets(view, palette, "throughput_bars", "What each system does", about, |group| {
         group.places.iter().filter_map(|place| bar(place.case, place.metric)).collect()
     })
@@ -27,7 +28,8 @@ pub(super) fn throughput(view: &View<'_>, palette: &Palette<'_>) -> Vec<Chart> {
 
 /// The most memory that a repeat took.
 pub(super) fn memory(view: &View<'_>, palette: &Palette<'_>) -> Vec<Chart> {
-    let about = "Peak memory of a repeat, measured: median with its 95 % interval; each point has its own scale from zero.";
+    let about = "Peak memory of a repeat, measured: median with its 95 % interval; \
+                 each point has its own scale from zero.";
     sheets(view, palette, "memory", "What memory each system takes", about, |group| {
         let cases = group.cases.iter().map(|at| view.cases[*at].record).filter(|case| case.ranked());
         let mut bars: Vec<Bar<'_>> =

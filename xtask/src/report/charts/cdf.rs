@@ -31,7 +31,8 @@ fn lines<'a, 'b>(view: &'b View<'a>, group: &CaseGroup<'_>) -> Vec<(&'a str, &'b
 
 fn chart(view: &View<'_>, palette: &Palette<'_>, group: &CaseGroup<'_>) -> Chart {
     let lines = lines(view, group);
-    let about = "Latency of an item, from its request to ready, over all repeats. A line ends where the count of items bears no higher percentile out.";
+    let about = "Latency of an item, from its request to ready, over all repeats. \
+                 A line ends where the count of items bears no higher percentile out.";
     let rows = lines.len().div_ceil(4) as f64 * 18.0;
     let mut svg = Svg::new(WIDTH, HEIGHT + rows, &format!("{}: latency", group.title), about);
     let values = || lines.iter().flat_map(|(_, detail)| detail.distribution.iter().map(|(_, time)| *time));

@@ -26,7 +26,8 @@ fn chart(view: &View<'_>, palette: &Palette<'_>, group: &CaseGroup<'_>) -> Optio
     let all = || lines.iter().flat_map(|(_, looks)| looks);
     let most = |of: fn(&ShownLook) -> f64| all().map(of).fold(0.0, f64::max);
     all().next()?;
-    let about = "Mean loss since the look before, by the time of the steps; a line ends at the target, or with the data.";
+    let about = "Mean loss since the look before, by the time of the steps; \
+                 a line ends at the target, or with the data.";
     let rows = lines.len().div_ceil(4) as f64 * 18.0;
     let mut svg = Svg::new(WIDTH, HEIGHT + rows, &format!("{}: loss", group.title), about);
     let (left, right, top, bottom) = (96.0, WIDTH - 40.0, Svg::TOP + 10.0, HEIGHT - 70.0);

@@ -48,7 +48,7 @@ pub(crate) struct ReportCharts {
     pub(crate) format: ChartPicture,
 }
 
-/// What is written.
+/// The formats of pictures that are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ChartPicture {
     /// SVG alone.

@@ -17,7 +17,7 @@ const COLOURS: [[u8; 3]; 8] = [
     [184, 169, 0],
 ];
 
-/// Which system has which colour.
+/// The place of each system among the colours.
 pub(super) struct Palette<'a>(HashMap<&'a str, usize>);
 
 impl<'a> Palette<'a> {
@@ -40,7 +40,7 @@ impl<'a> Palette<'a> {
         format!("#{red:02x}{green:02x}{blue:02x}")
     }
 
-    /// How its lines are dashed, so that a colour that is met again has another line.
+    /// The dashes of its lines, so that a colour that is met again has another line.
     pub(super) fn dash(&self, system: &str) -> &'static str {
         ["", "7 4", "2 3"][self.0.get(system).copied().unwrap_or(0) / 8 % 3]
     }

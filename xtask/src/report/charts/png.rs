@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-/// How many pixels a pixel of the drawing has.
+/// The number of pixels, along each side, of a pixel of the drawing.
 #[cfg(feature = "png")]
 const SCALE: f32 = 2.0;
 

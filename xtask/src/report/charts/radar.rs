@@ -46,7 +46,8 @@ pub(super) fn charts(view: &View<'_>, palette: &Palette<'_>) -> Vec<Chart> {
     if systems.is_empty() {
         return Vec::new();
     }
-    let about = "Radius: share of the speed of the best system there, 0 in the middle, 100 % at the edge. No corner: not measured.";
+    let about = "Radius: share of the speed of the best system there, 0 in the middle, 100 % at the edge. \
+                 No corner: not measured.";
     let mut svg = Svg::new(SIDE, SIDE - 60.0, "Systems over scenarios", about);
     let (x, y) = (SIDE / 2.0, Svg::TOP + RADIUS + 44.0);
     let at = |axis: usize, share: f64| {

@@ -28,8 +28,9 @@ impl Browser {
         let profile = tempfile::tempdir().expect("a temporary directory");
         // Chromium takes commands on descriptor 3 and answers on 4: a shell puts our pipes there.
         let script = format!(
-            "exec {program} --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \
-             --user-data-dir={} --window-size=1400,1000 --remote-debugging-pipe about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1",
+            "exec {program} --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage \
+             --no-first-run --user-data-dir={} --window-size=1400,1000 --remote-debugging-pipe about:blank \
+             3<&0 4>&1 </dev/null >/dev/null 2>&1",
             profile.path().display()
         );
         let mut child = Command::new("sh")
@@ -94,7 +95,8 @@ impl Browser {
     /// The value of an expression, after what it has set off was done and drawn.
     fn value(&mut self, expression: &str) -> Value {
         let settled = format!(
-            "(async () => {{ const value = await ({expression}); await new Promise((done) => setTimeout(done, 250)); return value; }})()"
+            "(async () => {{ const value = await ({expression}); \
+             await new Promise((done) => setTimeout(done, 250)); return value; }})()"
         );
         let params = json!({"expression": settled, "returnByValue": true, "awaitPromise": true});
         let mut answer = self.call("Runtime.evaluate", params);
@@ -109,7 +111,7 @@ impl Browser {
         self.call("Input.dispatchMouseEvent", params);
     }
 
-    /// What it has complained of: errors of the console, of the policy, and of scripts.
+    /// Its complaints: errors of the console, of the policy, and of scripts.
     fn complaints(&self) -> Vec<&Value> {
         let is_bad = |event: &&Value| match event["method"].as_str() {
             Some("Runtime.exceptionThrown") => true,
@@ -154,15 +156,16 @@ fn in_a_browser_the_page_asks_for_nothing_and_charts_zoom_legends_hide_and_filte
     // A filter leaves the rows that have every word.
     let rows = "[...document.querySelectorAll('#all tbody tr')].filter((row) => !row.hidden).length";
     assert_eq!(browser.value(rows), 12);
-    let typed = "(() => { const input = document.querySelector('[data-filter=all]'); input.value = 'grain cv-3'; \
-                 input.dispatchEvent(new Event('input')); })()";
+    let typed = "(() => { const input = document.querySelector('[data-filter=all]'); \
+                 input.value = 'grain cv-3'; input.dispatchEvent(new Event('input')); })()";
     browser.value(typed);
     assert_eq!(browser.value(rows), 1);
     browser.value(&typed.replace("grain cv-3", ""));
 
     // A head sorts, both ways.
     let first = "document.querySelector('#all tbody tr td').textContent";
-    let head = "[...document.querySelectorAll('#all thead th')].find((head) => head.textContent === 'figure').querySelector('button').click()";
+    let head = "[...document.querySelectorAll('#all thead th')].find((head) => head.textContent === \
+                'figure').querySelector('button').click()";
     browser.value(head);
     assert_eq!(browser.value(first), "CV-0/small/Google Grain", "the slowest first");
     browser.value(head);
@@ -173,10 +176,12 @@ fn in_a_browser_the_page_asks_for_nothing_and_charts_zoom_legends_hide_and_filte
     browser.value(&format!("location.hash = '#c-{slug}'"));
     assert_eq!(browser.value(shown), "case");
     assert_eq!(browser.value("document.querySelectorAll('#case canvas').length"), 3);
-    let scale = "(() => { const { min, max } = document.querySelector('#case .plot').chart.plot.scales.x; return max - min; })()";
+    let scale = "(() => { const { min, max } = document.querySelector('#case .plot').chart.plot.scales.x; \
+                 return max - min; })()";
     let before = browser.value(scale).as_f64().expect("a number");
     let place = browser.value(
-        "(() => { const at = document.querySelector('#case .plot .u-over').getBoundingClientRect(); return [at.left, at.top, at.width]; })()",
+        "(() => { const at = document.querySelector('#case .plot .u-over').getBoundingClientRect(); \
+         return [at.left, at.top, at.width]; })()",
     );
     let [left, top, width] = [0, 1, 2].map(|at| place[at].as_f64().expect("a number"));
     browser.mouse("mouseMoved", left + width * 0.25, top + 60.0);
@@ -218,7 +223,8 @@ fn in_a_browser_ten_thousand_cases_open_and_are_filtered() {
     browser.open(&file);
     // Until everything on it is loaded, and has been drawn once.
     let opened = browser.value(
-        "(async () => { await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))); \
+        "(async () => { await new Promise((done) => requestAnimationFrame(() \
+         => requestAnimationFrame(done))); \
          return [performance.getEntriesByType('navigation')[0].loadEventEnd, performance.now()]; })()",
     );
     println!("loaded after {} ms, drawn after {} ms", opened[0], opened[1]);

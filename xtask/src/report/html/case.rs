@@ -35,11 +35,22 @@ pub(super) fn page(view: &View<'_>) -> Markup {
     let traced = traces(view.run, Path::new(""), true);
     html! {
         p.lead {
-            "Medians over repeats. " span.nojs { "With JavaScript a case opens to its samples, its distribution, where its time went, and its work." }
+            "Medians over repeats. "
+            span.nojs {
+                "With JavaScript a case opens to its samples, its distribution, where its time went, \
+                 and its work."
+            }
         }
         div.filters {
-            input type="search" data-filter="all" placeholder="Filter: every word must be there" aria-label="Filter cases";
-            @for one in [CaseState::Ranked, CaseState::Unranked, CaseState::Failed, CaseState::Skipped, CaseState::Incomplete] {
+            input type="search" data-filter="all" placeholder="Filter: every word must be there"
+                aria-label="Filter cases";
+            @for one in [
+                CaseState::Ranked,
+                CaseState::Unranked,
+                CaseState::Failed,
+                CaseState::Skipped,
+                CaseState::Incomplete,
+            ] {
                 @if view.cases.iter().any(|case| case.state == one) {
                     button type="button" data-state=(one.name()) aria-pressed="false" { (one.name()) }
                 }
@@ -57,13 +68,18 @@ pub(super) fn page(view: &View<'_>) -> Markup {
                     th { "state" }
                 } }
                 tbody {
-                    @for (case, place) in view.cases.iter().zip(&places) { (row(case, place.as_ref(), ranked, &columns)) }
+                    @for (case, place) in view.cases.iter().zip(&places) {
+                        (row(case, place.as_ref(), ranked, &columns))
+                    }
                 }
             }
         }
         @if !traced.is_empty() {
             h2 { "Traces" }
-            p.dim { "Each was made in a repeat of its own, which counts nowhere. Paths are below the folder of the run." }
+            p.dim {
+                "Each was made in a repeat of its own, which counts nowhere. \
+                 Paths are below the folder of the run."
+            }
             pre { (traced) }
         }
     }
@@ -91,7 +107,11 @@ fn row(
             td.n.dim { @if let Some(metric) = case.metric { (interval(metric)) } }
             @for (name, _) in columns {
                 @let metric = case.record.metric(name);
-                td.n data-v=[value(metric)] { @if let Some(estimate) = metric.and_then(|metric| Some((metric.estimate?, metric))) { (quantity::show(estimate.0.median, &estimate.1.unit)) } }
+                td.n data-v=[value(metric)] {
+                    @if let Some(estimate) = metric.and_then(|metric| Some((metric.estimate?, metric))) {
+                        (quantity::show(estimate.0.median, &estimate.1.unit))
+                    }
+                }
             }
             td { (state(case.state)) @if case.state != CaseState::Ranked { " " span.dim { (why(case)) } } }
         }

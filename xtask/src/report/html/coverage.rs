@@ -10,10 +10,16 @@ pub(super) fn page(view: &View<'_>) -> Markup {
         return html! {};
     }
     html! {
-        p.lead { "How the cases of each scenario ended for each system: verified of all. Colours repeat what the numbers and letters say." }
+        p.lead {
+            "How the cases of each scenario ended for each system: verified of all. \
+             Colours repeat what the numbers and letters say."
+        }
         div.scroll {
             table {
-                thead { tr { th { "scenario" } @for system in &coverage.systems { th.up { span { (system) } } } } }
+                thead { tr {
+                    th { "scenario" }
+                    @for system in &coverage.systems { th.up { span { (system) } } }
+                } }
                 tbody {
                     @for (scenario, cells) in &coverage.rows {
                         tr { th scope="row" { (scenario) } @for cell in cells { (of(*cell)) } }
@@ -21,7 +27,10 @@ pub(super) fn page(view: &View<'_>) -> Markup {
                 }
             }
         }
-        p.dim { "2/3: two of three cases were measured and verified. u: work not verified to be equal, f: failed, –: skipped or not finished." }
+        p.dim {
+            "2/3: two of three cases were measured and verified. u: work not verified to be equal, \
+             f: failed, –: skipped or not finished."
+        }
     }
 }
 
@@ -39,7 +48,11 @@ fn of(cell: CoverageCell) -> Markup {
     );
     html! {
         td class={ "cell h-" (state.name().replace(' ', "")) } title=(said) {
-            @if cell.ranked > 0 || !parts.is_empty() { (cell.ranked) "/" (cell.all()) " " (parts.join(" ")) } @else { "–" }
+            @if cell.ranked > 0 || !parts.is_empty() {
+                (cell.ranked) "/" (cell.all()) " " (parts.join(" "))
+            } @else {
+                "–"
+            }
         }
     }
 }

@@ -36,7 +36,8 @@ fn inert(json: &str) -> String {
 fn common(view: &View<'_>) -> Value {
     let entries = Ledger::ENTRIES.iter().map(|(_, name)| name.replace('_', " "));
     let curves = view.curves.iter().map(|curve| {
-        let scale = Scale::of(curve.unit, curve.lines.iter().flat_map(|line| line.points.iter().map(|(_, e)| e.median)));
+        let medians = curve.lines.iter().flat_map(|line| line.points.iter().map(|(_, e)| e.median));
+        let scale = Scale::of(curve.unit, medians);
         let lines = curve.lines.iter().map(|line| {
             let points = curve.numbers.iter().map(|number| {
                 line.at(*number).map(|estimate| {
@@ -47,7 +48,11 @@ fn common(view: &View<'_>) -> Value {
             let ideal = curve.numbers.iter().map(|number| {
                 line.ideal(*number).filter(|_| curve.scales).map(|value| four(value / scale.factor))
             });
-            json!({"name": line.name, "points": points.collect::<Vec<_>>(), "ideal": ideal.collect::<Vec<_>>()})
+            json!({
+                "name": line.name,
+                "points": points.collect::<Vec<_>>(),
+                "ideal": ideal.collect::<Vec<_>>(),
+            })
         });
         json!({
             "axis": curve.axis, "metric": curve.metric, "unit": scale.unit, "x": curve.numbers,
@@ -172,7 +177,9 @@ fn facts(view: &View<'_>, case: &CaseView<'_>) -> Value {
     let mut line = json!({
         "name": case.name,
         "state": case.state.name(),
-        "metric": case.metric.map(|metric| json!([metric.name, show::median(Some(metric)), interval(metric)])),
+        "metric": case.metric.map(|metric| {
+            json!([metric.name, show::median(Some(metric)), interval(metric)])
+        }),
         "metrics": metrics.take(room.metrics).collect::<Vec<_>>(),
     });
     let mut add = |name: &str, value: Value| {
@@ -196,7 +203,13 @@ fn facts(view: &View<'_>, case: &CaseView<'_>) -> Value {
 
 fn seen(detail: &Detail) -> Value {
     let repeats = detail.repeats.iter().map(|seen| {
-        let mut line = json!({"n": seen.number, "count": seen.count, "every": seen.every, "t": seen.samples, "slot": seen.slot});
+        let mut line = json!({
+            "n": seen.number,
+            "count": seen.count,
+            "every": seen.every,
+            "t": seen.samples,
+            "slot": seen.slot,
+        });
         if let Some(median) = seen.median {
             line["median"] = json!(median);
         }

@@ -10,7 +10,9 @@ const MIDDLE: f64 = HEIGHT / 2.0;
 
 fn drawing(class: &str, label: &str, parts: &str) -> Markup {
     html! {
-        svg class={ "mark " (class) } width=(WIDTH) height=(HEIGHT) role="img" aria-label=(label) { (PreEscaped(parts)) }
+        svg class={ "mark " (class) } width=(WIDTH) height=(HEIGHT) role="img" aria-label=(label) {
+            (PreEscaped(parts))
+        }
     }
 }
 
@@ -49,7 +51,8 @@ pub(super) fn effect(effect: &Effect, tolerance: Option<f64>, most: f64, class: 
         ));
     }
     parts.push_str(&format!(
-        r#"<path class="zero" d="M{0} 0v{HEIGHT}"/><path class="span" d="M{1} {MIDDLE}H{2}"/><circle class="dot" cx="{3}" cy="{MIDDLE}" r="3.5"/>"#,
+        "<path class=\"zero\" d=\"M{0} 0v{HEIGHT}\"/><path class=\"span\" d=\"M{1} {MIDDLE}H{2}\"/>\
+         <circle class=\"dot\" cx=\"{3}\" cy=\"{MIDDLE}\" r=\"3.5\"/>",
         WIDTH / 2.0,
         at(effect.low),
         at(effect.high).max(at(effect.low) + 1.0),

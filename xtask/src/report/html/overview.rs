@@ -37,11 +37,17 @@ fn tiles(view: &View<'_>) -> Markup {
                 @let counts = against.comparison.counts;
                 div class={ "tile " (if counts.regressed > 0 { "bad" } else { "" }) } {
                     b { (counts.regressed) " / " (counts.improved) }
-                    span { "regressed / improved against " a href={ "#comparison-" (against.key) } { (against.title) } }
+                    span {
+                        "regressed / improved against "
+                        a href={ "#comparison-" (against.key) } { (against.title) }
+                    }
                 }
             }
             @if let Some(share) = view.unexplained {
-                div.tile { b { (format!("{:.1} %", share * 100.0)) } span { "of the time of all repeats is unexplained" } }
+                div.tile {
+                    b { (format!("{:.1} %", share * 100.0)) }
+                    span { "of the time of all repeats is unexplained" }
+                }
             }
         }
     }
@@ -71,7 +77,9 @@ impl<'a> Verdicts<'a> {
 pub(super) fn verdict(row: &Row) -> Markup {
     html! {
         span class={ "chip " (row.verdict.name()) } title=[row.verdict.why()] { (row.verdict.name()) }
-        @if let Some(effect) = row.effect { " " span.dim title="cost of a unit of work" { (quantity::change(effect.estimate)) } }
+        @if let Some(effect) = row.effect {
+            " " span.dim title="cost of a unit of work" { (quantity::change(effect.estimate)) }
+        }
     }
 }
 
@@ -85,10 +93,15 @@ fn bests(view: &View<'_>) -> Markup {
     html! {
         h3 { "Best of each scenario" }
         p.lead {
-            "By the median over repeats, with its interval at 95 %. Only work that was verified to be equal is ranked. The lead is over the "
-            "next best: the median over all pairs of repeats. A tie cannot be told from the best."
+            "By the median over repeats, with its interval at 95 %. Only work that was verified to be equal \
+             is ranked. The lead is over the next best: the median over all pairs of repeats. \
+             A tie cannot be told from the best."
         }
-        div.filters { input type="search" data-filter="best" placeholder="Filter: scenario, system, verdict" aria-label="Filter scenarios"; span.dim data-count="best" {} }
+        div.filters {
+            input type="search" data-filter="best" placeholder="Filter: scenario, system, verdict"
+                aria-label="Filter scenarios";
+            span.dim data-count="best" {}
+        }
         div.scroll {
             table.sortable id="best" {
                 thead { tr {
@@ -121,7 +134,9 @@ fn best(view: &View<'_>, group: &CaseGroup<'_>, has_systems: bool, verdicts: &Ve
             td.n data-v=[value] { (show::median(Some(place.metric))) (show::clock(place.case, place.metric)) }
             td.n.dim { (interval(place.metric)) }
             @if has_systems {
-                td.n data-v=[group.lead.map(|lead| lead.estimate)] { (or_dash(group.lead.as_ref().map(lead))) }
+                td.n data-v=[group.lead.map(|lead| lead.estimate)] {
+                    (or_dash(group.lead.as_ref().map(lead)))
+                }
                 td { (ties.join(", ")) }
             }
             (verdicts.cells(&case.name))
@@ -160,6 +175,8 @@ fn missing(view: &View<'_>) -> Markup {
                 }
             }
         }
-        @if missing.len() > MOST { p.dim { "And " (missing.len() - MOST) " more: they stand among the cases." } }
+        @if missing.len() > MOST {
+            p.dim { "And " (missing.len() - MOST) " more: they stand among the cases." }
+        }
     }
 }

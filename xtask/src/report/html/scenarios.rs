@@ -20,12 +20,19 @@ pub(super) fn page(view: &View<'_>) -> Markup {
     html! {
         @if !view.curves.is_empty() {
             h3 { "Across an axis" }
-            p.lead { "The same scenario as a number grows, all else being equal. Bands are intervals at 95 %; where more workers or devices are meant to be proportionally faster, the dashed line is that ideal." }
+            p.lead {
+                "The same scenario as a number grows, all else being equal. Bands are intervals at 95 %; \
+                 where more workers or devices are meant to be proportionally faster, the dashed line is \
+                 that ideal."
+            }
             @for (at, curve) in view.curves.iter().enumerate() { (section(at, curve)) }
         }
         @if small && !groups.is_empty() {
             h3 { "Across systems" }
-            p.lead { "The best first. Who shares the first place cannot be told from the best. A bar is as long as the system's share of the best one's speed, its whisker the interval." }
+            p.lead {
+                "The best first. Who shares the first place cannot be told from the best. \
+                 A bar is as long as the system's share of the best one's speed, its whisker the interval."
+            }
             @for group in groups { (standing(group)) }
         }
     }
@@ -49,11 +56,22 @@ fn section(at: usize, curve: &CurveView<'_>) -> Markup {
                             tr {
                                 td { (line.name) }
                                 @for at in &curve.numbers {
-                                    td.n { @if let Some(estimate) = line.at(*at) { (quantity::show(estimate.median, curve.unit)) } }
+                                    td.n {
+                                        @if let Some(estimate) = line.at(*at) {
+                                            (quantity::show(estimate.median, curve.unit))
+                                        }
+                                    }
                                 }
                                 @if curve.scales {
-                                    @let last = line.points.last().and_then(|(at, estimate)| Some(estimate.median / line.ideal(*at)?));
-                                    td.n { @if let Some(share) = last { (format!("{:.0} %", share * 100.0)) } }
+                                    @let last = line.points.last();
+                                    @let share = last.and_then(|(at, estimate)| {
+                                        Some(estimate.median / line.ideal(*at)?)
+                                    });
+                                    td.n {
+                                        @if let Some(share) = share {
+                                            (format!("{:.0} %", share * 100.0))
+                                        }
+                                    }
                                 }
                             }
                         }
@@ -71,7 +89,14 @@ fn standing(group: &CaseGroup<'_>) -> Markup {
             summary { b { (group.title) } " " span.dim { @if let Some(case) = case { (case.description) } } }
             div.scroll {
                 table {
-                    thead { tr { th.n { "rank" } th { "system" } th.n { (group.metric) } th.n { "interval" } th { "beside the best" } th.n { "factor" } } }
+                    thead { tr {
+                        th.n { "rank" }
+                        th { "system" }
+                        th.n { (group.metric) }
+                        th.n { "interval" }
+                        th { "beside the best" }
+                        th.n { "factor" }
+                    } }
                     tbody {
                         @for place in &group.places {
                             tr {

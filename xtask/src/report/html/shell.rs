@@ -22,6 +22,7 @@ const FIRST: &str = "document.documentElement.classList.add('js')";
 pub(super) fn page(view: &View<'_>, pages: &[Page], islands: &[Island]) -> String {
     let manifest = &view.run.manifest;
     let title = format!("{}: run {}", manifest.suite, manifest.id);
+    let licence = CHARTS_LICENCE.replace("--", "- -");
     let document = html! {
         (DOCTYPE)
         html lang="en" {
@@ -33,7 +34,7 @@ pub(super) fn page(view: &View<'_>, pages: &[Page], islands: &[Island]) -> Strin
                 meta name="generator" content="cargo xtask report html";
                 link rel="icon" href="data:,";
                 title { (title) }
-                (PreEscaped(format!("<!-- uPlot, inlined below:\n{}\n-->", CHARTS_LICENCE.replace("--", "- -"))))
+                (PreEscaped(format!("<!-- uPlot, inlined below:\n{licence}\n-->")))
                 style { (PreEscaped(CHARTS_STYLE)) }
                 style { (PreEscaped(STYLE)) }
                 script { (PreEscaped(FIRST)) }
@@ -51,13 +52,17 @@ pub(super) fn page(view: &View<'_>, pages: &[Page], islands: &[Island]) -> Strin
                 }
                 footer {
                     p {
-                        "Made by " code { "cargo xtask report html" } " from the records of run " (manifest.id)
-                        " and nothing else. Intervals hold at 95 %. A ratio whose interval has 1 in it is a tie."
+                        "Made by " code { "cargo xtask report html" }
+                        " from the records of run " (manifest.id) " and nothing else. \
+                         Intervals hold at 95 %. A ratio whose interval has 1 in it is a tie."
                     }
                     p.keys hidden {
-                        kbd { "/" } " filter  " kbd { "j" } " " kbd { "k" } " next and previous row  " kbd { "Enter" } " open  "
-                        kbd { "Esc" } " back  " kbd { "1" } "–" kbd { (pages.len()) } " pages. Drag in a chart to zoom, double-click to "
-                        "zoom out, click a name to hide its line."
+                        kbd { "/" } " filter  "
+                        kbd { "j" } " " kbd { "k" } " next and previous row  "
+                        kbd { "Enter" } " open  "
+                        kbd { "Esc" } " back  "
+                        kbd { "1" } "–" kbd { (pages.len()) } " pages. "
+                        "Drag in a chart to zoom, double-click to zoom out, click a name to hide its line."
                     }
                 }
                 @for island in islands {
@@ -71,7 +76,7 @@ pub(super) fn page(view: &View<'_>, pages: &[Page], islands: &[Island]) -> Strin
     document.into_string()
 }
 
-/// What the page may do: run these scripts, take these styles, and ask nobody for anything.
+/// The content security policy of the page: these scripts, these styles, and no request to anybody.
 fn policy() -> String {
     let hash = |text: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)));
     let all = |texts: &[&str]| texts.iter().map(|text| hash(text)).collect::<Vec<_>>().join(" ");
@@ -96,11 +101,16 @@ fn head(view: &View<'_>, pages: &[Page]) -> Markup {
             div.tools { button.tool #theme type="button" hidden { "Dark or light" } }
             h1 { (manifest.suite) }
             p.facts {
-                "Run " b { (manifest.id) } " of " (view.started()) ", commit " b { (view.commit()) } ", profile " b { (manifest.profile) }
-                " on " b { (manifest.active_backend) } ", " (manifest.planned.repeats) " repeats. " (view.machine())
+                "Run " b { (manifest.id) } " of " (view.started())
+                ", commit " b { (view.commit()) }
+                ", profile " b { (manifest.profile) }
+                " on " b { (manifest.active_backend) }
+                ", " (manifest.planned.repeats) " repeats. " (view.machine())
             }
             @if let Some(why) = unfinished { div.banner role="status" { (why) } }
-            @if manifest.resumed { div.banner role="status" { "This run was broken off and taken up again." } }
+            @if manifest.resumed {
+                div.banner role="status" { "This run was broken off and taken up again." }
+            }
             @if let Some(fake) = &view.fake { div.banner role="alert" { (fake) } }
             nav aria-label="Pages" {
                 @for page in pages { a href={ "#" (page.key) } { (page.title) } }

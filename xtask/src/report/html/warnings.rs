@@ -28,7 +28,11 @@ pub(super) fn page(view: &View<'_>) -> Markup {
         p.lead { "What takes a rank away comes first. A caveat is to be read with the figure." }
         @for ((severity, rule), found) in &rules {
             details open[severity.0 == Severity::Fail] {
-                summary { span class={ "chip s-" (severity.0.name()) } { (severity.0.name()) } " " b { (rule) } " " span.dim { "in " (found.len()) " cases" } }
+                summary {
+                    span class={ "chip s-" (severity.0.name()) } { (severity.0.name()) } " "
+                    b { (rule) } " "
+                    span.dim { "in " (found.len()) " cases" }
+                }
                 div.scroll {
                     table {
                         thead { tr { th { "case" } th { "what was found" } th { "what helps" } } }

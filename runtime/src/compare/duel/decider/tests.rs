@@ -16,7 +16,8 @@ use crate::run::{self, Duel, Event, Failure, How, Program, RoundRunner, RunEndin
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// What a script gives for a round, and the most rounds that it lets happen before the user asks for an end.
+/// A script for rounds: the time of the candidate in each, and the number of rounds before the user asks for
+/// an end.
 struct Script<'a> {
     slower: &'a dyn Fn(RoundId) -> Result<u64, BrokenDuel>,
     asked: Vec<RoundId>,

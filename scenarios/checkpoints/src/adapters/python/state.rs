@@ -111,7 +111,8 @@ impl<W: DerefMut<Target = Worker>> Checkpoints for OpenState<W> {
             || told.during.is_empty()
         {
             let what = format!(
-                "the worker claims {} steps in {all:?}, a stall of {stall:?} and a save of {complete:?}, but {passed:?} passed",
+                "the worker claims {} steps in {all:?}, a stall of {stall:?} and a save of {complete:?}, \
+                 but {passed:?} passed",
                 told.idle.len() + told.during.len()
             );
             return Err(Error::of(ErrorKind::Clock, what));

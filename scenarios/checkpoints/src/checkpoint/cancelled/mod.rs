@@ -152,7 +152,8 @@ impl<'a> CancelledRounds<'a> {
             let is_whole = checkpoints.load(&directory);
             is_whole.and_then(|()| state(&mut **checkpoints, Proof::whole(self.data))).map_err(|error| {
                 Error::new(format!(
-                    "a save that was cancelled has left a checkpoint under its name that is not whole: {error}"
+                    "a save that was cancelled has left a checkpoint under its name that is not whole: \
+                     {error}"
                 ))
             })?;
             checkpoints.release()?;

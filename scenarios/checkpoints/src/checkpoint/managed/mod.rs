@@ -334,7 +334,8 @@ impl<'a> ManagedRounds<'a> {
         let names: Vec<String> = there.iter().map(u64::to_string).collect();
         if found != names {
             return Err(Error::new(format!(
-                "after {done} steps the directory has {found:?}, and the checkpoints of the steps {there:?} are to be kept"
+                "after {done} steps the directory has {found:?}, \
+                 and the checkpoints of the steps {there:?} are to be kept"
             )));
         }
         let said = numbers(&self.manager().kept()?)?;
@@ -406,14 +407,16 @@ impl<'a> ManagedRounds<'a> {
         spoil(&inventory)?;
         self.state_of(newest).map_err(|error| {
             Error::new(format!(
-                "what was loaded changed when its files were overwritten ({error}): it is a view of them, and no memory of its own"
+                "what was loaded changed when its files were overwritten ({error}): \
+                 it is a view of them, and no memory of its own"
             ))
         })?;
         self.manager().release()?;
         let again = self.manager().restore(None);
         if again.is_ok() && self.state_of(newest).is_ok() {
             return Err(Error::new(
-                "all files of the newest checkpoint were overwritten, and its state is loaded: it was kept elsewhere",
+                "all files of the newest checkpoint were overwritten, and its state is loaded: \
+                 it was kept elsewhere",
             ));
         }
         let _ = self.manager().release(); // there may be nothing

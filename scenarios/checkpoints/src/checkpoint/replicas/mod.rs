@@ -105,7 +105,8 @@ impl StoredCheckpoint for ReplicaReads<'_> {
         }
         let (read, files) = (read / 1000, self.files / 1000);
         Err(Error::new(format!(
-            "a broadcast has read {read} kB by calls, of files with {files} kB: one replica reads them once, from {LEAST} to {MOST} times and {} kB",
+            "a broadcast has read {read} kB by calls, of files with {files} kB: one replica reads them once, \
+             from {LEAST} to {MOST} times and {} kB",
             BESIDE / 1000
         )))
     }

@@ -97,7 +97,7 @@ pub(in crate::checkpoint) fn format(directory: &Path) -> Result<CheckpointFormat
         return Ok(CheckpointFormat::Sharded);
     }
     Err(Error::new(
-        "what lies there is no checkpoint that is known: there are no files of safetensors, and no metadata of Orbax or of \
-         Reference (sharded)",
+        "what lies there is no checkpoint that is known: there are no files of safetensors, and no metadata \
+         of Orbax or of Reference (sharded)",
     ))
 }

@@ -62,14 +62,16 @@ impl StoredProof<'_> {
         let same = self.found(stored).and_then(|after| found.check(&after));
         same.map_err(|error| {
             Error::new(format!(
-                "what was loaded changed when its files were overwritten ({error}): it is a view of them, and no memory of its own"
+                "what was loaded changed when its files were overwritten ({error}): \
+                 it is a view of them, and no memory of its own"
             ))
         })?;
         stored.release()?;
         // A system that notices the damage says so. One that does not has loaded something else.
         if stored.load().is_ok() && self.found(stored).is_ok_and(|after| after == found) {
             return Err(Error::new(
-                "all files of the checkpoint were overwritten, and what was in them before is loaded: it was kept elsewhere",
+                "all files of the checkpoint were overwritten, and what was in them before is loaded: \
+                 it was kept elsewhere",
             ));
         }
         let _ = stored.release(); // there may be nothing

@@ -50,7 +50,7 @@ impl Bytes {
 /// One batch.
 #[derive(Clone, Debug)]
 pub(super) struct Buffers {
-    /// How many elements are in it now.
+    /// The number of elements in it now.
     pub(super) elements: usize,
     /// As they are now: a field that is padded dynamically has another length in each batch.
     kinds: Vec<FieldKind>,

@@ -72,7 +72,7 @@ pub fn version() -> Availability {
     Availability::Available { version: VERSION.into() }
 }
 
-/// What of the pipeline a batcher cannot do.
+/// Returns what of the pipeline a batcher cannot do, in words; `None` if it can do all of it.
 fn declined(spec: &PipelineSpec) -> Option<String> {
     let structure = &spec.structure;
     let more = !structure.mixture.is_empty() || structure.cache || structure.rebatch.is_some();
@@ -146,7 +146,7 @@ impl Dataset<BurnRow> for BurnRows {
 struct PutTogether {
     lines: Vec<CompiledRoute>,
     kinds: Arc<[FieldKind]>,
-    /// Which field says how long a row is, where rows are padded.
+    /// The position of the field that has the length of each row, where rows are padded.
     length_field: Option<usize>,
     mixing: Option<Mixing>,
     seed: u64,

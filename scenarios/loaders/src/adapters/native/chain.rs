@@ -8,8 +8,8 @@ use super::elements::{Element, ElementBuffers, ElementStep};
 use super::kernels::{Convert, Float, PlainStep, tile_length};
 use crate::workload::{Touch, Transform};
 
-/// What happens to one field. All types become `f32` when they change, so a field changes its type once at
-/// most.
+/// The compiled steps of one field. All types become `f32` when they change, so a field changes its type once
+/// at most.
 #[derive(Debug)]
 pub(super) struct KernelChain {
     /// Steps before the type changes; none if it does not.
@@ -31,7 +31,7 @@ enum ChainStep {
     Element(ElementStep),
 }
 
-/// What makes `f32` of another type.
+/// The step that makes `f32` of another type.
 #[derive(Clone, Copy, Debug)]
 enum ChainChange {
     Convert(Convert),
@@ -46,11 +46,11 @@ pub(super) struct ElementBlock<'a> {
     pub(super) draws: Draws,
     /// Indices in the data set.
     pub(super) elements: Indices<'a>,
-    /// How many tokens of each are real, where the data say so; else empty.
+    /// The number of real tokens of each, where the data say so; else empty.
     pub(super) lengths: &'a [i32],
 }
 
-/// Which elements.
+/// The indices of a block's elements in the data set.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Indices<'a> {
     /// This one and those after it.
@@ -66,7 +66,7 @@ pub(super) struct ChainScratch {
     space: ElementBuffers,
 }
 
-/// How the steps of a chain are written.
+/// The form in which the steps of a chain are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Writing {
     /// As the definitions read, one step per transform.
@@ -124,7 +124,7 @@ impl KernelChain {
         }
     }
 
-    /// Whether nothing is done: what comes out is what went in.
+    /// Returns whether the chain does nothing: what comes out is what went in.
     pub(super) fn is_empty(&self) -> bool {
         self.change.is_none() && self.steps.is_empty()
     }
@@ -197,7 +197,7 @@ impl KernelChain {
         }
     }
 
-    /// Whether a step needs a whole element.
+    /// Returns whether a step needs a whole element.
     fn works_by_element(&self) -> bool {
         !self.staged.is_empty()
             || matches!(self.change, Some(ChainChange::CausalMask { .. }))

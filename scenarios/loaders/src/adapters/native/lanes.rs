@@ -1,11 +1,6 @@
 //! The widest vectors that this machine has, for loops that were compiled for any machine.
 
-use std::sync::LazyLock;
-
-use pulp::Arch;
-
-/// Found once: the answer never changes.
-static MACHINE: LazyLock<Arch> = LazyLock::new(Arch::new);
+use multiversion::multiversion;
 
 /// Runs a loop in the version for the best instruction set at hand (AVX-512, AVX2, or that of the build): the
 /// compiler makes one of each. Arithmetic stays as it is written, operation by operation, so that all
@@ -13,7 +8,10 @@ static MACHINE: LazyLock<Arch> = LazyLock::new(Arch::new);
 ///
 /// The closure must be inlined to be compiled again, so it is marked `#[inline(always)]`, and so is what it
 /// calls.
-#[inline]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl+avx2+bmi1+bmi2+fma+lzcnt+movbe+popcnt",
+    "x86_64+avx2+bmi1+bmi2+f16c+fma+lzcnt+movbe+popcnt"
+))]
 pub(super) fn widest(work: impl FnOnce()) {
-    MACHINE.dispatch(work);
+    work();
 }

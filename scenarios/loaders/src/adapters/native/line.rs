@@ -8,7 +8,7 @@ use super::chain::{ChainScratch, ElementBlock, KernelChain, Writing};
 use super::photograph::{Darkroom, Decode};
 use crate::workload::{PipelineSpec, Route, Transform};
 
-/// How a line runs over a batch.
+/// The order in which a line's transforms go over a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RouteStyle {
     /// One transform after the other, each over the whole batch.
@@ -22,9 +22,9 @@ pub(super) enum RouteStyle {
 pub(super) struct CompiledRoute {
     /// The position of the field in the data set.
     pub(super) source: usize,
-    /// Whether its rows are shortened batch by batch.
+    /// `true` if its rows are shortened batch by batch.
     pub(super) is_padded: bool,
-    /// What is done first, where elements are encoded images.
+    /// The decoding, which is done first, where elements are encoded images.
     decode: Option<Decode>,
     trunk: KernelChain,
     branches: Vec<KernelChain>,

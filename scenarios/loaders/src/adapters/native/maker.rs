@@ -20,7 +20,7 @@ use crate::workload::PipelineSpec;
 #[derive(Clone, Debug, Default)]
 pub(super) struct MadeEpoch {
     pub(super) number: u64,
-    /// Which elements it has, where the data set is mixed.
+    /// The order of its elements, where the data set is mixed.
     order: Arc<MixtureOrder>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Maker {
     lines: Arc<Vec<CompiledRoute>>,
     rooms: Vec<RouteRoom>,
     gathered: Bytes,
-    /// Which field says how long a row is, and what it says of the elements at hand.
+    /// The position of the field that has the length of each row, and the lengths of the elements at hand.
     length_field: Option<usize>,
     lengths: Vec<i32>,
     /// The batches that were kept, where the pipeline has a cache.
@@ -106,7 +106,7 @@ impl Maker {
         self.kept = empty(&self.spec);
     }
 
-    /// Whether it kept a batch.
+    /// Returns whether the cache holds a batch.
     pub(super) fn remembers(&self) -> bool {
         self.kept.iter().any(|batch| batch.get().is_some())
     }

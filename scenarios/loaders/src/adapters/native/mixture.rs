@@ -6,7 +6,7 @@ use weighbridge_data::Draws;
 
 use crate::workload::{PipelineSpec, Shard, Structure};
 
-/// Which element stands at which place of an epoch.
+/// The order of an epoch that is mixed from parts: the element at each place.
 #[derive(Debug, Default)]
 pub(super) struct MixtureOrder {
     elements: Vec<usize>,

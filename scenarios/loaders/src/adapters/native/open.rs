@@ -22,7 +22,7 @@ pub(super) struct OpenPipeline {
     current: Buffers,
     regrouped: Option<Regrouped>,
     epoch: MadeEpoch,
-    /// Whether a batch of the epoch was asked for: until then nobody works on it.
+    /// `true` once a batch of the epoch was asked for: until then nobody works on it.
     has_begun: bool,
     next: usize,
     spec: Arc<PipelineSpec>,
@@ -33,7 +33,7 @@ pub(super) struct OpenPipeline {
 struct Regrouped {
     size: usize,
     batch: Buffers,
-    /// How many elements of the batch that was made are handed out.
+    /// The number of elements that are handed out of the batch that was made.
     taken: usize,
 }
 

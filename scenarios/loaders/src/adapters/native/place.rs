@@ -17,7 +17,7 @@ use crate::workload::{Destination, PipelineSpec};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"WBPLACE1");
 
-/// Where a pipeline is.
+/// A pipeline's position: its epoch, and its batch in that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CopyPlace {
     pub(super) epoch: u64,
@@ -55,8 +55,8 @@ impl CopyPlace {
     }
 }
 
-/// What must be the same for the bytes to go on. Workers and the destination may differ: they change no
-/// bytes.
+/// Returns a hash of all that must be the same for the bytes to go on. Workers and the destination may
+/// differ: they change no bytes.
 fn fingerprint(spec: &PipelineSpec) -> u64 {
     let same = PipelineSpec { workers: 0, destination: Destination::Host, ..spec.clone() };
     xxh3_64(format!("{same:?}").as_bytes())

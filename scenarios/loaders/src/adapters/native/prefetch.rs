@@ -25,11 +25,11 @@ const OWN: usize = AHEAD + 1;
 #[derive(Debug)]
 pub(super) struct Prefetch {
     workers: Vec<PrefetchWorker>,
-    /// What is asked for; `None` between epochs.
+    /// The epoch that workers are asked for, and its next batch; `None` between epochs.
     progress: Option<EpochProgress>,
-    /// Who made the batch that the consumer has.
+    /// The index of the worker that made the batch that the consumer has.
     lender: Option<usize>,
-    /// Whether what is asked for is not wanted any more.
+    /// `true` while what is asked for is not wanted any more.
     recalled: Arc<AtomicBool>,
 }
 
@@ -45,7 +45,7 @@ struct EpochProgress {
 struct PrefetchWorker {
     /// Buffers that nobody uses.
     spare: Vec<Buffers>,
-    /// How many batches it was asked for and has not handed over.
+    /// The number of batches that it was asked for and has not handed over.
     asked: usize,
     /// `None` only while it is being stopped.
     ends: Option<(SyncSender<BatchRequest>, Receiver<Reply>)>,
@@ -72,7 +72,8 @@ impl Prefetch {
             let (mut maker, recalled) = (maker.another(), recalled.clone());
             let work = move || {
                 for _ in 0..OWN {
-                    let buffers = Buffers::new(&maker.kinds(), room); // here, so that memory is near this worker
+                    // Here, so that memory is near this worker.
+                    let buffers = Buffers::new(&maker.kinds(), room);
                     if hand_over.send((buffers, Ok(()))).is_err() {
                         return;
                     }
@@ -192,7 +193,7 @@ impl Drop for Prefetch {
     }
 }
 
-/// Which elements make up which batch.
+/// The split of a shard's elements into batches.
 #[derive(Clone, Debug)]
 pub(super) struct Batches {
     /// The elements of the shard.
@@ -202,7 +203,7 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// How many batches there are; the last one may be short.
+    /// Returns the number of batches; the last one may be short.
     pub(super) fn count(&self) -> usize {
         self.all.len().div_ceil(self.size)
     }

@@ -26,8 +26,8 @@ use crate::workload::PipelineSpec;
 /// It declines what looks at a whole batch or at more than one: mixtures, mixing, caches, regrouping, dynamic
 /// padding.
 ///
-/// `workers` is the number of the pool's threads; with 0 there is no pool, and the consumer's own thread goes
-/// through the blocks.
+/// `workers` is the number of the pool's threads. With 0 there is no pool, and it declines: on one thread it
+/// would be `Reference (fused)` under another name.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rayon;
 
@@ -58,9 +58,7 @@ type BlockPiece<'a> = (usize, ((&'a [u8], &'a mut [u8]), &'a mut RouteRoom));
 
 /// A cursor over batches that a pool makes.
 struct BlockCursor {
-    /// None: the consumer's own thread does the work.
-    pool: Option<ThreadPool>,
-    threads: usize,
+    pool: ThreadPool,
     lines: Vec<CompiledRoute>,
     input: Input,
     /// Room for each block of a batch, by field: blocks run side by side.
@@ -81,20 +79,20 @@ impl BlockCursor {
                 "rayon makes elements one by one, in blocks of a batch: {what} is not for it"
             )));
         }
-        let threads = spec.workers.max(1);
-        // (`use_current_thread` would make a pool of the consumer's thread, but only once in its life.)
-        let pool = (spec.workers > 0).then(|| {
-            let builder =
-                ThreadPoolBuilder::new().num_threads(threads).thread_name(|index| format!("rayon-{index}"));
-            let failed = |error| Error::new(format!("failed to start a pool of {threads} threads: {error}"));
-            builder.build().map_err(failed)
-        });
+        let threads = spec.workers;
+        if threads == 0 {
+            return Err(skip("rayon is a pool of threads, and `workers` = 0 asks for none"));
+        }
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|index| format!("rayon-{index}"))
+            .build()
+            .map_err(|error| Error::new(format!("failed to start a pool of {threads} threads: {error}")))?;
         let kinds: Arc<[_]> = lines.iter().map(|line| line.output.clone()).collect();
         let batches = Batches { all: spec.elements(), size: spec.batch_size };
         let rooms = |_: &CompiledRoute| (0..BLOCKS * threads).map(|_| RouteRoom::default()).collect();
         Ok(Self {
-            pool: pool.transpose()?,
-            threads,
+            pool,
             rooms: lines.iter().map(rooms).collect(),
             current: Buffers::new(&kinds, batches.size.min(batches.all.len())),
             input: Input::open(spec, data)?,
@@ -108,7 +106,7 @@ impl BlockCursor {
 
     fn make(&mut self, elements: Range<usize>) -> Result<()> {
         let draws = Draws::new(self.spec.seed, self.epoch);
-        let per_block = elements.len().div_ceil(BLOCKS * self.threads).max(1);
+        let per_block = elements.len().div_ceil(BLOCKS * self.spec.workers).max(1);
         for (field, (line, rooms)) in self.lines.iter().zip(&mut self.rooms).enumerate() {
             let from = self.input.rows(line.source, elements.clone())?;
             let to = self.current.first_mut(field, elements.len());
@@ -120,25 +118,20 @@ impl BlockCursor {
                 line.run(RouteStyle::Fused, block, from, source, room, to);
             };
             let (of_block, to_block) = ((per_block * source).max(1), (per_block * output).max(1));
-            match &self.pool {
-                None => {
-                    from.chunks(of_block).zip(to.chunks_mut(to_block)).zip(rooms).enumerate().for_each(make);
-                }
-                Some(pool) => pool.install(|| {
-                    from.par_chunks(of_block)
-                        .zip(to.par_chunks_mut(to_block))
-                        .zip(rooms)
-                        .enumerate()
-                        .for_each(make);
-                }),
-            }
+            self.pool.install(|| {
+                from.par_chunks(of_block)
+                    .zip(to.par_chunks_mut(to_block))
+                    .zip(rooms)
+                    .enumerate()
+                    .for_each(make);
+            });
         }
         self.current.elements = elements.len();
         Ok(())
     }
 }
 
-/// What of the pipeline is not made element by element.
+/// Returns what of the pipeline is not made element by element, in words; `None` if all of it is.
 fn declined(spec: &PipelineSpec, lines: &[CompiledRoute]) -> Option<String> {
     let structure = &spec.structure;
     let whole = !structure.mixture.is_empty()
@@ -183,5 +176,22 @@ impl Epochs for BlockCursor {
     fn executed(&self) -> Executed {
         // A copy, the consumer's until it asks for the next one.
         Executed::ours(self.spec.work(), Delivery::Owned, self.spec.workers as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weighbridge_data::{Cache, DataSpec};
+
+    use super::*;
+
+    #[test]
+    fn without_workers_there_is_no_pool_and_it_declines() {
+        let place = tempfile::tempdir().unwrap();
+        let spec = PipelineSpec::new(DataSpec::images(4, 8, 3), 2);
+        let data = Arc::new(Cache::at(place.path()).open(&spec.source).unwrap());
+        let said = Rayon.open(&spec.clone().workers(0), &data).map(drop).unwrap_err();
+        assert!(said.is_skip() && said.to_string().contains("`workers` = 0"), "{said}");
+        assert!(Rayon.open(&spec.workers(1), &data).is_ok());
     }
 }

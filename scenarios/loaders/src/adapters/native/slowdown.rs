@@ -8,7 +8,7 @@ use weighbridge::{Error, Result};
 
 const VARIABLE: &str = "WEIGHBRIDGE_SLOWDOWN";
 
-/// How much is made beside each batch.
+/// The share of rows that is made beside each batch, and the fraction of a row that is still owed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Slowdown {
     share: f64,
@@ -34,7 +34,8 @@ impl Slowdown {
         Ok(Self { share: factor - 1.0, owed: 0.0 })
     }
 
-    /// How many rows to make beside a batch of `elements`. Fractions are carried over to the next batch.
+    /// Returns the number of rows to make beside a batch of `elements`. Fractions are carried over to the
+    /// next batch.
     pub(super) fn rows(&mut self, elements: usize) -> usize {
         if self.share == 0.0 {
             return 0; // as nearly always: not even rounding is in a batch's way

@@ -35,7 +35,7 @@ registered! {
         }
     }
 
-    /// What a person writes without a framework: slices of arrays, one vectorised call for each transform.
+    /// NumPy alone, without a framework: slices of arrays, one vectorised call for each transform.
     NumPy: numpy, "NumPy", tier 1;
     /// Its pipeline, iterated batch by batch.
     Datarax: datarax, "Datarax", tier 1;

@@ -15,7 +15,7 @@ use crate::adapters::native::Learned;
 use crate::contract::{LearningLoop, Phases};
 use crate::workload::{LearningTask, Parameters};
 
-/// What `open` says of a learning task: its pipeline as a loader's, and what is learned at its end.
+/// The message of `open` for a learning task: its pipeline as a loader's, and what is learned at its end.
 #[derive(Debug, Serialize)]
 pub(super) struct LearningParts {
     #[serde(flatten)]
@@ -71,7 +71,7 @@ impl<'a> RemoteLearning<'a> {
     }
 }
 
-/// What a call hands over.
+/// The arrays that a call hands over, by name.
 struct NamedArrays(BTreeMap<String, Vec<f32>>);
 
 impl NamedArrays {

@@ -11,7 +11,7 @@ use crate::workload::{
     Access, ExecutionMode, FrameworkSetting, Merge, Mixing, PipelineSpec, Transform, TransformGate,
 };
 
-/// What `open` says of a pipeline.
+/// The message of `open` for a pipeline.
 #[derive(Debug, Serialize)]
 pub(super) struct PipelineParts {
     data: DataMessage,
@@ -20,7 +20,7 @@ pub(super) struct PipelineParts {
     rank: Option<Ranked>,
 }
 
-/// Which of several processes with pipelines over the same data, in step.
+/// The rank of a process among several with pipelines over the same data, in step.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Ranked {
     index: usize,

@@ -31,11 +31,11 @@ pub(crate) struct ByHand<T> {
     /// Steps since the beginning.
     done: usize,
     losses: Losses,
-    /// Where it is one of several ranks.
+    /// The seat among several ranks; `None` where it trains alone.
     seat: Option<RankSeat<T>>,
 }
 
-/// What a step hands out: the mean loss, once for each of its samples.
+/// The batch that a step hands out: the mean loss, once for each of its samples.
 #[derive(Debug)]
 pub(super) struct Losses {
     kinds: [FieldKind; 1],
@@ -147,7 +147,7 @@ impl<T: Real> ByHand<T> {
         (self.input(self.data.rows(0, elements.clone())), integers(self.data.rows(1, elements)))
     }
 
-    /// What enters the model: ids, or numbers.
+    /// Returns the input of the model: ids, or numbers.
     fn input(&self, bytes: &[u8]) -> Vec<T> {
         let is_ids = self.data.kinds().next().is_some_and(|kind| kind.dtype == Dtype::I32);
         if is_ids {

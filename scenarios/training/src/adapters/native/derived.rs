@@ -49,7 +49,7 @@ pub(super) trait DerivedModel: Sized {
     /// The kind of the parameters' numbers as the library has it, such as `f32`.
     fn precision(&self) -> String;
 
-    /// How many numbers are learned.
+    /// Returns the count of numbers that are learned.
     fn size(&self) -> usize;
 
     /// The numbers of a tensor, in order.

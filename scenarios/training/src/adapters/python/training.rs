@@ -18,7 +18,7 @@ use crate::contract::{First, OperatorTimes, TrainingLoop};
 use crate::workload::model::Model;
 use crate::workload::{Compilation, Optimiser, Precision, Schedule, TrainingRanks, TrainingSpec};
 
-/// What `open` says of a training.
+/// The part of an `open` message that describes a training.
 #[derive(Debug, Serialize)]
 pub(super) struct TrainingParts {
     data: TensorFiles,

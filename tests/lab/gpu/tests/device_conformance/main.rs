@@ -2,8 +2,10 @@
 //! to.
 //!
 //! ```text
-//! cargo test --manifest-path tests/lab/Cargo.toml --test device_conformance                # the fake-in
-//! cargo test --manifest-path tests/lab/Cargo.toml --test device_conformance -- --ignored   # the device of this machine
+//! # the fake-in
+//! cargo test --manifest-path tests/lab/Cargo.toml --test device_conformance
+//! # the device of this machine
+//! cargo test --manifest-path tests/lab/Cargo.toml --test device_conformance -- --ignored
 //! ```
 //!
 //! The second kind fails where there is no device: whoever asks for it wants to know. The binary needs no
@@ -29,7 +31,8 @@ macro_rules! checks {
             $($(
                 #[test]
                 fn $name() {
-                    crate::$module::$name(&crate::world::World::fake(concat!("on_the_fake::", stringify!($name))));
+                    let name = concat!("on_the_fake::", stringify!($name));
+                    crate::$module::$name(&crate::world::World::fake(name));
                 }
             )*)*
         }
@@ -39,7 +42,8 @@ macro_rules! checks {
                 #[test]
                 #[ignore = "needs an NVIDIA device"]
                 fn $name() {
-                    crate::$module::$name(&crate::world::World::device(concat!("on_the_device::", stringify!($name))));
+                    let name = concat!("on_the_device::", stringify!($name));
+                    crate::$module::$name(&crate::world::World::device(name));
                 }
             )*)*
         }

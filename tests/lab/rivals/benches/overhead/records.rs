@@ -50,8 +50,8 @@ fn print_size(cases: usize, limit: u32) -> Result<()> {
         })?);
     }
     println!(
-        "reading and comparing two runs of {cases} cases, {METRICS} metrics, {REPEATS} repeats of {SAMPLES} samples; median of \
-         {ROUNDS} (to be under {limit} s)"
+        "reading and comparing two runs of {cases} cases, {METRICS} metrics, {REPEATS} repeats of {SAMPLES} \
+         samples; median of {ROUNDS} (to be under {limit} s)"
     );
     let rows = ["two runs", "baseline and run"].iter().zip(&took).map(|(what, took)| {
         let most = took.iter().copied().fold(0.0, f64::max);

@@ -46,8 +46,8 @@ pub fn print() -> Result<()> {
         }
     }
     println!(
-        "median time that is reported for a body: median of {ROUNDS} rounds, lowest and highest, beside the hand-written loop \
-         (ours of nothing to be below 0.3 ns, of a few ns within 2 %)"
+        "median time that is reported for a body: median of {ROUNDS} rounds, lowest and highest, \
+         beside the hand-written loop (ours of nothing to be below 0.3 ns, of a few ns within 2 %)"
     );
     for (name, seen) in bodies::NAMES.into_iter().zip(&reported) {
         let hand = median(&seen[0]);

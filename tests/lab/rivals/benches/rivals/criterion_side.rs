@@ -8,8 +8,8 @@ use crate::role::{Role, output};
 use crate::task::{ComparedTask, HarnessFigure, Pass};
 
 /// How it is called.
-pub const COMMAND: &str = "$B --bench --noplot --warm-up-time 0.3 --measurement-time 1 --save-baseline before; \
-                           the same with --baseline before";
+pub const COMMAND: &str = "$B --bench --noplot --warm-up-time 0.3 --measurement-time 1 \
+                           --save-baseline before; the same with --baseline before";
 
 const SETTINGS: [&str; 6] = ["--bench", "--noplot", "--warm-up-time", "0.3", "--measurement-time", "1"];
 

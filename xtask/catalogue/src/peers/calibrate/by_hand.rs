@@ -13,16 +13,16 @@ use weighbridge_python::Peer;
 use super::cases::WorkerCell;
 use super::cost::BatchCost;
 
-/// How long a script goes through epochs after the first one, in seconds.
+/// Seconds that a script goes through epochs after the first one.
 const SECONDS: &str = "1";
-/// How long a script may take with all that it does before.
+/// The most time that a script may take with all that it does before.
 const LIMIT: Duration = Duration::from_mins(5);
-/// How often its end is looked for.
+/// The time between two looks for its end.
 const LOOK: Duration = Duration::from_millis(20);
 /// Lines of what it wrote that are shown when it fails.
 const TAIL: usize = 3;
 
-/// What a script prints last.
+/// The last line that a script prints.
 #[derive(Debug, Deserialize)]
 struct Printed {
     /// Elements that were timed.

@@ -2,7 +2,7 @@
 
 use super::cases::WorkerCell;
 
-/// Why the figures of peers differ from their loops by hand.
+/// A known cause for which the figures of peers differ from their loops by hand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Explained {
     /// The peers' short names.
@@ -11,29 +11,30 @@ pub(super) struct Explained {
     scenarios: &'static [&'static str],
     /// With so many workers.
     workers: &'static [usize],
-    /// Which side has more.
+    /// The side that has more.
     side: ExplainedSide,
     /// The largest difference that it explains, in microseconds a batch.
     most: f64,
-    /// What makes the difference.
+    /// The mechanism that makes the difference, in words.
     pub(super) mechanism: &'static str,
 }
 
-/// Which side takes longer.
+/// The side that takes longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ExplainedSide {
     Harness,
     Hand,
 }
 
-/// What the worker does that a script does not.
-const OWN: &str = "The worker's own work: it makes a batch from fields by name and the indices of their elements (2 µs), hands it \
-    out as a dict of numpy arrays, and weighs and stamps it (1 µs); a script has one array. Between two passes the clock stands, \
-    counters are looked at and a copy is put away, after which caches are cold: 0.14 ms a pass, which is 25 ms, or an epoch that is \
-    shorter.";
+/// Work that the worker does and a script does not.
+const OWN: &str = "The worker's own work: it makes a batch from fields by name and the indices of their \
+    elements (2 µs), hands it out as a dict of numpy arrays, and weighs and stamps it (1 µs); a script has \
+    one array. Between two passes the clock stands, counters are looked at and a copy is put away, after \
+    which caches are cold: 0.14 ms a pass, which is 25 ms, or an epoch that is shorter.";
 
 /// The same and page faults.
-const BOTH: &str = "The worker's own work (3 µs a batch and 0.14 ms a pass) and page faults, which one side has more of, together.";
+const BOTH: &str = "The worker's own work (3 µs a batch and 0.14 ms a pass) and page faults, \
+    which one side has more of, together.";
 
 /// Those whose workers are threads of the worker's own interpreter: its work takes the lock from them.
 const THREADS: &[&str] = &["grain", "grain_records", "spdl"];
@@ -45,37 +46,38 @@ const STOP: f64 = 0.14e-3;
 /// The seconds of a pass, if the epoch has as many.
 const PASS: f64 = 25e-3;
 
-/// What the bits of the specification cost.
-const EXACT: &str = "Exact numbers: XLA makes a division by one number a product, whose last bits are others. The adapter divides by an \
-    array, and a script does as its users do.";
+/// The cost of the bits of the specification.
+const EXACT: &str = "Exact numbers: XLA makes a division by one number a product, whose last bits are \
+    others. The adapter divides by an array, and a script does as its users do.";
 
 /// The same, where a thread of the framework makes the batches.
-const LOCK: &str = "The interpreter's lock: the worker's own calls (4 µs) take it from the thread that decodes, and after a stop that \
-    thread is asleep (0.2 ms a pass, which is an epoch of 1.4 ms on TAB-1).";
+const LOCK: &str = "The interpreter's lock: the worker's own calls (4 µs) take it from the thread that \
+    decodes, and after a stop that thread is asleep (0.2 ms a pass, which is an epoch of 1.4 ms on TAB-1).";
 
 /// The same, where two or three threads of an interpreter hand over batch for batch: the loop of events, the
 /// pool, the consumer.
-const HAND_OVER: &str = "The interpreter's lock among the event loop, the pool and the consumer: what a job does in Python costs ten times \
-    its time. The script with 3.5 µs of empty loop in its job takes 40 to 100 µs more, as the adapter does, whose job has the worker's own \
-    work in it.";
+const HAND_OVER: &str = "The interpreter's lock among the event loop, the pool and the consumer: what a job \
+    does in Python costs ten times its time. The script with 3.5 µs of empty loop in its job takes 40 to 100 \
+    µs more, as the adapter does, whose job has the worker's own work in it.";
 
-/// What new memory costs.
-const FAULTS: &str = "Page faults: one side's heap goes back to the system between batches, and is touched anew. Where the last piece of a \
-    heap is as large as a batch, this is luck: glibc gives back what lies free at its end, and a few small pieces decide what lies there.";
+/// The cost of new memory.
+const FAULTS: &str = "Page faults: one side's heap goes back to the system between batches, and is touched \
+    anew. Where the last piece of a heap is as large as a batch, this is luck: glibc gives back what lies \
+    free at its end, and a few small pieces decide what lies there.";
 
 /// Both sides of a cell, as far as a mechanism goes by it. Seconds of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CellDifference {
     pub(super) cell: WorkerCell,
-    /// What the loop by hand takes.
+    /// The time that the loop by hand takes.
     pub(super) hand: f64,
-    /// What the harness has more than the loop by hand.
+    /// The time that the harness takes more than the loop by hand.
     pub(super) difference: f64,
     /// The largest difference that is none.
     pub(super) bound: f64,
     /// Page faults of a batch that the harness has more.
     pub(super) faults: f64,
-    /// What a page fault costs.
+    /// The cost of a page fault.
     pub(super) fault_cost: f64,
 }
 
@@ -91,7 +93,7 @@ impl CellDifference {
         CALLS + STOP / batches
     }
 
-    /// Whether no more than the bound is left when the worker's own work is taken away.
+    /// Returns whether no more than the bound is left when the worker's own work is taken away.
     fn is_of_the_worker(&self, short: &str) -> bool {
         let own = self.own_work(short);
         own > 0.0 && self.difference > 0.0 && self.difference <= own + self.bound
@@ -106,7 +108,7 @@ impl CellDifference {
             && self.difference <= own + of_faults + self.bound
     }
 
-    /// Whether no more than the bound is left when page faults are taken away.
+    /// Returns whether no more than the bound is left when page faults are taken away.
     fn is_of_faults(&self) -> bool {
         let of_faults = self.faults * self.fault_cost;
         of_faults * self.difference > 0.0 && self.difference.abs() <= of_faults.abs() + self.bound

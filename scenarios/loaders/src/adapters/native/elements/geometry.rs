@@ -90,7 +90,7 @@ pub(in crate::adapters::native) fn corner(draw: Draw, rows: usize, columns: usiz
     (below(0, rows) as usize, below(1, columns) as usize)
 }
 
-/// What a crop keeps.
+/// The window that a crop keeps: its rows, the bytes of each, and the offset of its first byte.
 struct Window {
     rows: usize,
     bytes: usize,

@@ -26,7 +26,7 @@ pub(super) struct ElementStep {
     what: ElementTransform,
     /// The transform's place in the pipeline, an address of its draws.
     position: u64,
-    /// Which elements go through it.
+    /// The condition on which an element goes through it; `None`: all do.
     gate: Option<TransformGate>,
 }
 
@@ -60,14 +60,14 @@ pub(super) struct ElementBuffers {
     resizer: Resizer,
 }
 
-/// Which element it is.
+/// The element that a step works on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Element {
     /// The draws of the epoch.
     pub(super) draws: Draws,
     /// Its index in the data set.
     pub(super) index: usize,
-    /// How many of its tokens are real, where the data say so.
+    /// The number of its real tokens, where the data say so.
     pub(super) length: i32,
 }
 

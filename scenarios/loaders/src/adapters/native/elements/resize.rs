@@ -34,7 +34,7 @@ impl Size {
         Self { rows: self.rows / 2, columns: self.columns / 2, ..self }
     }
 
-    /// How many numbers.
+    /// Returns the count of an image's numbers: rows by columns by channels.
     pub(in super::super) fn numbers(self) -> usize {
         self.rows * self.columns * self.channels
     }
@@ -59,7 +59,7 @@ pub(in super::super) fn random_window(size: Size, draw: Draw) -> CropWindow {
     size.whole()
 }
 
-/// Where the pixels of a resized axis come from.
+/// The sampling places of a resized axis, one for each of its pixels.
 #[derive(Debug, Default)]
 struct ResizeAxis {
     places: Vec<SampledPlace>,

@@ -126,7 +126,7 @@ pub(super) fn affine_back(
     gradient.bias.extend(sums.iter().map(|(_, of_bias)| *of_bias as f32));
 }
 
-/// What dropout multiplies each number of a batch with.
+/// Draws the factors that dropout multiplies the numbers of a batch with.
 pub(super) fn factors(which: WhichElements, elements: usize, numbers: usize, factors: &mut Vec<f32>) {
     factors.clear();
     for element in 0..elements {

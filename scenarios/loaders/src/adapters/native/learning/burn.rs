@@ -77,7 +77,7 @@ fn affine(x: Tensor<4>, scale: Tensor<1>, bias: Tensor<1>) -> Tensor<4> {
     x * scale.reshape([1, 1, 1, channels]) + bias.reshape([1, 1, 1, channels])
 }
 
-/// What a way forward leaves for the way back.
+/// The tensors that a forward pass leaves for the backward pass.
 #[derive(Debug)]
 struct Forward {
     rows: Tensor<4>,

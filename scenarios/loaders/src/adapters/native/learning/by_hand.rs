@@ -43,7 +43,7 @@ struct LearnerByHand {
     /// The batch at hand, and its loss.
     which: Option<WhichElements>,
     loss: f64,
-    /// Whether somebody went back from it and not yet down.
+    /// `true` from the batch's backward pass until its update.
     has_gradient: bool,
     task: LearningTask,
     data: Arc<DataSet>,

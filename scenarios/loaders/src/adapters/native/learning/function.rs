@@ -8,7 +8,7 @@ use super::arithmetic::{
 use super::stage::TaskStage;
 use crate::workload::Parameters;
 
-/// What the way back needs of the way forward.
+/// The intermediate numbers of a forward pass that the backward pass needs.
 #[derive(Debug, Default)]
 pub(super) struct KeptForward {
     before: Vec<f32>,

@@ -7,7 +7,7 @@ use weighbridge_data::Batch;
 
 use crate::workload::LearningTask;
 
-/// What a step delivers: the numbers that came out, and the slopes of the rows.
+/// The fields that a step delivers: the numbers that came out, and the slopes of the rows.
 #[derive(Debug)]
 pub(crate) struct Learned {
     kinds: [FieldKind; 2],
@@ -18,18 +18,18 @@ pub(crate) struct Learned {
     /// Elements of the batch that was made.
     elements: usize,
     current: Range<usize>,
-    /// What came out of the learnable step, for the whole batch.
+    /// The output of the learnable step, for the whole batch.
     pub(crate) numbers: Vec<f32>,
     /// The gradient of the batch's loss to its rows; none before somebody went back.
     pub(crate) slopes: Vec<f32>,
 }
 
-/// Why nobody can go back.
+/// Returns the error of a backward pass that no forward pass precedes.
 pub(super) fn no_batch() -> Error {
     Error::new("there is no batch to go back from: go forward first")
 }
 
-/// Why nobody can go down.
+/// Returns the error of an update that no backward pass precedes.
 pub(super) fn no_gradient() -> Error {
     Error::new("there is no gradient to go down: go backward first")
 }
@@ -60,7 +60,7 @@ impl Learned {
         self.slopes.clear();
     }
 
-    /// How many elements have so many numbers of a field.
+    /// Returns the number of elements that have so many numbers of a field.
     pub(crate) fn elements_of(&self, numbers: usize) -> usize {
         numbers / self.row.max(1)
     }

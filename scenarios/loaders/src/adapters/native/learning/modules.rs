@@ -32,7 +32,7 @@ pub(super) trait LearnedModule: std::fmt::Debug {
     }
 }
 
-/// What a module learns.
+/// The parameters of a module, and their gradient.
 #[derive(Debug)]
 pub(super) struct Learnable<'a> {
     pub(super) parameters: &'a mut Parameters,

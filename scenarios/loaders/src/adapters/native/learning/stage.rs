@@ -49,7 +49,7 @@ pub(super) fn stages(
     Ok((stages, shape))
 }
 
-/// What beyond a list of transforms and groups is asked for.
+/// Returns what is asked for beyond a list of transforms and groups, in words; `None` if nothing is.
 fn declined(pipeline: &PipelineSpec) -> Option<String> {
     let structure = Structure { rebatch: None, ..pipeline.structure.clone() };
     if !structure.capabilities().is_empty() {

@@ -16,7 +16,7 @@ pub(super) trait CompiledStep {
 /// One transform after another.
 pub(super) struct ThenStep<A, B>(A, B);
 
-/// What is written out: the three transforms as one type.
+/// The list that is written out: the three transforms as one type.
 pub(super) type Compiled = ThenStep<ThenStep<CompiledStandardise, CompiledCrop>, Rotate>;
 
 /// An element, and room for the next one.

@@ -12,7 +12,7 @@ pub(super) trait EagerOperation {
     /// The element after it, in an array of its own.
     fn apply(&mut self, block: ElementBlock<'_>, element: &[u8]) -> Bytes;
 
-    /// How many bytes of that are the element.
+    /// Returns the number of bytes of that array that are the element.
     fn size(&self) -> usize;
 }
 

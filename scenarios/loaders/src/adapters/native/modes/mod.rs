@@ -37,7 +37,7 @@ pub(super) struct InMode {
     spec: PipelineSpec,
 }
 
-/// What a mode works with.
+/// The transforms in the form that a mode runs.
 enum Way {
     Eager(Vec<Box<dyn EagerOperation>>),
     Vectorised(Box<(CompiledRoute, line::RouteRoom)>),
@@ -56,8 +56,8 @@ impl InMode {
         let ([route], true, 0) = (&routes[..], plain, spec.workers) else {
             let asked = spec.work().join(" > ");
             let why = format!(
-                "`mode` {mode} is for one field, a plain list of transforms and no workers, and not for {} fields through \
-                 {asked} with {} workers",
+                "`mode` {mode} is for one field, a plain list of transforms and no workers, and not for {} \
+                 fields through {asked} with {} workers",
                 routes.len(),
                 spec.workers
             );
@@ -90,7 +90,7 @@ impl InMode {
     }
 }
 
-/// What [`WRITTEN`] works with, if it is what is asked for.
+/// Returns the constants, side and channels that [`WRITTEN`] works with, if it is what is asked for.
 fn written(mode: ExecutionMode, spec: &PipelineSpec, data: &DataSet) -> Result<ImageSquare> {
     let kind = &spec.source.fields[0].kind;
     match (spec.transforms[..] == WRITTEN, kind.dtype, &kind.shape[..], data.normalisation(0)) {

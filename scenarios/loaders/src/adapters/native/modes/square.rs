@@ -2,15 +2,14 @@
 
 use weighbridge_data::Normalisation;
 
-/// Where the list that is written out runs: the constants of `Normalize`, the sides and channels of an
-/// element.
+/// The constants of `Normalize`, and the sides and channels of an element, for the list that is written out.
 pub(super) struct ImageSquare {
     pub(super) constants: Normalisation,
     pub(super) side: usize,
     pub(super) channels: usize,
 }
 
-/// Where the pixel at a row and a column was before so many quarter turns, counterclockwise.
+/// Returns the row and the column at which a pixel was before so many quarter turns, counterclockwise.
 #[inline]
 pub(super) fn before_turns(turns: u64, side: usize, row: usize, column: usize) -> (usize, usize) {
     let last = side - 1;
