@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use super::regions::{LiveArrays, Regions};
 use super::{
-    Budget, Content, Dtype, Error, Evidence, FileUse, HashKey, Hashes, Kept, KeptField, Pace, PartialBudget,
-    PerIteration, Phase, Purpose, Result, RunSettings, Spot, Work, WorkReport, visible_in_line,
+    Budget, Content, Dtype, Error, Evidence, FieldCopy, FileUse, HashKey, Hashes, ItemCopy, Pace,
+    PartialBudget, PerIteration, Phase, Purpose, Result, RunSettings, Spot, Work, WorkReport,
+    visible_in_line,
 };
 use crate::device::{Clock, Device, Platform, peak_memory};
 use crate::metric::{
@@ -100,7 +101,7 @@ impl Settings {
         content: &mut Content,
         at: Option<u64>,
         first: u64,
-        item: &Kept,
+        item: &ItemCopy,
     ) -> Result<Spot> {
         let moments = content.take(item, self.traits)?;
         Ok(Spot { at, first, hashes: Hashes(self.key.hash(item)?), moments })
@@ -498,7 +499,7 @@ impl Bencher {
     /// Hands in content that was delivered, for verification: for scenarios that do not stream.
     /// Hashing takes time: call it outside the timed body. Bytes that are not those of so many elements fail
     /// the repeat.
-    pub fn delivered(&self, item: &Kept) {
+    pub fn delivered(&self, item: &ItemCopy) {
         let BencherState { content, spots, refused, .. } = &mut *self.state.borrow_mut();
         match self.settings.look_at(content, None, 0, item) {
             Ok(spot) => spots.push(spot),
@@ -527,9 +528,9 @@ impl Bencher {
     pub fn answer(&self, value: &impl fmt::Debug) {
         let bytes = format!("{value:?}").into_bytes();
         let field =
-            KeptField { name: "answer".to_owned(), dtype: Dtype::U8, shape: vec![bytes.len()], bytes };
+            FieldCopy { name: "answer".to_owned(), dtype: Dtype::U8, shape: vec![bytes.len()], bytes };
         self.state.borrow_mut().report.get_or_insert_default();
-        self.delivered(&Kept { elements: 1, fields: vec![field] });
+        self.delivered(&ItemCopy { elements: 1, fields: vec![field] });
     }
 
     /// Opens what is to be measured: the time that it takes is told as `open`, apart from making data.

@@ -1,6 +1,6 @@
 //! Copies of items at places that nobody can foresee.
 
-use super::{Error, Item, Kept, Result};
+use super::{Error, Item, ItemCopy, Result};
 use crate::stats::SplitMix64;
 
 /// Of how many elements one batch of every later pass is copied: little enough to leave the caches as they
@@ -13,7 +13,7 @@ pub(super) struct CopiedItem {
     pub(super) at: u64,
     /// Its first element that was copied.
     pub(super) first: u64,
-    pub(super) kept: Kept,
+    pub(super) kept: ItemCopy,
 }
 
 impl CopiedItem {

@@ -9,7 +9,7 @@ use super::{FileUse, MomentsByField};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The content that an epoch must have.
-    pub expected: Option<Expected>,
+    pub expected: Option<ExpectedEpoch>,
     /// Batches that did not hold what they must.
     pub miscounted: Option<Miscount>,
     /// Elements that a worker says its measured batches have.
@@ -19,9 +19,9 @@ pub struct Evidence {
     /// The amount that was copied out of measured passes and verified.
     pub spots: Spots,
     /// The comparison of those copies with the reference; `None` where there is nothing to compare with.
-    pub compared: Option<Compared>,
+    pub compared: Option<ReferenceComparison>,
     /// An epoch without a stop.
-    pub unstopped: Option<Unstopped>,
+    pub unstopped: Option<UnstoppedEpoch>,
     /// A worker's account of its time, beside what the harness saw of it.
     pub account: Option<Account>,
     /// Nanoseconds that a loop of the author's own claimed and those that passed, where it claimed more than
@@ -56,7 +56,7 @@ pub struct Costs {
 
 /// The content of an epoch, as it follows from the specification of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Expected {
+pub struct ExpectedEpoch {
     /// Elements of an epoch.
     pub elements: u64,
     /// Elements of a batch; the last one is short.
@@ -82,7 +82,7 @@ pub struct Expected {
 /// at most.
 const PADDED: u64 = 4;
 
-impl Expected {
+impl ExpectedEpoch {
     /// Batches of an epoch.
     #[inline]
     pub fn batches(&self) -> u64 {
@@ -207,7 +207,7 @@ impl TryFrom<String> for Hashes {
 /// A repeat's elements beside the reference's: told by the parent, which alone has the
 /// reference's hashes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Compared {
+pub struct ReferenceComparison {
     /// Elements that were looked at in measured passes.
     pub elements: u64,
     /// Of them, those that are not the reference's; in order, those that are not what the reference has at
@@ -231,7 +231,7 @@ pub struct Compared {
     pub same: Option<bool>,
 }
 
-impl Compared {
+impl ReferenceComparison {
     /// The number of elements that count where a mean is judged: at least one.
     pub(crate) fn sample(&self) -> f64 {
         self.independent.min(self.elements as f64).max(1.0)
@@ -240,7 +240,7 @@ impl Compared {
 
 /// An epoch without a stop: the first thing that a measured repeat does. Times in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unstopped {
+pub struct UnstoppedEpoch {
     /// From before it was begun to the end of its last batch.
     pub wall: u64,
     /// Until it was begun.
@@ -326,7 +326,7 @@ pub struct StoppedClock {
 mod tests {
     use super::*;
 
-    const IMAGES: Expected = Expected {
+    const IMAGES: ExpectedEpoch = ExpectedEpoch {
         elements: 1000,
         batch: 64,
         bytes: 1000 * 768,
@@ -346,10 +346,10 @@ mod tests {
         {
             assert!(!IMAGES.holds(elements, batches, whole), "{elements} in {batches}");
         }
-        let by_three = Expected { in_order: false, makers: 3, ..IMAGES };
+        let by_three = ExpectedEpoch { in_order: false, makers: 3, ..IMAGES };
         assert!(by_three.holds(1000, 18, true), "each of three ends with a short batch");
         assert!(!by_three.holds(1000, 19, true), "and no batch besides");
-        assert!(!Expected { in_order: true, ..by_three }.holds(1000, 17, true), "in order there is one");
+        assert!(!ExpectedEpoch { in_order: true, ..by_three }.holds(1000, 17, true), "in order there is one");
         assert!(!IMAGES.holds(u64::MAX, u64::MAX, false), "and nothing wraps");
     }
 

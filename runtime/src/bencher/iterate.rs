@@ -12,7 +12,7 @@ use super::window::Windows;
 use super::yardstick::Yard;
 use super::{Bencher, Budget, PerIteration, Phase, Purpose};
 use crate::device::thread_time;
-use crate::metric::{Block, Taken};
+use crate::metric::{Block, SampleKind};
 
 /// About how long one sample (a block of iterations) should take: short enough that a quarter of the blocks
 /// at most is hit by a preemption, long enough that two clock readings are a ten-thousandth of it.
@@ -247,7 +247,7 @@ impl Bencher {
                 .push(format!("a slowdown was planted: {more} of {of} iterations ran twice, {share:.2} %"));
         }
         seen.notes.extend(plan.note);
-        seen.taken = Some(Taken::Iterations);
+        seen.taken = Some(SampleKind::Iterations);
         seen.iterations_per_sample = plan.iterations;
         seen.passes = plan.samples.len() as u64 / plan.budget.batches.max(1);
         seen.warmup = plan.warmup;

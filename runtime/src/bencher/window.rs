@@ -14,7 +14,7 @@ pub(super) struct Windows {
     delays: Delays,
     opened: Option<OpenWindow>,
     /// Since when no window is open.
-    stands: Stands,
+    stands: Standstill,
     pub(super) wall: Duration,
     pub(super) usage: Usage,
     /// Nanoseconds that threads which have ended were on a processor, and waited for one.
@@ -34,7 +34,7 @@ pub(super) struct SoFar {
 
 /// Readings at the moment when the clock was stopped.
 #[derive(Debug)]
-struct Stands {
+struct Standstill {
     since: Duration,
     /// Processor time of other threads than the measuring one.
     others: Duration,
@@ -56,7 +56,7 @@ struct OpenWindow {
 
 impl Windows {
     pub(super) fn new(clock: Clock) -> Self {
-        let stands = Stands { since: clock.now(), others: clock.others() };
+        let stands = Standstill { since: clock.now(), others: clock.others() };
         Self {
             clock,
             hardware: None,
@@ -110,7 +110,7 @@ impl Windows {
 
     /// The clock stands from now on: what went on before is told otherwise.
     pub(super) fn stand(&mut self) {
-        self.stands = Stands { since: self.clock.now(), others: self.clock.others() };
+        self.stands = Standstill { since: self.clock.now(), others: self.clock.others() };
     }
 
     /// The time that the clock has stood, and whether other threads were at work meanwhile.
@@ -180,7 +180,7 @@ impl Windows {
             // thread often loses its processor there, and it did not wait while it ran.
             let off = (end - start).saturating_sub(thread_now.saturating_sub(thread)).as_nanos() as u64;
             let delayed = delayed_now.zip(delayed).map(|(now, then)| now.saturating_sub(then).min(off));
-            self.stands = Stands { since: end, others: self.clock.others() };
+            self.stands = Standstill { since: end, others: self.clock.others() };
             self.wall += end - start;
             self.last = Block {
                 iterations: 0,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Judgement, Reservations, weigh};
 use super::values::{LogValues, Sides};
-use super::{Accepted, InconclusiveReason, Policy, Tendency, Tolerance, Verdict};
+use super::{Acceptance, InconclusiveReason, Policy, Tendency, Tolerance, Verdict};
 use crate::metric::names;
 use crate::metric::{DEVICE_METRICS, Direction, METRICS, Stationarity, Unit};
 use crate::record::{Estimate, MetricRecord};
@@ -62,7 +62,7 @@ pub(super) fn change(
     let values = LogValues::of(sides, before, after, direction);
     let has_ratio = values.is_some();
     let mut values = values.unwrap_or_default();
-    let accepted = Accepted::shift(&policy.accepted, &sides.after.id, &metric.name);
+    let accepted = Acceptance::shift(&policy.accepted, &sides.after.id, &metric.name);
     if let Some(shift) = accepted {
         values.sides[0].iter_mut().for_each(|value| *value += shift);
     }

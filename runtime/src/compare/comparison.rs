@@ -17,7 +17,7 @@ pub struct Comparison {
     /// The method of the comparison.
     pub method: Method,
     /// The baseline.
-    pub baseline: Promoted,
+    pub baseline: ComparedBaseline,
     /// The run that is judged.
     pub candidate: RunId,
     /// The environment in which both sides of a duel were measured, with the candidate's commit and whether
@@ -48,7 +48,7 @@ pub enum Method {
 
 /// The baseline that a run is compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Promoted {
+pub struct ComparedBaseline {
     /// Its name; in a duel the revision, program or adapter.
     pub name: String,
     /// The run that was promoted; none in a duel.

@@ -4,7 +4,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::{Accepted, Effect};
+use super::{Acceptance, Effect};
 use crate::json;
 use crate::plan::{CaseId, nearest};
 use crate::registry::Point;
@@ -41,7 +41,7 @@ pub struct Policy {
     pub scenarios: BTreeMap<String, Gate>,
     /// The changes that were accepted of the suite that is judged, on its machine, since its baseline.
     #[serde(default)]
-    pub accepted: Vec<Accepted>,
+    pub accepted: Vec<Acceptance>,
 }
 
 /// The metrics that gate, and from where on. What is not set is taken from the level above, then from the

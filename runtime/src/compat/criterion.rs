@@ -45,7 +45,7 @@ pub use std::hint::black_box;
 use crate::bencher::{self, Budget, Error, PartialBudget, Purpose, Settings};
 use crate::harness::Suite;
 use crate::registry::{
-    Added, Axes, Axis, AxisTraits, Keep, Location, Point, ScenarioEntry, TypedAxis, WrittenValue, add,
+    Additions, Axes, Axis, AxisTraits, Keep, Location, Point, ScenarioEntry, TypedAxis, WrittenValue, add,
 };
 
 /// Criterion's measurements, of which there is one.
@@ -140,7 +140,7 @@ pub fn main(suite: Suite, groups: &[fn()]) -> ExitCode {
         Some(Visit::Finding(found)) => found,
         _ => Vec::new(),
     };
-    add(Added { scenarios: entries(&found), adapters: Vec::new(), alone: false });
+    add(Additions { scenarios: entries(&found), adapters: Vec::new(), alone: false });
     crate::harness::main(suite)
 }
 

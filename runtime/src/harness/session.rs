@@ -11,7 +11,7 @@ use super::{Context, TargetError, resume};
 use crate::bencher::{INJECT, draw_epoch};
 use crate::device::{DeviceInfo, add_libraries, find_device};
 use crate::plan::Plan;
-use crate::record::{Build, Environment, Planned, RunId, RunManifest, RunStatus};
+use crate::record::{Build, Environment, RunId, RunManifest, RunPlan, RunStatus};
 use crate::report;
 use crate::run::Program;
 use crate::store::{Layout, MachineLock, RunLock, Runs};
@@ -87,7 +87,7 @@ impl Session {
             active_backend: self.device.backend.platform().name().to_owned(),
             seed: plan.run.seed,
             epoch: draw_epoch(),
-            planned: Planned {
+            planned: RunPlan {
                 cases: plan.cases.iter().map(|case| case.id.clone()).collect(),
                 repeats: plan.repeats,
                 stated: stated(plan),

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Direction, Hardware, Ledger, OnDevice, Reading, Stationarity, Surroundings, Tagged, Unit, Yardsticks,
+    Direction, DisturbedSamples, Hardware, Ledger, OnDevice, Reading, Stationarity, Surroundings, Unit,
+    Yardsticks,
 };
 use crate::device::Usage;
 
@@ -16,7 +17,7 @@ pub struct Observation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u32>,
     /// The way in which the samples were taken; `None` when the scenario measured regions alone.
-    pub taken: Option<Taken>,
+    pub taken: Option<SampleKind>,
     /// Every sample in order, in nanoseconds: each covers [`Observation::iterations_per_sample`] iterations.
     pub samples: Vec<u64>,
     /// CPU time of all threads of the process over each sample, in nanoseconds. Empty for streamed items:
@@ -32,7 +33,7 @@ pub struct Observation {
     /// CPU time of each of them, in nanoseconds.
     pub empty_cpu: Vec<u64>,
     /// Samples that are known to have been disturbed, and by what. Nothing is left out for it.
-    pub tags: Vec<Tagged>,
+    pub tags: Vec<DisturbedSamples>,
     /// The course of the samples; `None` where there are too few to say.
     pub stationarity: Option<Stationarity>,
     /// Iterations behind each sample (1 for streamed items).
@@ -93,7 +94,7 @@ pub struct RanOut {
 /// The way in which samples were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Taken {
+pub enum SampleKind {
     /// Blocks of iterations of one body.
     Iterations,
     /// Item by item, each from its request to the moment it was ready.

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use weighbridge::{
-    Count, Delivery, FieldKind, Kept, KeptField, Operator, Remote, Result, Used, WorkReport, skip,
+    Count, Delivery, FieldCopy, FieldKind, ItemCopy, Operator, Remote, ResourceUse, Result, WorkReport, skip,
 };
 
 use crate::DataSet;
@@ -82,7 +82,7 @@ pub trait Epochs {
     }
 
     /// What the pipeline really does, for the work report.
-    fn executed(&self) -> Executed;
+    fn executed(&self) -> ExecutedWork;
 
     /// What hands out the batches, where it comes from, and its version: for a system that is not the adapter
     /// itself.
@@ -181,7 +181,7 @@ pub trait Rank {
     ///
     /// # Errors
     /// As [`Epochs::begin`].
-    fn used(&mut self) -> Result<Used>;
+    fn used(&mut self) -> Result<ResourceUse>;
 }
 
 /// Some elements, field by field.
@@ -210,20 +210,20 @@ impl dyn Batch + '_ {
     }
 
     /// A copy, for verification.
-    pub fn keep(&self) -> Kept {
-        let copy = |(position, FieldKind { name, dtype, shape }): (usize, &FieldKind)| KeptField {
+    pub fn keep(&self) -> ItemCopy {
+        let copy = |(position, FieldKind { name, dtype, shape }): (usize, &FieldKind)| FieldCopy {
             name: name.clone(),
             dtype: *dtype,
             shape: shape.clone(),
             bytes: self.bytes(position).to_vec(),
         };
-        Kept { elements: self.elements(), fields: self.kinds().iter().enumerate().map(copy).collect() }
+        ItemCopy { elements: self.elements(), fields: self.kinds().iter().enumerate().map(copy).collect() }
     }
 }
 
 /// What a pipeline really does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Executed {
+pub struct ExecutedWork {
     /// The transforms that run, in order, by name.
     pub transforms: Vec<String>,
     /// Whose operator does each of them.
@@ -242,7 +242,7 @@ pub struct Executed {
     pub workers: u64,
 }
 
-impl Executed {
+impl ExecutedWork {
     /// The work report: this over a data set, done by what `entry_point` names where that is not the adapter
     /// itself.
     pub fn report(self, data: &DataSet, entry_point: Option<String>) -> WorkReport {

@@ -213,7 +213,7 @@ const ONE_THREAD: &[(&str, &str)] = &[("NPROC", "1"), ("XLA_FLAGS", "--xla_cpu_m
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peer::{Installed, find};
+    use crate::peer::{Installation, find};
 
     #[test]
     fn a_python_without_a_global_lock_is_looked_for_beside_and_its_absence_is_a_skip_with_the_command() {
@@ -229,7 +229,7 @@ mod tests {
         let other = home.join("free-threaded/numpy/venv/bin/python");
         std::fs::create_dir_all(other.parent().expect("it has one")).expect("made");
         std::fs::write(&other, "").expect("written");
-        let installed = Installed::new(peer, "2.4.6".into(), "3.13.15".into(), b"");
+        let installed = Installation::new(peer, "2.4.6".into(), "3.13.15".into(), b"");
         let text = serde_json::to_string(&installed).expect("JSON");
         std::fs::write(home.join("free-threaded/numpy/installed.json"), text).expect("written");
         assert_eq!(below(Interpreter::FreeThreaded).expect("found"), other);

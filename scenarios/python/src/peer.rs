@@ -186,7 +186,7 @@ pub fn requirements() -> PathBuf {
 /// What was installed: `installed.json` of an environment, which is written last, so that it stands for a
 /// whole one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Installed {
+pub struct Installation {
     /// The version of this file: 1.
     pub format: u32,
     /// The peer's exact name.
@@ -197,7 +197,7 @@ pub struct Installed {
     pub version: String,
     /// Python's version.
     pub python: String,
-    /// [`Installed::hash`] of the requirement file that it was made from.
+    /// [`Installation::hash`] of the requirement file that it was made from.
     pub requirements: String,
     /// Bytes on the disk that its files take, those included that it shares with other environments by hard
     /// links.
@@ -208,7 +208,7 @@ pub struct Installed {
 /// The version of `installed.json`.
 const FORMAT: u32 = 1;
 
-impl Installed {
+impl Installation {
     /// What says that this peer was installed.
     pub fn new(peer: &Peer, version: String, python: String, requirements: &[u8]) -> Self {
         let requirements = Self::hash(requirements);
@@ -233,7 +233,7 @@ impl Installed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerState {
     /// It is there, whole.
-    Installed(Installed),
+    Installed(Installation),
     /// It is not there.
     Absent,
     /// Something is there that cannot be used: what is wrong.
@@ -296,7 +296,7 @@ impl Peer {
             }
             Err(error) => return PeerState::Broken(format!("`{}` cannot be read: {error}", file.display())),
         };
-        match serde_json::from_str::<Installed>(&text) {
+        match serde_json::from_str::<Installation>(&text) {
             Err(error) => PeerState::Broken(format!("`{}` is damaged: {error}", file.display())),
             Ok(installed) if installed.format != FORMAT => PeerState::Broken(format!(
                 "it was installed by another weighbridge (format {})",
@@ -314,7 +314,7 @@ impl Peer {
                         self.package, self.environment
                     ))
                 },
-                |version| PeerState::Installed(Installed { version, ..installed }),
+                |version| PeerState::Installed(Installation { version, ..installed }),
             ),
             Ok(installed) => PeerState::Installed(installed),
         }
@@ -390,7 +390,7 @@ mod tests {
         let python = guest.python(home);
         fs::create_dir_all(python.parent().expect("it has one")).expect("made");
         fs::write(&python, "").expect("written");
-        let installed = Installed::new(owner, "0.12.8".into(), "3.11.7".into(), b"");
+        let installed = Installation::new(owner, "0.12.8".into(), "3.11.7".into(), b"");
         let text = serde_json::to_string(&installed).expect("JSON");
         fs::write(guest.installed_file(home), text).expect("written");
         let why = guest.missing(home).expect("it is not there");
@@ -423,7 +423,7 @@ mod tests {
         fs::create_dir_all(python.parent().expect("it has one")).expect("made");
         broken("did not come to its end");
         let owner = find("datarax").expect("known");
-        let installed = Installed::new(owner, "0.1.4".into(), "3.11.7".into(), b"datarax==0.1.4");
+        let installed = Installation::new(owner, "0.1.4".into(), "3.11.7".into(), b"datarax==0.1.4");
         let write = |text: &str| fs::write(peer.installed_file(home), text).expect("written");
         write(&serde_json::to_string(&installed).expect("JSON"));
         broken("Python is gone");
@@ -432,10 +432,10 @@ mod tests {
         assert_eq!((peer.missing(home), installed.requirements.len()), (None, 32));
         write("{");
         broken("damaged");
-        let other = Installed { format: 2, ..installed.clone() };
+        let other = Installation { format: 2, ..installed.clone() };
         write(&serde_json::to_string(&other).expect("JSON"));
         broken("another weighbridge");
-        let other = Installed { short: "grain".into(), ..installed };
+        let other = Installation { short: "grain".into(), ..installed };
         write(&serde_json::to_string(&other).expect("JSON"));
         broken("installation of `grain`");
     }

@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use weighbridge::worker::{ElementOrder, Worker};
 use weighbridge::{
-    Asked, Budget, Costs, Count, Error, ErrorKind, Expected, FieldKind, FileUse, Kept, Ran, Remote, Result,
-    Used, Whole,
+    Budget, Costs, Count, Error, ErrorKind, ExpectedEpoch, FieldKind, FileUse, ItemCopy, Remote, RemoteEpoch,
+    RemoteRun, ResourceUse, Result, UnstoppedRequest,
 };
-use weighbridge_data::{Batch, Epochs, Executed, Rank};
+use weighbridge_data::{Batch, Epochs, ExecutedWork, Rank};
 
 /// An open pipeline of a worker, which is borrowed or ends with it.
 pub struct RemotePipeline<W: DerefMut<Target = Worker>> {
     /// The worker.
     pub worker: W,
-    executed: Executed,
+    executed: ExecutedWork,
     entry_point: String,
     order: ElementOrder,
     current: CurrentBatch,
@@ -69,9 +69,9 @@ impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
 ///
 /// # Errors
 /// That nothing is open in it.
-pub fn executed(worker: &Worker) -> Result<Executed> {
+pub fn executed(worker: &Worker) -> Result<ExecutedWork> {
     let said = worker.opened()?.executed.clone();
-    Ok(Executed {
+    Ok(ExecutedWork {
         transforms: said.transforms,
         operators: said.operators,
         library: said.library,
@@ -124,7 +124,7 @@ impl<W: DerefMut<Target = Worker>> Epochs for RemotePipeline<W> {
         self.order == ElementOrder::Kept
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.executed.clone()
     }
 
@@ -141,7 +141,7 @@ impl<W: DerefMut<Target = Worker>> Epochs for RemotePipeline<W> {
     }
 
     fn time(&mut self, epoch: u64) -> Result<Option<Duration>> {
-        let whole = self.worker.time_epoch(epoch, Asked::default())?;
+        let whole = self.worker.time_epoch(epoch, UnstoppedRequest::default())?;
         Ok(Some(whole.wall - whole.begin))
     }
 
@@ -169,7 +169,7 @@ impl<W: DerefMut<Target = Worker>> Rank for RemotePipeline<W> {
         Ok(())
     }
 
-    fn used(&mut self) -> Result<Used> {
+    fn used(&mut self) -> Result<ResourceUse> {
         self.worker.used()
     }
 }
@@ -179,19 +179,19 @@ impl<W: DerefMut<Target = Worker>> Remote for RemotePipeline<W> {
         self.worker.budget(asked)
     }
 
-    fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()> {
+    fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(ItemCopy) -> Result<()>) -> Result<()> {
         self.worker.verify(epoch, each)
     }
 
-    fn run(&mut self, epoch: u64, budget: Budget) -> Result<Ran> {
+    fn run(&mut self, epoch: u64, budget: Budget) -> Result<RemoteRun> {
         self.worker.run(epoch, budget)
     }
 
-    fn time_epoch(&mut self, epoch: u64, asked: Asked) -> Result<Whole> {
+    fn time_epoch(&mut self, epoch: u64, asked: UnstoppedRequest) -> Result<RemoteEpoch> {
         self.worker.time_epoch(epoch, asked)
     }
 
-    fn expected(&self) -> Option<Expected> {
+    fn expected(&self) -> Option<ExpectedEpoch> {
         self.worker.expected()
     }
 
@@ -223,12 +223,12 @@ impl<W: DerefMut<Target = Worker>> Drop for RemotePipeline<W> {
 #[derive(Debug, Default)]
 struct CurrentBatch {
     kinds: Vec<FieldKind>,
-    kept: Kept,
+    kept: ItemCopy,
 }
 
 impl CurrentBatch {
-    fn new(kept: Kept) -> Self {
-        let kind = |field: &weighbridge::KeptField| FieldKind {
+    fn new(kept: ItemCopy) -> Self {
+        let kind = |field: &weighbridge::FieldCopy| FieldKind {
             name: field.name.clone(),
             dtype: field.dtype,
             shape: field.shape.clone(),

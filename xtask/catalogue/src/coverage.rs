@@ -14,9 +14,9 @@ use anyhow::{Context, Result};
 use clap::Args;
 use weighbridge::data::Exit;
 
-use crate::dry::{self, Coverage, Covered, DryRun, Verification};
+use crate::dry::{self, AdapterCoverage, Coverage, DryRun, Verification};
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::table::Table;
 
 /// Arguments of `coverage`.
@@ -63,7 +63,7 @@ is always the first value of its axis.
     gradient through its pipeline, CKPT-* for a checkpointer, TRAIN-* for a trainer, all others for a loader |
 ";
 
-pub(crate) fn run(args: &CoverageArgs, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &CoverageArgs, place: &Place) -> Result<CommandOutput> {
     let known = read(place)?;
     let adapters: Vec<&str> = args.adapter.iter().map(String::as_str).collect();
     let found = if args.render {
@@ -82,26 +82,30 @@ pub(crate) fn run(args: &CoverageArgs, place: &Place) -> Result<Said> {
         for (path, text) in [(evidence(place), text), (path(place), page)] {
             fs::write(&path, text).with_context(|| format!("failed to write `{}`", path.display()))?;
         }
-        return Ok(Said::fine(format!("{} has {} adapters\n{away}", path(place).display(), new.len())));
+        return Ok(CommandOutput::fine(format!(
+            "{} has {} adapters\n{away}",
+            path(place).display(),
+            new.len()
+        )));
     }
     let mut differences = differences(&known, &new);
     if fs::read_to_string(path(place)).unwrap_or_default() != self::page(&known) {
         differences.push_str("the page is not what the evidence says\n");
     }
     if differences.is_empty() {
-        return Ok(Said::fine(format!("{} is true\n{away}", path(place).display())));
+        return Ok(CommandOutput::fine(format!("{} is true\n{away}", path(place).display())));
     }
     let text = format!(
         "{} is stale: `cargo catalogue coverage` writes it anew\n{differences}{away}",
         path(place).display()
     );
-    Ok(Said { exit: Exit::NothingToJudge, ..Said::fine(text) })
+    Ok(CommandOutput { exit: Exit::NothingToJudge, ..CommandOutput::fine(text) })
 }
 
 /// Returns the coverage of each adapter, in words; empty where nothing was found out yet.
 pub(crate) fn supported(place: &Place) -> BTreeMap<String, String> {
     let known = read(place).unwrap_or_default(); // a list says what it can
-    let words = |covered: &Covered| {
+    let words = |covered: &AdapterCoverage| {
         let of = covered
             .variants
             .values()
@@ -182,7 +186,7 @@ fn differences(known: &Coverage, new: &Coverage) -> String {
 }
 
 fn page(coverage: &Coverage) -> String {
-    let mut adapters: Vec<(&String, &Covered)> = coverage.iter().collect();
+    let mut adapters: Vec<(&String, &AdapterCoverage)> = coverage.iter().collect();
     adapters.sort_by_key(|(name, covered)| (covered.tier, *name));
     let mut page = HEAD.to_owned();
     let mut table =
@@ -222,7 +226,7 @@ fn page(coverage: &Coverage) -> String {
     page
 }
 
-fn count(covered: &Covered, takes: impl Fn(&Verification) -> bool) -> usize {
+fn count(covered: &AdapterCoverage, takes: impl Fn(&Verification) -> bool) -> usize {
     covered.variants.values().filter(|standing| takes(standing)).count()
 }
 
@@ -253,9 +257,9 @@ mod tests {
     use super::*;
     use crate::fixtures::home;
 
-    fn covered(tier: u8, variants: &[(&str, Verification)]) -> Covered {
+    fn covered(tier: u8, variants: &[(&str, Verification)]) -> AdapterCoverage {
         let variants = variants.iter().map(|(name, standing)| ((*name).to_owned(), standing.clone()));
-        Covered { tier, version: Some("1.2".into()), variants: variants.collect() }
+        AdapterCoverage { tier, version: Some("1.2".into()), variants: variants.collect() }
     }
 
     fn coverage() -> Coverage {

@@ -35,7 +35,7 @@ pub(crate) enum Verification {
 
 /// The coverage of one adapter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Covered {
+pub(crate) struct AdapterCoverage {
     /// Its tier.
     pub(crate) tier: u8,
     /// The version of the system behind it.
@@ -45,7 +45,7 @@ pub(crate) struct Covered {
 }
 
 /// By adapter.
-pub(crate) type Coverage = BTreeMap<String, Covered>;
+pub(crate) type Coverage = BTreeMap<String, AdapterCoverage>;
 
 /// The adapters and scenarios that are to be tried.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +103,9 @@ pub(crate) fn run(place: &Place, what: DryRun<'_>) -> Result<Coverage> {
         for (name, tier) in
             tiers.iter().filter(|(name, _)| adapters.is_empty() || adapters.contains(&name.as_str()))
         {
-            coverage.entry(name.clone()).or_insert_with(|| Covered { tier: *tier, ..Covered::default() });
+            coverage
+                .entry(name.clone())
+                .or_insert_with(|| AdapterCoverage { tier: *tier, ..AdapterCoverage::default() });
         }
     }
     Ok(coverage)

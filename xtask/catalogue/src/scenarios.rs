@@ -12,7 +12,7 @@ use serde_json::Value;
 use weighbridge::data::Exit;
 
 use weighbridge_xtask::place::{BenchSuite, Place};
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 
 /// Arguments of `scenarios`.
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ is stale.
 - With `delivery=device` ([devices](../../docs/gpu.md)) the time includes a batch's way to the device.
 ";
 
-pub(crate) fn run(args: &ScenariosArgs, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &ScenariosArgs, place: &Place) -> Result<CommandOutput> {
     let read = |file: &PathBuf| {
         fs::read_to_string(file).with_context(|| format!("failed to read `{}`", file.display()))
     };
@@ -59,15 +59,15 @@ pub(crate) fn run(args: &ScenariosArgs, place: &Place) -> Result<Said> {
     let shown = path.display();
     if !args.check {
         fs::write(&path, page).with_context(|| format!("failed to write `{shown}`"))?;
-        return Ok(Said::fine(format!("{shown} has {count} scenarios\n")));
+        return Ok(CommandOutput::fine(format!("{shown} has {count} scenarios\n")));
     }
     let there = fs::read_to_string(&path).unwrap_or_default();
     if there == page {
-        return Ok(Said::fine(format!("{shown} is true ({count} scenarios)\n")));
+        return Ok(CommandOutput::fine(format!("{shown} is true ({count} scenarios)\n")));
     }
     let stale = first_difference(&there, &page);
     let text = format!("{shown} is stale: `cargo catalogue scenarios` writes it anew\n{stale}");
-    Ok(Said { exit: Exit::NothingToJudge, ..Said::fine(text) })
+    Ok(CommandOutput { exit: Exit::NothingToJudge, ..CommandOutput::fine(text) })
 }
 
 fn path(place: &Place) -> PathBuf {

@@ -9,7 +9,7 @@ use weighbridge::data::{CAVEATS, CaveatKind, Exit, RULES, Rule};
 use weighbridge::gpu::DeviceCaveat;
 
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 
 /// Arguments of `truth`.
 #[derive(Debug, Args)]
@@ -60,18 +60,18 @@ const FOOT: &str = "
 - **A gain that is smaller than a bound.** Each rule says its bound, and a subject may stay below it.
 ";
 
-pub(crate) fn run(args: &TruthArgs, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &TruthArgs, place: &Place) -> Result<CommandOutput> {
     let path = path(place);
     let shown = path.display();
     if !args.check {
         fs::write(&path, page()).with_context(|| format!("failed to write `{shown}`"))?;
-        return Ok(Said::fine(format!("{shown} has {} rules\n", RULES.len())));
+        return Ok(CommandOutput::fine(format!("{shown} has {} rules\n", RULES.len())));
     }
     if fs::read_to_string(&path).unwrap_or_default() == page() {
-        return Ok(Said::fine(format!("{shown} is true ({} rules)\n", RULES.len())));
+        return Ok(CommandOutput::fine(format!("{shown} is true ({} rules)\n", RULES.len())));
     }
     let text = format!("{shown} is stale: `cargo catalogue truth` writes it anew\n");
-    Ok(Said { exit: Exit::NothingToJudge, ..Said::fine(text) })
+    Ok(CommandOutput { exit: Exit::NothingToJudge, ..CommandOutput::fine(text) })
 }
 
 fn path(place: &Place) -> PathBuf {

@@ -9,7 +9,7 @@ use weighbridge::data::{Exit, RunRecord, StoreError};
 use super::*;
 use crate::cli::Cli;
 use crate::fixtures::{Home, home, plain};
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::{answer, stop};
 
 /// A checkout that looks baselines up there.
@@ -20,7 +20,7 @@ pub(super) fn checkout(kept: KeptBaselines) -> Home {
 }
 
 /// Answers a command line in a checkout.
-pub(super) fn says(home: &Home, line: &[&str]) -> Result<Said> {
+pub(super) fn says(home: &Home, line: &[&str]) -> Result<CommandOutput> {
     let cli = Cli::try_parse_from([&["xtask"], line].concat()).unwrap_or_else(|error| panic!("{error}"));
     answer(&cli.command, &home.place)
 }

@@ -20,8 +20,8 @@ use crate::bencher::window::Windows;
 use crate::bencher::{Bencher, Error, INJECT, PerIteration, Phase, Purpose, skip};
 use crate::device::{Backend, Device, DeviceMemory, Numbers, throttle_reasons};
 use crate::metric::{
-    Block, DeviceCaveat, DevicePhase, DeviceSample, Mode, OnDevice, Returns, Taken, TimedBy, device_caveats,
-    fatal,
+    Block, DeviceCaveat, DevicePhase, DeviceSample, Mode, OnDevice, Returns, SampleKind, TimedBy,
+    device_caveats, fatal,
 };
 use crate::stats;
 
@@ -434,7 +434,7 @@ impl<'a> DeviceSampling<'a> {
         }
         let state = &mut self.bencher.state.borrow_mut();
         let seen = &mut state.seen;
-        seen.taken = Some(Taken::Iterations);
+        seen.taken = Some(SampleKind::Iterations);
         seen.iterations_per_sample = self.seen.bodies;
         seen.passes = self.walls.len() as u64 / self.bencher.budget().batches.max(1);
         seen.warmup = warm_up;

@@ -8,7 +8,7 @@ use crate::metric::names;
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
 use crate::run::{BrokenDuel, DuelRound, EndedRound, Pair, Referee, RoundId, Side};
-use crate::verify::{self, Agreement, Examined, Severity, agree};
+use crate::verify::{self, Agreement, ExaminedCase, Severity, agree};
 
 /// Decides a duel from its rounds. It knows no process and no clock, so rounds of a file decide as they did
 /// when they ran.
@@ -210,7 +210,7 @@ fn same_work(pair: &Pair<'_>, works: &[Option<Work>; 2], same: Option<bool>) -> 
 fn examine(pair: &Pair<'_>, reference: Option<&Work>, round: &DuelRound) -> Result<(), PairStop> {
     let DuelRound::Repeats(sides) = round else { return Ok(()) };
     for (side, repeats) in [Side::Candidate, Side::Baseline].into_iter().zip(sides.iter().rev()) {
-        let findings = verify::judge(&Examined {
+        let findings = verify::judge(&ExaminedCase {
             equivalence: pair.candidate.equivalence(),
             agreement: &Agreement::Agrees,
             reference,

@@ -18,7 +18,7 @@ use super::change::is_of_samples;
 use super::clock::hold_against_cycles;
 use super::comparison::{Row, RowMark};
 use super::rule::{Judgement, unsteady};
-use super::{Accepted, InconclusiveReason, MetricChange, Policy, Tendency, Tolerance, Verdict};
+use super::{Acceptance, InconclusiveReason, MetricChange, Policy, Tendency, Tolerance, Verdict};
 use crate::bencher::PerIteration;
 use crate::metric::names;
 use crate::metric::{Direction, Reading, Stationarity, Unit};
@@ -51,8 +51,8 @@ struct DuelSeries {
 impl CaseDuel {
     /// A duel of this case without a round yet.
     pub fn new(case: &CaseId, policy: &Policy) -> Self {
-        let of = |one: &Accepted| {
-            Some((one.metric.clone(), Accepted::shift(&policy.accepted, case, &one.metric)?))
+        let of = |one: &Acceptance| {
+            Some((one.metric.clone(), Acceptance::shift(&policy.accepted, case, &one.metric)?))
         };
         let accepted = policy.accepted.iter().filter_map(of).collect();
         Self { accepted, ..Self::default() }

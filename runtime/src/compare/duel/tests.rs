@@ -1,6 +1,6 @@
 use super::*;
 use crate::bencher::Purpose;
-use crate::metric::{Block, DeviceSample, Mode, Observation, OnDevice, Taken};
+use crate::metric::{Block, DeviceSample, Mode, Observation, OnDevice, SampleKind};
 use crate::registry::Point;
 use crate::run::Outcome;
 use crate::stats::SplitMix64;
@@ -112,7 +112,7 @@ fn a_regression_stands_only_if_fresh_rounds_confirm_it() {
 
 #[test]
 fn what_was_accepted_is_taken_off_the_rounds_and_of_their_confirmation() {
-    let accepted = Accepted {
+    let accepted = Acceptance {
         suite: "toy/suite".into(),
         case: id().to_string(),
         metric: "wall_time".into(),
@@ -142,7 +142,7 @@ fn what_was_accepted_is_taken_off_the_rounds_and_of_their_confirmation() {
 /// A whole repeat with these samples in microseconds.
 fn repeat(samples: &[u64]) -> Repeat {
     let seen = Observation {
-        taken: Some(Taken::Items),
+        taken: Some(SampleKind::Items),
         samples: samples.iter().map(|sample| sample * 1000).collect(),
         iterations_per_sample: 1,
         elements: samples.len() as u64,

@@ -5,7 +5,7 @@ use std::mem::needs_drop;
 
 use super::counter::{AsCountUInt, Counter, CounterKind, IntoCounter, Sealed};
 use super::counts::Counts;
-use super::inputs::{CountInputs, Counted, NotCounted, Number};
+use super::inputs::{CountInputs, CountedInputs, NotCounted, Number};
 use crate::bencher::{self, BatchBencher, Error, skip};
 
 /// The most inputs, or results that are dropped, that live at once where `sample_size` does not ask for more.
@@ -131,7 +131,7 @@ impl<C> Bencher<'_, '_, C> {
 
 impl<'a, 'b, I, G: FnMut() -> I, K: CountInputs<I>> Bencher<'a, 'b, Inputs<G, K>> {
     /// States what an iteration processes by its input, outside the clock.
-    pub fn input_counter<N, F>(self, make_counter: F) -> Bencher<'a, 'b, Inputs<G, Counted<K, F, N>>>
+    pub fn input_counter<N, F>(self, make_counter: F) -> Bencher<'a, 'b, Inputs<G, CountedInputs<K, F, N>>>
     where
         F: Fn(&I) -> N + Sync + 'static,
         N: IntoCounter,

@@ -127,7 +127,7 @@ pub struct Many;
 
 /// Numbers that are elsewhere.
 #[derive(Debug)]
-pub struct Lent;
+pub struct LentNumbers;
 
 impl IntoThreads<OneValue> for usize {
     fn into_threads(self) -> Vec<usize> {
@@ -147,7 +147,7 @@ impl<I: IntoIterator<Item = usize>> IntoThreads<Many> for I {
     }
 }
 
-impl<'a, I: IntoIterator<Item = &'a usize>> IntoThreads<Lent> for I {
+impl<'a, I: IntoIterator<Item = &'a usize>> IntoThreads<LentNumbers> for I {
     fn into_threads(self) -> Vec<usize> {
         self.into_iter().copied().collect()
     }

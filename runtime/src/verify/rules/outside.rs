@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::rule::{Accusation, Rule, each_measured};
 use crate::bencher::Delivery;
-use crate::metric::{Ledger, Taken};
-use crate::verify::Examined;
+use crate::metric::{Ledger, SampleKind};
+use crate::verify::ExaminedCase;
 use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
@@ -82,9 +82,9 @@ const UNEXPLAINED: f64 = 0.2;
 const LEAST_UNEXPLAINED: u64 = 200_000_000;
 const TOO_LONG: u64 = 2_000_000_000;
 
-fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     each_measured(examined, |one| {
-        if !matches!(one.seen.taken, Some(Taken::Items | Taken::Passes)) {
+        if !matches!(one.seen.taken, Some(SampleKind::Items | SampleKind::Passes)) {
             return None;
         }
         begin(one).or_else(|| kept(one)).or_else(|| prepared(one))
@@ -98,7 +98,7 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
 
 /// Time of a repeat that is in no entry of its ledger. On a busy machine a process may wait before it is seen
 /// to have ended: the least of all repeats counts.
-fn unexplained(examined: &Examined<'_>) -> Option<Accusation> {
+fn unexplained(examined: &ExaminedCase<'_>) -> Option<Accusation> {
     let left = |one: &EndedRepeat<'_>| one.repeat.slot.saturating_sub(one.seen.ledger.sum());
     let one = examined.ended().filter(EndedRepeat::is_measured).min_by_key(left)?;
     let left = left(&one);
@@ -137,7 +137,7 @@ fn begin(one: &EndedRepeat<'_>) -> Option<(Severity, String)> {
 
 /// Beginning the epochs of a native pipeline, in the quickest repeat: on a busy machine any other may have
 /// waited.
-fn begun(examined: &Examined<'_>) -> Option<Accusation> {
+fn begun(examined: &ExaminedCase<'_>) -> Option<Accusation> {
     let measured = examined.ended().filter(|one| one.is_measured() && one.seen.wall > 0);
     let all: Vec<(f64, u64, f64)> = measured
         .map(|one| {
@@ -180,7 +180,7 @@ fn epoch(one: &EndedRepeat<'_>) -> Option<f64> {
 }
 
 /// The quickest opening counts: on a busy machine any other may have waited.
-fn open(examined: &Examined<'_>) -> Option<Accusation> {
+fn open(examined: &ExaminedCase<'_>) -> Option<Accusation> {
     let measured = examined.ended().filter(EndedRepeat::is_measured);
     let openings: Vec<(f64, u64, f64)> = measured
         .map(|one| {

@@ -6,12 +6,12 @@ use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use weighbridge_data::Cache;
 
-use super::collected::{Collecting, collect};
+use super::collected::{CollectedAction, collect};
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
-use super::watched::Watched;
-use crate::contract::{Checkpointer, SaveOptions, Saving};
+use super::watched::ProcessWatch;
+use crate::contract::{Checkpointer, SaveOptions, SaveWaiter};
 use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 
 /// The axes of CKPT-2.
@@ -52,14 +52,14 @@ fn reshard(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Res
     let options = SaveOptions {
         onto: Some(onto.clone()),
         system: (&orbax).into(),
-        ..SaveOptions::on(Saving::Blocking, placement)
+        ..SaveOptions::on(SaveWaiter::Blocking, placement)
     };
     let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
-    let watched = Watched::begin(checkpoints.processes());
+    let watched = ProcessWatch::begin(checkpoints.processes());
     let rounds = SaveRounds::new(bencher, &mut *checkpoints, place.path());
     let saved = rounds.load(&|_, _| Ok(()), &|| Ok(()))?;
     if let Some(more) = watched.end().more_memory {
@@ -68,7 +68,7 @@ fn reshard(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Res
     saved.inventory.tell(bencher);
     prove(bencher, &mut *checkpoints, Proof::onto(&data, &onto), &saved.directory)?;
     drop(checkpoints);
-    collect(bencher, checkpointer.open(&options, &data), place.path(), Collecting::Load);
+    collect(bencher, checkpointer.open(&options, &data), place.path(), CollectedAction::Load);
     Ok(())
 }
 

@@ -8,12 +8,12 @@ use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use weighbridge_data::Cache;
 
-use super::collected::{Collecting, collect};
+use super::collected::{CollectedAction, collect};
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
 use super::shares::{Shares, WriterRule};
-use crate::contract::{Checkpointer, Replicas, SaveOptions, Saving};
+use crate::contract::{Checkpointer, Replicas, SaveOptions, SaveWaiter};
 use crate::workload::{DeviceCount, DeviceMesh, OrbaxOptions, Placement, Setting, State, Tensor};
 
 /// The axes of CKPT-4.
@@ -29,8 +29,8 @@ struct ReplicasAxes {
     model: DeviceCount,
     #[sweep(all, first = Writers::First, shared = Writers::Shared, shared_apart = Writers::SharedApart)]
     writers: Writers,
-    #[sweep(implied, Saving::Blocking, Saving::Background)]
-    saving: Saving,
+    #[sweep(implied, SaveWaiter::Blocking, SaveWaiter::Background)]
+    saving: SaveWaiter,
     orbax: OrbaxOptions,
 }
 
@@ -76,7 +76,7 @@ fn replicas(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Re
     shares.check(writers.rule())?;
     prove(bencher, &mut *checkpoints, Proof::whole(&data), &saved.directory)?;
     drop(checkpoints);
-    collect(bencher, checkpointer.open(&options, &data), place.path(), Collecting::Save(saving));
+    collect(bencher, checkpointer.open(&options, &data), place.path(), CollectedAction::Save(saving));
     Ok(())
 }
 
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(part("a:float32[9];b:float32[3x3x3]", 9, 1), 25);
         let told = |replicas: &str, writers| {
             let [replicas, model] = [replicas, "2"].map(|text| text.parse().unwrap());
-            let (variant, saving, orbax) = (State::MB_16, Saving::Blocking, OrbaxOptions::OWN);
+            let (variant, saving, orbax) = (State::MB_16, SaveWaiter::Blocking, OrbaxOptions::OWN);
             fits(&ReplicasAxes { variant, replicas, model, writers, saving, orbax })
         };
         assert_eq!(told("2", Writers::Shared), Ok(()));

@@ -11,7 +11,7 @@ use super::collected::note_uncollected;
 use super::managed::ManagedRounds;
 use super::medium::Medium;
 use crate::contract::{
-    Checkpointer, KeepPolicies, KeepPolicy, Retention, SaveOptions, SavePolicies, SavePolicy, Saving,
+    Checkpointer, KeepPolicies, KeepPolicy, Retention, SaveOptions, SavePolicies, SavePolicy, SaveWaiter,
 };
 use crate::workload::{DeviceMesh, Placement, State};
 
@@ -29,8 +29,8 @@ struct ManagerAxes {
         delete = ManagerOperation::Delete
     )]
     operation: ManagerOperation,
-    #[sweep(implied, Saving::Background, Saving::Blocking)]
-    saving: Saving,
+    #[sweep(implied, SaveWaiter::Background, SaveWaiter::Blocking)]
+    saving: SaveWaiter,
     #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))]
     mesh: DeviceMesh,
     training: ManagedTraining,

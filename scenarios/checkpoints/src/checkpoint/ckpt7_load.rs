@@ -12,9 +12,13 @@ use weighbridge_data::{Cache, DataSet};
 use super::collected::collect_stored;
 use super::inventory::Inventory;
 use super::medium::Medium;
-use super::stored::{CheckpointDigests, Cut, Cutting, StoredProof, copy, measure, place, write_safetensors};
-use super::watched::Watched;
-use crate::contract::{CheckpointFormat, Checkpointer, SaveOptions, Saving, StoredCheckpoint, StoredFiles};
+use super::stored::{
+    CheckpointDigests, Cut, CutSource, StoredProof, copy, measure, place, write_safetensors,
+};
+use super::watched::ProcessWatch;
+use crate::contract::{
+    CheckpointFormat, Checkpointer, SaveOptions, SaveWaiter, StoredCheckpoint, StoredFiles,
+};
 use crate::workload::{CheckpointSource, CutsFile, DeviceMesh, DigestUse, OrbaxLoadOptions, State};
 
 /// The axes of CKPT-7.
@@ -102,7 +106,7 @@ fn load(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: LoadAx
         CheckpointSource::Path { cuts: Some(cuts), .. } => Some(CutsFile::read(cuts).map_err(Error::new)?),
         _ => None,
     };
-    let how = Cutting { cut, file: cuts.as_ref() };
+    let how = CutSource { cut, file: cuts.as_ref() };
     let onto = place(&mut *stored, mesh.clone(), how)?;
     let mut report = stored.executed().untied(stored.entry_point());
     if known.is_none() {
@@ -111,7 +115,7 @@ fn load(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: LoadAx
         report.unverified = Some(IN_A_STORE.to_owned());
     }
     bencher.work(report);
-    let watched = Watched::begin(stored.processes());
+    let watched = ProcessWatch::begin(stored.processes());
     let bytes = measure(bencher, &mut *stored)?;
     if let Some(more) = watched.end().more_memory {
         bencher.metric("memory beside what is loaded", more as f64, Unit::BYTES, Direction::Lower);
@@ -152,7 +156,7 @@ impl CheckpointMaker {
             Self::Copied(path) => copy::copy(path, directory),
             Self::Saved(MadeFormat::Safetensors, data) => write_safetensors(data, directory),
             Self::Saved(MadeFormat::Own, data) => {
-                let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), data)?;
+                let mut checkpoints = checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), data)?;
                 checkpoints.save(directory, true)?;
                 checkpoints.wait()
             }

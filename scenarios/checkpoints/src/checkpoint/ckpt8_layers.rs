@@ -10,11 +10,11 @@ use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use weighbridge_data::{Cache, DataSet};
 
-use super::collected::{Collecting, collect};
+use super::collected::{CollectedAction, collect};
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
-use crate::contract::{Checkpointer, Checkpoints, SaveLayer, SaveOptions, Saving, TensorHeader};
+use crate::contract::{Checkpointer, Checkpoints, SaveLayer, SaveOptions, SaveWaiter, TensorHeader};
 use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 
 /// The axes of CKPT-8.
@@ -34,8 +34,8 @@ struct LayersAxes {
     #[sweep(all, checkpointer = SaveLayer::Checkpointer, tree = SaveLayer::Tree, arrays = SaveLayer::Arrays,
             arrays_with_metadata = SaveLayer::ArraysWithMetadata)]
     layer: SaveLayer,
-    #[sweep(implied, Saving::Blocking, Saving::Background)]
-    saving: Saving,
+    #[sweep(implied, SaveWaiter::Blocking, SaveWaiter::Background)]
+    saving: SaveWaiter,
     #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))]
     mesh: DeviceMesh,
     orbax: OrbaxOptions,
@@ -90,9 +90,9 @@ fn layers(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Laye
         prove_nothing_is_said(&mut *anew, &place.path().join("nowhere"))?;
     }
     let collecting = match operation {
-        LayerOperation::Save => Collecting::Save(saving),
-        LayerOperation::Metadata => Collecting::Metadata,
-        LayerOperation::Load => Collecting::Load,
+        LayerOperation::Save => CollectedAction::Save(saving),
+        LayerOperation::Metadata => CollectedAction::Metadata,
+        LayerOperation::Load => CollectedAction::Load,
     };
     collect(bencher, checkpointer.open(&options, &data), place.path(), collecting);
     Ok(())
@@ -177,14 +177,14 @@ fn describe(axes: &LayersAxes) -> String {
 mod tests {
     use std::path::PathBuf;
 
-    use weighbridge::{Delivery, Kept};
-    use weighbridge_data::Executed;
+    use weighbridge::{Delivery, ItemCopy};
+    use weighbridge_data::ExecutedWork;
 
     use super::*;
     use crate::adapters::native::ReferenceSharded;
 
     /// The reference, which may lie about what a checkpoint says.
-    struct Saying<'a> {
+    struct SayingSystem<'a> {
         honest: Box<dyn Checkpoints + 'a>,
         lie: MetadataLie,
         known: Vec<TensorHeader>,
@@ -204,7 +204,7 @@ mod tests {
         LeavesOneOut,
     }
 
-    impl Checkpoints for Saying<'_> {
+    impl Checkpoints for SayingSystem<'_> {
         fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
             self.honest.save(directory, durable)
         }
@@ -213,7 +213,7 @@ mod tests {
             self.honest.load(directory)
         }
 
-        fn loaded(&mut self, field: usize) -> Result<Kept> {
+        fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
             self.honest.loaded(field)
         }
 
@@ -245,8 +245,8 @@ mod tests {
             Ok(said)
         }
 
-        fn executed(&self) -> Executed {
-            Executed::ours(Vec::new(), Delivery::Owned, 1)
+        fn executed(&self) -> ExecutedWork {
+            ExecutedWork::ours(Vec::new(), Delivery::Owned, 1)
         }
     }
 
@@ -256,10 +256,10 @@ mod tests {
         let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
         let read = |layer, lie, name: &str| {
             let mut reference = ReferenceSharded;
-            let options = SaveOptions { layer, ..SaveOptions::whole(Saving::Blocking) };
+            let options = SaveOptions { layer, ..SaveOptions::whole(SaveWaiter::Blocking) };
             let honest = reference.open(&options, &data).unwrap();
             let known = data.kinds().map(TensorHeader::of).collect();
-            let mut saying = Saying { honest, lie, known, from: PathBuf::new() };
+            let mut saying = SayingSystem { honest, lie, known, from: PathBuf::new() };
             let directory = place.path().join(name);
             saying.save(&directory, false).unwrap();
             saying.read_metadata(&directory)?;

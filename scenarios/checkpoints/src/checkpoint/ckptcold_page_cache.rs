@@ -14,8 +14,8 @@ use super::inventory::Inventory;
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
-use super::watched::Watched;
-use crate::contract::{Checkpointer, Checkpoints, SaveOptions, Saving};
+use super::watched::ProcessWatch;
+use crate::contract::{Checkpointer, Checkpoints, SaveOptions, SaveWaiter};
 use crate::workload::State;
 
 /// A load with the checkpoint's files in the page cache, and with none of them there.
@@ -41,7 +41,8 @@ fn cold(
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
-    let mut checkpoints = bencher.open(|| checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data))?;
+    let mut checkpoints =
+        bencher.open(|| checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
     let rounds = SaveRounds::new(bencher, &mut *checkpoints, place.path());
@@ -52,7 +53,7 @@ fn cold(
             let inventory = Inventory::of(checkpoint)?;
             forget(&inventory)?;
             expected.set(inventory.bytes);
-            *watched.borrow_mut() = Some(Watched::begin(checkpoints.processes()));
+            *watched.borrow_mut() = Some(ProcessWatch::begin(checkpoints.processes()));
         }
         Ok(())
     };

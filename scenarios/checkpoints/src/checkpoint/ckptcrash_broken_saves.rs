@@ -11,7 +11,7 @@ use weighbridge_data::{Cache, DataSet, Draws};
 use super::crash::{FileTree, LoggedChange, Recorder, Survives, parse};
 use super::medium::Medium;
 use super::proof::{Proof, prove, state as check};
-use crate::contract::{Checkpointer, Checkpoints, SaveOptions, Saving};
+use crate::contract::{Checkpointer, Checkpoints, SaveOptions, SaveWaiter};
 use crate::workload::State;
 
 /// A save, broken off wherever it changes files.
@@ -42,7 +42,8 @@ fn broken_saves(
     let place = Medium::Disk.place(bencher, 4 * state.bytes())?;
     let [saves, left] = ["saves", "left"].map(|name| place.path().join(name));
     fs::create_dir(&saves)?;
-    let mut checkpoints = bencher.open(|| checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data))?;
+    let mut checkpoints =
+        bencher.open(|| checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let changes = record(&mut *checkpoints, &saves)?;
     drop(checkpoints);
@@ -70,7 +71,7 @@ fn broken_saves(
         }
     }
     tell(bencher, &found, safe, changes.len());
-    let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?;
+    let mut checkpoints = checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), &data)?;
     prove(bencher, &mut *checkpoints, Proof::whole(&data), &saves.join(NAME))
 }
 
@@ -141,7 +142,7 @@ fn outcome(checkpointer: &mut dyn Checkpointer, data: &Arc<DataSet>, checkpoint:
         return CrashOutcome::Absent;
     }
     // A system that ends over a damaged file has refused it.
-    let Ok(mut checkpoints) = checkpointer.open(&SaveOptions::whole(Saving::Blocking), data) else {
+    let Ok(mut checkpoints) = checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), data) else {
         return CrashOutcome::Refused;
     };
     if checkpoints.load(checkpoint).is_err() {

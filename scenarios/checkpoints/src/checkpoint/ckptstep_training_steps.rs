@@ -12,7 +12,7 @@ use super::inventory::Inventory;
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::flush;
-use crate::contract::{Checkpointer, SaveOptions, Saving, StepTimes};
+use crate::contract::{Checkpointer, SaveOptions, SaveWaiter, StepTimes};
 use crate::workload::{State, StepKind};
 
 /// The axes of CKPT-STEP.
@@ -29,8 +29,8 @@ struct TrainingStepsAxes {
         interpreter = StepKind::Interpreter
     )]
     step: StepKind,
-    #[sweep(Saving::Blocking, Saving::Background)]
-    saving: Saving,
+    #[sweep(SaveWaiter::Blocking, SaveWaiter::Background)]
+    saving: SaveWaiter,
 }
 
 /// Steps of a training loop, and a save in the middle of them.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use weighbridge::{Bencher, Dtype, Error, FieldKind, Kept, KeptField, Result};
+use weighbridge::{Bencher, Dtype, Error, FieldCopy, FieldKind, ItemCopy, Result};
 use weighbridge_data::DataSet;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -76,8 +76,8 @@ pub(super) fn prove(
 /// Hands in the digests of all tensors as what was delivered.
 pub(super) fn deliver(bencher: &Bencher, digests: &[[u8; 16]]) {
     let bytes = digests.concat();
-    let field = KeptField { name: "digests".into(), dtype: Dtype::U8, shape: vec![bytes.len()], bytes };
-    bencher.delivered(&Kept { elements: 1, fields: vec![field] });
+    let field = FieldCopy { name: "digests".into(), dtype: Dtype::U8, shape: vec![bytes.len()], bytes };
+    bencher.delivered(&ItemCopy { elements: 1, fields: vec![field] });
 }
 
 /// The digests of all tensors that were loaded, which must be those of the state.
@@ -109,9 +109,9 @@ pub(super) fn state(checkpoints: &mut dyn Checkpoints, proof: Proof<'_>) -> Resu
 }
 
 /// The bytes of a tensor, or of a part of it, that has this shape; what it is instead, in words.
-pub(super) fn content(kept: Kept, kind: &FieldKind, shape: &[usize]) -> Result<Vec<u8>, String> {
+pub(super) fn content(kept: ItemCopy, kind: &FieldKind, shape: &[usize]) -> Result<Vec<u8>, String> {
     let [found] =
-        <[KeptField; 1]>::try_from(kept.fields).map_err(|_| "came as none or several".to_owned())?;
+        <[FieldCopy; 1]>::try_from(kept.fields).map_err(|_| "came as none or several".to_owned())?;
     if (&*found.name, found.dtype, &*found.shape) != (&*kind.name, kind.dtype, shape) {
         return Err(format!("came as `{}`, {} {:?}", found.name, found.dtype.name(), found.shape));
     }

@@ -116,7 +116,7 @@ impl<'a> SaveRounds<'a> {
             if let Some(last) = &last {
                 self.try_to(|checkpoints| read(checkpoints, last));
             }
-            Looked(&self, look)
+            EndedLoad(&self, look)
         };
         self.bencher.batched(setup).at_once(1).iter(body);
         self.end()
@@ -199,9 +199,9 @@ impl Drop for SaveRound<'_, '_> {
 }
 
 /// A load that has just ended, likewise.
-struct Looked<'r, 'a>(&'r SaveRounds<'a>, &'r dyn Fn() -> Result<()>);
+struct EndedLoad<'r, 'a>(&'r SaveRounds<'a>, &'r dyn Fn() -> Result<()>);
 
-impl Drop for Looked<'_, '_> {
+impl Drop for EndedLoad<'_, '_> {
     fn drop(&mut self) {
         self.0.try_to(|_| (self.1)());
     }

@@ -91,16 +91,16 @@ impl Shares {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge::{Dtype, Kept, KeptField};
-    use weighbridge_data::{Cache, Executed};
+    use weighbridge::{Dtype, FieldCopy, ItemCopy};
+    use weighbridge_data::{Cache, ExecutedWork};
 
     use super::*;
     use crate::workload::State;
 
     /// A state of 16 bytes on two replicas of two devices, whose checkpoint has these bytes.
-    struct Saved(Vec<u8>, bool);
+    struct SavedBytes(Vec<u8>, bool);
 
-    impl Checkpoints for Saved {
+    impl Checkpoints for SavedBytes {
         fn save(&mut self, _: &Path, _: bool) -> Result<()> {
             if self.1 { Ok(()) } else { Err(Error::new("the devices were not marked")) }
         }
@@ -109,10 +109,10 @@ mod tests {
             Ok(())
         }
 
-        fn loaded(&mut self, _: usize) -> Result<Kept> {
+        fn loaded(&mut self, _: usize) -> Result<ItemCopy> {
             let field =
-                KeptField { name: "a".to_owned(), dtype: Dtype::F32, shape: vec![4], bytes: self.0.clone() };
-            Ok(Kept { elements: 1, fields: vec![field] })
+                FieldCopy { name: "a".to_owned(), dtype: Dtype::F32, shape: vec![4], bytes: self.0.clone() };
+            Ok(ItemCopy { elements: 1, fields: vec![field] })
         }
 
         fn release(&mut self) -> Result<()> {
@@ -124,8 +124,8 @@ mod tests {
             Ok(())
         }
 
-        fn executed(&self) -> Executed {
-            Executed::ours(Vec::new(), weighbridge::Delivery::Owned, 1)
+        fn executed(&self) -> ExecutedWork {
+            ExecutedWork::ours(Vec::new(), weighbridge::Delivery::Owned, 1)
         }
     }
 
@@ -135,7 +135,7 @@ mod tests {
         let state: State = "a:float32[4]".parse().unwrap();
         let data = Cache::at(place.path()).open(&state.data()).unwrap();
         let shares = |bytes: [u8; 16]| {
-            Shares::of(&mut Saved(bytes.to_vec(), false), &data, Path::new("x"), [2, 2])
+            Shares::of(&mut SavedBytes(bytes.to_vec(), false), &data, Path::new("x"), [2, 2])
                 .map(|shares| shares.0)
         };
         assert_eq!(shares([1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4]).unwrap(), [0.5, 0.5]);

@@ -4,7 +4,7 @@ use weighbridge_data::processes::{forget_peak, sums};
 
 /// The processes of a checkpointer at a moment.
 #[derive(Clone, Debug)]
-pub(super) struct Watched {
+pub(super) struct ProcessWatch {
     processes: Vec<u32>,
     resident: Option<u64>,
     moved: [Option<u64>; MOVED.len()],
@@ -31,7 +31,7 @@ pub(super) struct WatchedUse {
     pub(super) written: Option<u64>,
 }
 
-impl Watched {
+impl ProcessWatch {
     /// Begins to watch: the high-water mark of each process begins anew.
     pub(super) fn begin(processes: Vec<u32>) -> Self {
         for process in &processes {
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn what_this_process_writes_is_counted_by_calls_and_bytes() {
         let place = tempfile::tempdir().unwrap();
-        let watched = Watched::begin(vec![std::process::id()]);
+        let watched = ProcessWatch::begin(vec![std::process::id()]);
         fs::write(place.path().join("file"), vec![1; 1 << 20]).unwrap();
         let used = watched.end();
         assert!(used.calls[1].unwrap() >= 1 && used.bytes[1].unwrap() >= 1 << 20, "{used:?}");
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn of_a_process_that_is_not_there_nothing_is_told() {
-        let used = Watched::begin(vec![std::process::id(), u32::MAX]).end();
+        let used = ProcessWatch::begin(vec![std::process::id(), u32::MAX]).end();
         assert_eq!((used.more_memory, used.memory_change, used.read), (None, None, None));
         assert_eq!((used.calls, used.bytes), ([None; 2], [None; 2]));
     }

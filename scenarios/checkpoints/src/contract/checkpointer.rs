@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weighbridge::worker::Collected;
-use weighbridge::{Error, Kept, Result, skip};
-use weighbridge_data::{DataSet, Executed};
+use weighbridge::worker::CollectorAnswer;
+use weighbridge::{Error, ItemCopy, Result, skip};
+use weighbridge_data::{DataSet, ExecutedWork};
 
 use crate::contract::{Manager, Retention, StoredCheckpoint, StoredFiles, TensorHeader};
 use crate::workload::{Compression, Placement, Setting, StepKind, Stub, SystemOptions};
@@ -54,7 +54,7 @@ pub trait Checkpointer {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SaveOptions {
     /// Who waits.
-    pub saving: Saving,
+    pub saving: SaveWaiter,
     /// The devices that the state lies on.
     pub placement: Placement,
     /// The replicas that have all of it, along the first axis of the devices, and who of them writes. A
@@ -72,12 +72,12 @@ pub struct SaveOptions {
 
 impl SaveOptions {
     /// A state that is whole, saved so.
-    pub fn whole(saving: Saving) -> Self {
+    pub fn whole(saving: SaveWaiter) -> Self {
         Self::on(saving, Placement::WHOLE)
     }
 
     /// A state that lies so, saved so.
-    pub fn on(saving: Saving, placement: Placement) -> Self {
+    pub fn on(saving: SaveWaiter, placement: Placement) -> Self {
         Self {
             saving,
             placement,
@@ -136,14 +136,14 @@ impl SaveOptions {
 
 /// Who waits until a state is saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saving {
+pub enum SaveWaiter {
     /// Whoever saves it.
     Blocking,
     /// Nobody: it is copied, and written beside the work that follows.
     Background,
 }
 
-impl fmt::Display for Saving {
+impl fmt::Display for SaveWaiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Blocking => "blocking",
@@ -257,7 +257,7 @@ pub trait Checkpoints {
     ///
     /// # Errors
     /// When nothing was loaded, or there is no such device. As [`Checkpoints::save`].
-    fn part(&mut self, _field: usize, device: usize) -> Result<Kept> {
+    fn part(&mut self, _field: usize, device: usize) -> Result<ItemCopy> {
         Err(Error::new(format!("there is no device {device}: nothing was loaded onto devices")))
     }
 
@@ -265,7 +265,7 @@ pub trait Checkpoints {
     ///
     /// # Errors
     /// When nothing was loaded. As [`Checkpoints::save`].
-    fn loaded(&mut self, field: usize) -> Result<Kept>;
+    fn loaded(&mut self, field: usize) -> Result<ItemCopy>;
 
     /// Lets go what was loaded.
     ///
@@ -296,16 +296,16 @@ pub trait Checkpoints {
     ///
     /// # Errors
     /// What the system says. Nothing of the case depends on it.
-    fn collect(&mut self, _on: bool) -> Result<Collected> {
-        Ok(Collected::default())
+    fn collect(&mut self, _on: bool) -> Result<CollectorAnswer> {
+        Ok(CollectorAnswer::default())
     }
 
     /// What its collectors have found since [`Checkpoints::collect`], or since this was last asked.
     ///
     /// # Errors
     /// As [`Checkpoints::collect`].
-    fn collected(&mut self) -> Result<Collected> {
-        Ok(Collected::default())
+    fn collected(&mut self) -> Result<CollectorAnswer> {
+        Ok(CollectorAnswer::default())
     }
 
     /// Overwrites the state: on each device, every byte is the number of the device and one. What is saved
@@ -332,7 +332,7 @@ pub trait Checkpoints {
     }
 
     /// What really happens, for the work report.
-    fn executed(&self) -> Executed;
+    fn executed(&self) -> ExecutedWork;
 
     /// What does the work, where it comes from, and its version: of a system that is not the adapter itself.
     fn entry_point(&self) -> Option<String> {

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::path::Path;
 
-use weighbridge::worker::Collected;
+use weighbridge::worker::CollectorAnswer;
 use weighbridge::{Dtype, Error, FieldKind, Result, skip};
-use weighbridge_data::Executed;
+use weighbridge_data::ExecutedWork;
 
 use crate::workload::{Placement, SystemOptions};
 
@@ -178,16 +178,16 @@ pub trait StoredCheckpoint {
     ///
     /// # Errors
     /// What the system says. Nothing of the case depends on it.
-    fn collect(&mut self, _on: bool) -> Result<Collected> {
-        Ok(Collected::default())
+    fn collect(&mut self, _on: bool) -> Result<CollectorAnswer> {
+        Ok(CollectorAnswer::default())
     }
 
     /// What its collectors have found since [`StoredCheckpoint::collect`], or since this was last asked.
     ///
     /// # Errors
     /// As [`StoredCheckpoint::collect`].
-    fn collected(&mut self) -> Result<Collected> {
-        Ok(Collected::default())
+    fn collected(&mut self) -> Result<CollectorAnswer> {
+        Ok(CollectorAnswer::default())
     }
 
     /// The processes that do the work, where that is not this one alone.
@@ -196,7 +196,7 @@ pub trait StoredCheckpoint {
     }
 
     /// What really happens, for the work report.
-    fn executed(&self) -> Executed;
+    fn executed(&self) -> ExecutedWork;
 
     /// What does the work, where it comes from, and its version: of a system that is not the adapter itself.
     fn entry_point(&self) -> Option<String> {

@@ -81,10 +81,10 @@ fn realised(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::changed::{Changed, bencher};
+    use crate::contract::changed::{ChangedLoader, bencher};
 
     fn run(change: fn(&mut PipelineSpec)) -> Result<()> {
-        mixed_sources(&mut bencher(), &mut Changed::new(change), Images::floats(640, 8, 16), 0)
+        mixed_sources(&mut bencher(), &mut ChangedLoader::new(change), Images::floats(640, 8, 16), 0)
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weighbridge::{Kept, Result, skip};
+use weighbridge::{ItemCopy, Result, skip};
 use weighbridge_data::{DataSet, Epochs};
 use weighbridge_loaders::contract::{Phases, Tensors};
 
@@ -117,7 +117,7 @@ pub trait TrainingLoop: Epochs {
     /// # Errors
     /// A skip where a system trains on its own samples alone; samples that no step takes; as
     /// [`TrainingLoop::train`].
-    fn feed(&mut self, batch: &Kept, place: &Path) -> Result<f32> {
+    fn feed(&mut self, batch: &ItemCopy, place: &Path) -> Result<f32> {
         let _ = (batch, place);
         Err(skip("it takes no samples from a loader"))
     }

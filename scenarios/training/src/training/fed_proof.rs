@@ -4,13 +4,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use weighbridge::{Error, Kept, Result};
+use weighbridge::{Error, ItemCopy, Result};
 use weighbridge_data::DataSet;
 use weighbridge_loaders::adapters::native::Reference;
 use weighbridge_loaders::contract::{Loader, Tensors, for_each_batch};
 use weighbridge_loaders::workload::PipelineSpec;
 
-use super::feeding::{Fed, step_alone};
+use super::feeding::{FedStep, step_alone};
 use super::proof::{TrainingWay, after, near, same_start};
 use super::settings::check_settings;
 use crate::adapters::native::ByHand;
@@ -26,7 +26,7 @@ pub(super) struct FedReference<'a> {
     spec: &'a TrainingSpec,
     material: &'a Material,
     place: &'a Path,
-    batches: Vec<Kept>,
+    batches: Vec<ItemCopy>,
     losses: Vec<f32>,
     way: TrainingWay,
 }
@@ -68,7 +68,7 @@ impl<'a> FedReference<'a> {
     ///
     /// # Errors
     /// The first one that is another.
-    pub(super) fn check_batches(&self, found: &[Kept]) -> Result<()> {
+    pub(super) fn check_batches(&self, found: &[ItemCopy]) -> Result<()> {
         if found.len() != self.batches.len() {
             let (found, due) = (found.len(), self.batches.len());
             return Err(Error::new(format!("the loader handed over {found} batches where {due} are due")));
@@ -86,7 +86,7 @@ impl<'a> FedReference<'a> {
     ///
     /// # Errors
     /// What differs.
-    pub(super) fn check_steps(&self, found: &Fed, training: &mut dyn TrainingLoop) -> Result<()> {
+    pub(super) fn check_steps(&self, found: &FedStep, training: &mut dyn TrainingLoop) -> Result<()> {
         let (steps, left) = training.left()?;
         if (steps, found.losses.len()) != (self.way.steps, self.way.steps) {
             return Err(Error::new(format!(

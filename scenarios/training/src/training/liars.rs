@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use weighbridge::{Kept, Result};
-use weighbridge_data::{Batch, Cache, DataSet, Epochs, Executed};
+use weighbridge::{ItemCopy, Result};
+use weighbridge_data::{Batch, Cache, DataSet, Epochs, ExecutedWork};
 use weighbridge_loaders::contract::{Phases, Tensors};
 
 use crate::adapters::native::ByHand;
@@ -49,14 +49,14 @@ pub(super) enum TrainingLie {
 /// The trainer by hand, with a lie.
 pub(super) struct Liar(pub(super) TrainingLie);
 
-struct Lying {
+struct LyingTrainer {
     lie: TrainingLie,
     honest: ByHand<f32>,
     steps: usize,
     /// Steps that are said to be done.
     said: usize,
     /// The batch that was handed over first.
-    first: Option<Kept>,
+    first: Option<ItemCopy>,
     /// The loss that was told last.
     loss: f32,
 }
@@ -70,11 +70,11 @@ impl Trainer for Liar {
         weights: &Arc<DataSet>,
     ) -> Result<Box<dyn TrainingLoop + '_>> {
         let honest = ByHand::open(spec, data, weights)?;
-        Ok(Box::new(Lying { lie: self.0, honest, steps: spec.steps, said: 0, first: None, loss: 0.0 }))
+        Ok(Box::new(LyingTrainer { lie: self.0, honest, steps: spec.steps, said: 0, first: None, loss: 0.0 }))
     }
 }
 
-impl Epochs for Lying {
+impl Epochs for LyingTrainer {
     fn begin(&mut self, epoch: u64) -> Result<()> {
         self.said = 0;
         self.honest.begin(epoch)
@@ -93,12 +93,12 @@ impl Epochs for Lying {
         self.honest.batch()
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.honest.executed()
     }
 }
 
-impl TrainingLoop for Lying {
+impl TrainingLoop for LyingTrainer {
     fn settings(&self) -> BTreeMap<String, String> {
         self.honest.settings()
     }
@@ -127,7 +127,7 @@ impl TrainingLoop for Lying {
         }
     }
 
-    fn feed(&mut self, batch: &Kept, place: &Path) -> Result<f32> {
+    fn feed(&mut self, batch: &ItemCopy, place: &Path) -> Result<f32> {
         let step = self.said;
         self.said += 1;
         let first = self.first.get_or_insert_with(|| batch.clone());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weighbridge::{Error, ErrorKind, Result};
-use weighbridge_data::{Batch, DataSet, Epochs, Executed};
+use weighbridge_data::{Batch, DataSet, Epochs, ExecutedWork};
 use weighbridge_loaders::contract::{Phases, Tensors};
 
 use crate::adapters::native::{ByHand, Meeting, RankSeat};
@@ -160,7 +160,7 @@ impl Epochs for LyingRank {
         self.honest.batch()
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.honest.executed()
     }
 }

@@ -280,7 +280,7 @@ fn describe(axes: &LoaderAndStepAxes) -> String {
 #[cfg(test)]
 mod tests {
     use weighbridge_loaders::adapters::native::{Rayon, Reference};
-    use weighbridge_loaders::contract::changed::{Changed, bencher, metrics};
+    use weighbridge_loaders::contract::changed::{ChangedLoader, bencher, metrics};
     use weighbridge_loaders::workload::Shard;
 
     use super::*;
@@ -335,11 +335,13 @@ mod tests {
             |spec: &mut PipelineSpec| spec.transforms.retain(|one| *one != RandomFlip),
             |spec: &mut PipelineSpec| spec.transforms.swap(0, 1),
         ] {
-            let said = refused(&mut Changed::new(change), &mut NdarrayTrainer);
+            let said = refused(&mut ChangedLoader::new(change), &mut NdarrayTrainer);
             assert!(said.contains("that the loader handed to the step is not the reference's"), "{said}");
         }
-        let said =
-            refused(&mut Changed::new(|spec| spec.shard = Shard { index: 0, count: 2 }), &mut NdarrayTrainer);
+        let said = refused(
+            &mut ChangedLoader::new(|spec| spec.shard = Shard { index: 0, count: 2 }),
+            &mut NdarrayTrainer,
+        );
         assert!(said.contains("the loader handed over 4 batches where 8 are due"), "{said}");
     }
 
@@ -363,8 +365,9 @@ mod tests {
         let told = met(&mut Reference).unwrap().work.unwrap().report.environment;
         assert_eq!(told["storage"], "nfs4 on server:/rows");
         // It has its rows in memory, whatever it was asked for.
-        let why = met(&mut Changed::new(|spec| spec.access = weighbridge_loaders::workload::Access::Memory))
-            .unwrap_err();
+        let why =
+            met(&mut ChangedLoader::new(|spec| spec.access = weighbridge_loaders::workload::Access::Memory))
+                .unwrap_err();
         assert!(why.is_skip() && why.to_string().contains("rows behind a network"), "{why}");
     }
 

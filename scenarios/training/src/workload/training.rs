@@ -4,7 +4,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use weighbridge::{Dtype, Error, Expected, FieldKind, Requirements, Result};
+use weighbridge::{Dtype, Error, ExpectedEpoch, FieldKind, Requirements, Result};
 use weighbridge_data::{DataSpec, FieldSpec};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -259,10 +259,10 @@ impl TrainingSpec {
     ///
     /// # Errors
     /// As [`Dimensions::model`].
-    pub fn expected(&self) -> Result<Expected> {
+    pub fn expected(&self) -> Result<ExpectedEpoch> {
         let learned = self.samples.data(&self.layers()?, self.batch * self.steps, 0)?;
         let elements = learned.elements as u64;
-        Ok(Expected {
+        Ok(ExpectedEpoch {
             elements,
             batch: self.batch as u64,
             bytes: elements * size_of::<f32>() as u64,

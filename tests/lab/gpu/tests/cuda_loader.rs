@@ -9,7 +9,7 @@ use std::time::Duration;
 use fake_gpu::{FakeGpu, FakeGpuGuard};
 use tempfile::TempDir;
 use weighbridge::{
-    Bencher, Budget, Delivery, ErrorKind, Kept, Platform, Purpose, RepeatResult, RunSettings, Settings,
+    Bencher, Budget, Delivery, ErrorKind, ItemCopy, Platform, Purpose, RepeatResult, RunSettings, Settings,
 };
 use weighbridge_data::Cache;
 use weighbridge_loaders::adapters::native::{Rayon, Reference, ReferenceCuda, ReferenceFused};
@@ -26,7 +26,7 @@ fn data(spec: &PipelineSpec) -> (TempDir, Arc<DataSet>) {
     (place, Arc::new(data))
 }
 
-fn epoch(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>, number: u64) -> Vec<Kept> {
+fn epoch(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>, number: u64) -> Vec<ItemCopy> {
     let mut batches = Vec::new();
     let mut epochs = loader.open(spec, data).unwrap_or_else(|error| panic!("{error}"));
     for_each_batch(&mut *epochs, number, &mut |batch| batches.push(batch.keep())).unwrap();

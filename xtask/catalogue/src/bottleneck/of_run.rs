@@ -7,7 +7,7 @@ use weighbridge_loaders::contract::Experiment;
 use crate::diagnosis::{LoaderExperiments, diagnose_loader};
 use crate::report::{feeding, scaling};
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::{pick, stop};
 
 /// The sentences of a run, or of the latest of every suite: a line for each loader and training that
@@ -15,7 +15,7 @@ use weighbridge_xtask::{pick, stop};
 ///
 /// # Errors
 /// A run that is not there or cannot be read; runs without experiments.
-pub(super) fn sentences(typed: Option<&str>, place: &Place) -> Result<Said> {
+pub(super) fn sentences(typed: Option<&str>, place: &Place) -> Result<CommandOutput> {
     let picked = pick::runs(place, typed, None)?;
     let mut text = String::new();
     for manifest in &picked.runs {
@@ -32,7 +32,7 @@ pub(super) fn sentences(typed: Option<&str>, place: &Place) -> Result<Said> {
              and `cargo bench -- --set ranks --param TRAIN-4.scaling=weak` on ranks",
         ));
     }
-    Ok(Said { remarks: picked.remarks, ..Said::fine(text) })
+    Ok(CommandOutput { remarks: picked.remarks, ..CommandOutput::fine(text) })
 }
 
 /// Returns a sentence for each loader that experiments were made on: what limits it.

@@ -11,7 +11,7 @@ use weighbridge_python::Peer;
 use crate::coverage::{reason, sign};
 use crate::dry::{self, Coverage, DryRun, Verification};
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::table::Table;
 
 /// Variables that keep frameworks quiet, off the network and on the processor while they are imported.
@@ -31,8 +31,8 @@ pub(super) fn run(
     set: &str,
     home: &Path,
     place: &Place,
-) -> Result<Said> {
-    let mut said = Said::fine("");
+) -> Result<CommandOutput> {
+    let mut said = CommandOutput::fine("");
     let mut table =
         Table::new(["name", "version", "import>", "yes>", "other>", "no>", "broke>", "not tried>"]);
     let mut usable = Vec::new();

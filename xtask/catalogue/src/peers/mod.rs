@@ -17,7 +17,7 @@ use weighbridge_python::{self as python, LOADER, PEERS, Peer};
 
 use self::uv::Uv;
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::stop;
 
 /// Arguments of `peers`.
@@ -105,7 +105,7 @@ pub(crate) struct PeerChoice {
 /// The requirement file of what checks the worker itself.
 const TOOLS: &str = "tools";
 
-pub(crate) fn run(args: &PeersArgs, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &PeersArgs, place: &Place) -> Result<CommandOutput> {
     let home = || home(args.home.clone());
     match &args.action {
         PeersAction::List => Ok(list::run(&home()?, place)),

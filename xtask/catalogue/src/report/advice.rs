@@ -2,7 +2,7 @@
 
 use super::field::{ComparedField, ShownDuel, name};
 use super::label::{GapKind, Label, time};
-use super::spent::{Spent, SpentFit};
+use super::spent::{BatchSpending, SpentFit};
 
 /// From this share of waiting on, processes are in each other's way.
 const WAITS: f64 = 0.10;
@@ -18,7 +18,7 @@ const BATCHES: f64 = 10.0;
 /// Returns what to do, the most telling first. Never empty.
 pub(super) fn advice(duel: &ShownDuel<'_>, label: &Label, field: &ComparedField<'_>) -> Vec<String> {
     let us = name(duel.ours);
-    let (ours, theirs) = (Spent::of(duel.ours), Spent::of(duel.rival));
+    let (ours, theirs) = (BatchSpending::of(duel.ours), BatchSpending::of(duel.rival));
     let mut advice = Vec::new();
     match label.kind {
         GapKind::UnequalWork => advice.push("let both hand over the same, then measure again".to_owned()),
@@ -39,7 +39,7 @@ pub(super) fn advice(duel: &ShownDuel<'_>, label: &Label, field: &ComparedField<
     }
     // Where the rival waits as well, the machine was busy with something else, and times tell nothing of
     // either.
-    let waits = |spent: &Spent| spent.waiting.unwrap_or(0.0) > WAITS;
+    let waits = |spent: &BatchSpending| spent.waiting.unwrap_or(0.0) > WAITS;
     let is_disturbed = waits(&theirs);
     if let Some(share) = ours.waiting.filter(|share| *share > WAITS && !is_disturbed) {
         advice.push(format!(

@@ -4,7 +4,7 @@ use weighbridge::Delivery;
 use weighbridge::data::{CaseRecord, Unit, WorkReport, quantity};
 
 use super::field::{ComparedField, ShownDuel, name};
-use super::spent::{self, Spent, SpentFit, fastest};
+use super::spent::{self, BatchSpending, SpentFit, fastest};
 
 /// The kind of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(super) fn label(duel: &ShownDuel<'_>, field: &ComparedField<'_>) -> Label {
     }
     let evidence = |kind, evidence| Label { kind, evidence };
     let clock = duel.group.by_cpu();
-    let (ours, theirs) = (Spent::time(duel.ours, clock), Spent::time(duel.rival, clock));
+    let (ours, theirs) = (BatchSpending::time(duel.ours, clock), BatchSpending::time(duel.rival, clock));
     let (Some(ours), Some(theirs), Some((best, least))) = (ours, theirs, fastest(duel.group, clock)) else {
         return evidence(GapKind::Unexplained, "there are no times of single batches".to_owned());
     };

@@ -1,22 +1,22 @@
 //! A state that was loaded.
 
-use weighbridge::{Error, Kept, Result};
+use weighbridge::{Error, ItemCopy, Result};
 
-use super::owned::Owned;
+use super::owned::OwnedTensors;
 use super::parts::MeshParts;
 use crate::workload::Placement;
 
 /// A loaded state.
-pub(super) enum Held {
+pub(super) enum LoadedTensors {
     /// In one run of memory.
-    Whole(Owned),
+    Whole(OwnedTensors),
     /// In a run of memory for each device.
     Parts(MeshParts),
 }
 
-impl Held {
+impl LoadedTensors {
     /// What was read, cut for devices where it is to be.
-    pub(super) fn of(room: Owned, onto: Option<&Placement>, threads: usize) -> Result<Self> {
+    pub(super) fn of(room: OwnedTensors, onto: Option<&Placement>, threads: usize) -> Result<Self> {
         Ok(match onto {
             None => Self::Whole(room),
             Some(onto) => Self::Parts(MeshParts::of(&room, onto, threads)?),
@@ -24,7 +24,7 @@ impl Held {
     }
 
     /// A tensor, whole.
-    pub(super) fn whole(&self, field: usize) -> Kept {
+    pub(super) fn whole(&self, field: usize) -> ItemCopy {
         match self {
             Self::Whole(whole) => whole.kept(field),
             Self::Parts(parts) => parts.whole(field),
@@ -40,7 +40,7 @@ impl Held {
     }
 
     /// The part of a tensor on a device.
-    pub(super) fn part(&self, field: usize, device: usize) -> Result<Kept> {
+    pub(super) fn part(&self, field: usize, device: usize) -> Result<ItemCopy> {
         match self {
             Self::Whole(_) => Err(Error::new("nothing was loaded onto devices")),
             Self::Parts(parts) => parts.kept(field, device),

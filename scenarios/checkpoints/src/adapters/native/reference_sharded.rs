@@ -15,21 +15,21 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use weighbridge::{Error, Kept, Result, adapter, skip};
-use weighbridge_data::{DataSet, Executed};
+use weighbridge::{Error, ItemCopy, Result, adapter, skip};
+use weighbridge_data::{DataSet, ExecutedWork};
 
 use super::layer::ShardedLayer;
 use super::manager::ShardedManager;
-use super::owned::Owned;
+use super::owned::OwnedTensors;
 use super::packing::Packer;
 use super::rank::ShardedRank;
 use super::replicas::ShardedReplicas;
 use super::shard_manifest::{ShardManifest, save};
-use super::sharded::Sharded;
+use super::sharded::ShardedCheckpoints;
 use super::sharded_stored::StoredShards;
 use super::shards::ShardWriting;
 use crate::contract::{
-    CheckpointFormat, Checkpointer, Checkpoints, Manager, Retention, SaveLayer, SaveOptions, Saving,
+    CheckpointFormat, Checkpointer, Checkpoints, Manager, Retention, SaveLayer, SaveOptions, SaveWaiter,
     StoredCheckpoint, StoredFiles, TensorHeader,
 };
 use crate::workload::Compression;
@@ -53,8 +53,8 @@ impl Checkpointer for ReferenceSharded {
         if compression == Compression::Zstd {
             Packer::new().map_err(|error| skip(format!("compression {error}")))?;
         }
-        let whole = Sharded::new(Owned::copy(data)?, options.saving, threads);
-        Ok(Box::new(Sharded { onto: options.onto.clone(), compression, ..whole }))
+        let whole = ShardedCheckpoints::new(OwnedTensors::copy(data)?, options.saving, threads);
+        Ok(Box::new(ShardedCheckpoints { onto: options.onto.clone(), compression, ..whole }))
     }
 
     fn open_ranks(
@@ -74,11 +74,11 @@ impl Checkpointer for ReferenceSharded {
     }
 }
 
-impl Checkpoints for Sharded {
+impl Checkpoints for ShardedCheckpoints {
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
         self.wait()?;
         let how = self.writing(durable);
-        if self.saving == Saving::Blocking {
+        if self.saving == SaveWaiter::Blocking {
             return save(&vec![&*self.state; self.threads], None, directory, how);
         }
         // What is written is a copy: the caller may change the state.
@@ -102,7 +102,7 @@ impl Checkpoints for Sharded {
     }
 
     fn cancel(&mut self) -> Result<()> {
-        if self.saving == Saving::Blocking {
+        if self.saving == SaveWaiter::Blocking {
             return Err(skip("cancelling a save: it returns when the save is complete"));
         }
         self.cancelled.store(true, Ordering::Relaxed);
@@ -113,11 +113,11 @@ impl Checkpoints for Sharded {
         self.load_step(directory).map(drop)
     }
 
-    fn loaded(&mut self, field: usize) -> Result<Kept> {
+    fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
         self.held.as_ref().map(|held| held.whole(field)).ok_or_else(|| Error::new("nothing was loaded"))
     }
 
-    fn part(&mut self, field: usize, device: usize) -> Result<Kept> {
+    fn part(&mut self, field: usize, device: usize) -> Result<ItemCopy> {
         self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))?.part(field, device)
     }
 
@@ -140,8 +140,8 @@ impl Checkpoints for Sharded {
         Ok(Box::new(ShardedManager::new(self, retention.clone())?))
     }
 
-    fn executed(&self) -> Executed {
-        Executed::ours(Vec::new(), weighbridge::Delivery::Owned, self.threads as u64)
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork::ours(Vec::new(), weighbridge::Delivery::Owned, self.threads as u64)
     }
 }
 
@@ -157,15 +157,15 @@ mod tests {
     use crate::workload::State;
 
     /// A place, and a state in a checkpointer of so many threads.
-    fn opened(threads: usize) -> (tempfile::TempDir, Arc<DataSet>, Sharded) {
+    fn opened(threads: usize) -> (tempfile::TempDir, Arc<DataSet>, ShardedCheckpoints) {
         let place = tempfile::tempdir().unwrap();
         let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
         let sharded = sharded_of(&data, threads);
         (place, data, sharded)
     }
 
-    fn sharded_of(data: &DataSet, threads: usize) -> Sharded {
-        Sharded::new(Owned::copy(data).unwrap(), Saving::Blocking, threads)
+    fn sharded_of(data: &DataSet, threads: usize) -> ShardedCheckpoints {
+        ShardedCheckpoints::new(OwnedTensors::copy(data).unwrap(), SaveWaiter::Blocking, threads)
     }
 
     /// The ways to compress that this build has.
@@ -177,13 +177,13 @@ mod tests {
     #[test]
     fn a_cancelled_save_leaves_nothing_and_one_that_failed_says_so_all_the_same() {
         let (place, data, _) = opened(2);
-        let state = Owned::copy(&data).unwrap();
+        let state = OwnedTensors::copy(&data).unwrap();
         let cancelled = AtomicBool::new(true);
         let directory = place.path().join("saved");
         let how = ShardWriting { cancelled: &cancelled, ..ShardWriting::plain(false) };
         save(&[&state; 2], None, &directory, how).unwrap();
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "the data alone");
-        let mut sharded = Sharded { saving: Saving::Background, ..sharded_of(&data, 2) };
+        let mut sharded = ShardedCheckpoints { saving: SaveWaiter::Background, ..sharded_of(&data, 2) };
         sharded.save(&place.path().join("nowhere").join("saved"), false).unwrap();
         sharded.cancel().unwrap();
         assert!(sharded.wait().unwrap_err().to_string().contains("could not be made"));
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn a_save_in_the_background_is_of_the_state_as_it_was_and_its_failure_is_told_by_wait() {
         let (place, data, mut sharded) = opened(2);
-        sharded.saving = Saving::Background;
+        sharded.saving = SaveWaiter::Background;
         let directory = place.path().join("saved");
         sharded.save(&directory, false).unwrap();
         // The caller goes on and changes the state.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use weighbridge::{Error, Result};
 
 use super::layout::TensorLayout;
-use super::owned::Owned;
+use super::owned::OwnedTensors;
 use super::pieces::TensorPiece;
 use super::shards::{self, ShardWriting};
 
@@ -52,11 +52,11 @@ impl ShardManifest {
     }
 
     /// All of it, each piece held against its digest.
-    pub(super) fn read(self, directory: &Path) -> Result<Owned> {
+    pub(super) fn read(self, directory: &Path) -> Result<OwnedTensors> {
         if !self.layout.is_possible() {
             return Err(broken(directory, "has a manifest whose tensors lie where none can"));
         }
-        let mut room = Owned::room(Arc::new(self.layout))?;
+        let mut room = OwnedTensors::room(Arc::new(self.layout))?;
         shards::read(directory, &self.pieces, room.bytes_mut(), true)
             .map_err(|what| broken(directory, &what))?;
         Ok(room)
@@ -71,7 +71,7 @@ pub(super) fn broken(directory: &Path, what: &str) -> Error {
 /// writers has all of the state and writes a file of it; there is one at least. Where it is cancelled before
 /// it is complete, nothing is what was asked for.
 pub(super) fn save(
-    writers: &[&Owned],
+    writers: &[&OwnedTensors],
     step: Option<u64>,
     directory: &Path,
     how: ShardWriting<'_>,
@@ -89,7 +89,7 @@ pub(super) fn save(
 
 /// Writes all files into a directory that is made for them; `false` where it was cancelled before.
 pub(super) fn write(
-    writers: &[&Owned],
+    writers: &[&OwnedTensors],
     step: Option<u64>,
     directory: &Path,
     how: ShardWriting<'_>,

@@ -6,18 +6,18 @@ use std::sync::atomic::AtomicBool;
 
 use weighbridge::Result;
 
-use super::held::Held;
-use super::owned::Owned;
+use super::held::LoadedTensors;
+use super::owned::OwnedTensors;
 use super::shard_manifest::{ShardManifest, broken};
 use super::shards::ShardWriting;
 use super::under_way::SaveUnderWay;
-use crate::contract::{Saving, TensorHeader};
+use crate::contract::{SaveWaiter, TensorHeader};
 use crate::workload::{Compression, Placement};
 
 /// A state and its checkpoints.
-pub(super) struct Sharded {
-    pub(super) state: Arc<Owned>,
-    pub(super) saving: Saving,
+pub(super) struct ShardedCheckpoints {
+    pub(super) state: Arc<OwnedTensors>,
+    pub(super) saving: SaveWaiter,
     pub(super) threads: usize,
     /// The devices that it is loaded onto.
     pub(super) onto: Option<Placement>,
@@ -26,14 +26,14 @@ pub(super) struct Sharded {
     pub(super) under_way: SaveUnderWay,
     /// `true` if that is to end before it is complete.
     pub(super) cancelled: Arc<AtomicBool>,
-    pub(super) held: Option<Held>,
+    pub(super) held: Option<LoadedTensors>,
     /// The tensors of the manifest that was read last.
     pub(super) described: Option<Vec<TensorHeader>>,
 }
 
-impl Sharded {
+impl ShardedCheckpoints {
     /// A state that is loaded whole.
-    pub(super) fn new(state: Owned, saving: Saving, threads: usize) -> Self {
+    pub(super) fn new(state: OwnedTensors, saving: SaveWaiter, threads: usize) -> Self {
         Self {
             state: Arc::new(state),
             saving,
@@ -61,7 +61,7 @@ impl Sharded {
         }
         let step = manifest.step;
         let room = manifest.read(directory)?;
-        self.held = Some(Held::of(room, self.onto.as_ref(), self.threads)?);
+        self.held = Some(LoadedTensors::of(room, self.onto.as_ref(), self.threads)?);
         Ok(step)
     }
 }

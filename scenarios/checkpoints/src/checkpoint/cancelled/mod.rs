@@ -83,7 +83,7 @@ impl<'a> CancelledRounds<'a> {
                 self.bencher.measure("cancel", || self.checkpoints().cancel())?;
                 self.bencher.measure("waiting", || self.checkpoints().wait())
             });
-            Cancelled(&self, &inventory)
+            CancelledSave(&self, &inventory)
         };
         self.bencher.batched(begin).at_once(1).iter(body);
         self.failed.result()?;
@@ -195,9 +195,9 @@ fn bytes_of(path: &Path) -> u64 {
 }
 
 /// A save that was just cancelled: what it has left is looked at when this is dropped, outside the clock.
-struct Cancelled<'r, 'a>(&'r CancelledRounds<'a>, &'r Inventory);
+struct CancelledSave<'r, 'a>(&'r CancelledRounds<'a>, &'r Inventory);
 
-impl Drop for Cancelled<'_, '_> {
+impl Drop for CancelledSave<'_, '_> {
     fn drop(&mut self) {
         self.0.failed.try_to(|| self.0.look(self.1));
     }

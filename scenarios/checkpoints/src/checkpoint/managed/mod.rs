@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use weighbridge::{Bencher, Error, FieldKind, Kept, Result};
+use weighbridge::{Bencher, Error, FieldKind, ItemCopy, Result};
 use weighbridge_data::DataSet;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -441,7 +441,7 @@ impl<'a, F: FnOnce(&ManagedRounds<'a>) -> Result<()>> Drop for After<'_, 'a, F> 
 }
 
 /// The numbers of content that has one field of `i64`.
-fn numbers(kept: &Kept) -> Result<Vec<u64>> {
+fn numbers(kept: &ItemCopy) -> Result<Vec<u64>> {
     let [field] = &kept.fields[..] else {
         return Err(Error::new("steps came as no field or as several"));
     };

@@ -6,9 +6,9 @@ mod tests;
 use std::fmt;
 
 use weighbridge::{Bencher, Direction, Error, Result, Unit, skip};
-use weighbridge_data::Executed;
+use weighbridge_data::ExecutedWork;
 
-use super::watched::Watched;
+use super::watched::ProcessWatch;
 use crate::contract::{LoadedTensor, StoredCheckpoint, TensorHeader};
 use crate::workload::Placement;
 
@@ -95,7 +95,7 @@ impl StoredCheckpoint for ReplicaReads<'_> {
     }
 
     fn load(&mut self) -> Result<()> {
-        let watched = Watched::begin(self.stored.processes());
+        let watched = ProcessWatch::begin(self.stored.processes());
         self.stored.load()?;
         let read = watched.end().bytes[0];
         self.read.push(read);
@@ -135,7 +135,7 @@ impl StoredCheckpoint for ReplicaReads<'_> {
         self.stored.processes()
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.stored.executed()
     }
 }

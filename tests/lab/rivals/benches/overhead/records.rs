@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use weighbridge::{Equivalence, Observation};
 use weighbridge::data::{
     Agreement, AxisValue, Baseline, BaselineName, Baselines, Budget, CaseId, CaseRecord, CaseStatus,
-    Direction, Environment, Estimate, Layout, MetricRecord, Outcome, Planned, Point, Policy, Purpose,
+    Direction, Environment, Estimate, Layout, MetricRecord, Outcome, RunPlan, Point, Policy, Purpose,
     Reading, Repeat, RunId, RunManifest, RunRecord, RunStatus, Runs, Unit, Work, judge,
 };
 
@@ -103,7 +103,7 @@ fn run(started: u64, cases: usize) -> RunRecord {
         active_backend: "cpu".into(),
         seed: 42,
         epoch: 0,
-        planned: Planned {
+        planned: RunPlan {
             cases: (0..cases).map(id).collect(),
             repeats: REPEATS,
             stated: BTreeMap::new(),

@@ -24,7 +24,7 @@ const TAIL: usize = 3;
 
 /// The last line that a script prints.
 #[derive(Debug, Deserialize)]
-struct Printed {
+struct ScriptResult {
     /// Elements that were timed.
     elements: u64,
     /// Seconds on the wall.
@@ -74,8 +74,8 @@ fn cost(cell: WorkerCell, status: ExitStatus, stdout: &str, stderr: &str) -> Res
         return Err(format!("it ended with {status}: {}", tail(stderr)));
     }
     let last = stdout.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-    let printed = serde_json::from_str::<Printed>(last).ok();
-    let sound = |printed: &Printed| {
+    let printed = serde_json::from_str::<ScriptResult>(last).ok();
+    let sound = |printed: &ScriptResult| {
         printed.elements > 0 && printed.wall > 0.0 && printed.cpu >= 0.0 && printed.faults >= 0.0
     };
     let Some(printed) = printed.filter(sound) else {

@@ -4,7 +4,7 @@ use super::cases::WorkerCell;
 
 /// A known cause for which the figures of peers differ from their loops by hand.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Explained {
+pub(super) struct Explanation {
     /// The peers' short names.
     shorts: &'static [&'static str],
     /// In these scenarios.
@@ -116,8 +116,8 @@ impl CellDifference {
 }
 
 /// All that are known, each with the figure that was measured as its bound.
-const EXPLAINED: &[Explained] = &[
-    Explained {
+const EXPLAINED: &[Explanation] = &[
+    Explanation {
         shorts: &["datarax"],
         scenarios: &["CV-1"],
         workers: &[0],
@@ -127,7 +127,7 @@ const EXPLAINED: &[Explained] = &[
     },
     // In one process, in turns with the script: 342 to 430 us of CPU time with the division by an array, 250
     // to 290 with one by a number.
-    Explained {
+    Explanation {
         shorts: &["datarax_scan"],
         scenarios: &["CV-1"],
         workers: &[0],
@@ -137,7 +137,7 @@ const EXPLAINED: &[Explained] = &[
     },
     // In one process: 35 us with the adapter and 31 us by hand on TAB-1, and 6 us more in passes of 36
     // batches.
-    Explained {
+    Explanation {
         shorts: &["ffcv"],
         scenarios: &["NLP-1", "TAB-1"],
         workers: &[0, 2],
@@ -148,7 +148,7 @@ const EXPLAINED: &[Explained] = &[
     // In one process, in turns, the script with 3.5 us of Python more in its job: 42 us more on NLP-1 with
     // two workers, 98 and 43 us on TAB-1 with two and without; the adapter without the harness's loop 44, 92
     // and 37 us.
-    Explained {
+    Explanation {
         shorts: &["spdl"],
         scenarios: &["NLP-1", "TAB-1"],
         workers: &[2],
@@ -156,7 +156,7 @@ const EXPLAINED: &[Explained] = &[
         most: 110.0,
         mechanism: HAND_OVER,
     },
-    Explained {
+    Explanation {
         shorts: &["spdl"],
         scenarios: &["NLP-1", "TAB-1"],
         workers: &[0],
@@ -174,9 +174,9 @@ pub(super) fn find(short: &str, of: &CellDifference) -> Option<&'static str> {
     of.is_of_the_worker(short).then_some(OWN).or_else(known).or_else(faults).or_else(both)
 }
 
-fn among(all: &[Explained], short: &str, cell: WorkerCell, difference: f64) -> Option<&'static str> {
+fn among(all: &[Explanation], short: &str, cell: WorkerCell, difference: f64) -> Option<&'static str> {
     let side = if difference > 0.0 { ExplainedSide::Harness } else { ExplainedSide::Hand };
-    let is_of = |explained: &&Explained| {
+    let is_of = |explained: &&Explanation| {
         explained.shorts.contains(&short)
             && explained.side == side
             && difference.abs() * 1e6 <= explained.most
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_mechanism_explains_a_difference_of_its_cell_and_side_up_to_what_was_measured() {
-        let known = [Explained {
+        let known = [Explanation {
             shorts: &["grain"],
             scenarios: &["CV-1"],
             workers: &[2],

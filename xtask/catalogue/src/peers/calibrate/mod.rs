@@ -31,11 +31,11 @@ use self::page::{AGAIN, ComparedCase};
 use crate::dry;
 use weighbridge_xtask::place::Place;
 use weighbridge_xtask::programs::{self, BuiltProgram};
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::stop;
 
-pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Place) -> Result<Said> {
-    let mut said = Said::fine("");
+pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Place) -> Result<CommandOutput> {
+    let mut said = CommandOutput::fine("");
     let mut ready = Vec::new();
     for peer in peers {
         let script = python::script(peer);

@@ -7,7 +7,7 @@ use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, LaunchConfig, PushKernelArg,
 };
 use weighbridge::{Delivery, FieldKind, Result, skip};
-use weighbridge_data::{Batch, DataSet, Draws, Epochs, Executed};
+use weighbridge_data::{Batch, DataSet, Draws, Epochs, ExecutedWork};
 
 use super::super::buffer::row_bytes;
 use super::super::input::Input;
@@ -356,7 +356,7 @@ impl Epochs for PipelineCursor {
         Ok(())
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         // A slot's buffers, the consumer's until it asks for the next one.
         let (synchronised, ran_on, delivery) = match self.spec.destination {
             Destination::Host => {
@@ -368,10 +368,10 @@ impl Epochs for PipelineCursor {
         };
         let mut transforms = self.spec.work();
         transforms.extend(self.mode.map(|mode| format!("mode {mode}")));
-        Executed {
+        ExecutedWork {
             ran_on: ran_on.into(),
             synchronised: synchronised.into(),
-            ..Executed::ours(transforms, delivery, 0)
+            ..ExecutedWork::ours(transforms, delivery, 0)
         }
     }
 }
