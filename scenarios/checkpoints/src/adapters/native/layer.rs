@@ -9,7 +9,7 @@ use weighbridge::{Error, ItemCopy, Result, skip};
 use weighbridge_data::{DataSet, ExecutedWork};
 
 use super::owned::OwnedTensors;
-use super::reference_sharded::{ShardManifest, broken, failed, write};
+use super::shard_manifest::{ShardManifest, broken, failed, write};
 use super::under_way::SaveUnderWay;
 use crate::adapters::native::shards;
 use crate::adapters::native::shards::ShardWriting;

@@ -11,7 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use weighbridge::{Dtype, Error, FieldCopy, ItemCopy, Result};
 
 use super::owned::OwnedTensors;
-use super::reference_sharded::{ShardedCheckpoints, save};
+use super::shard_manifest::save;
+use super::sharded::ShardedCheckpoints;
 use crate::contract::{Checkpoints, Manager, Moment, Retention, SaveWaiter, SavedStep, TRAINED};
 
 /// Checkpoints of trainings of one state.

@@ -18,7 +18,8 @@ use weighbridge_data::{DataSet, ExecutedWork};
 use super::layout::TensorLayout;
 use super::owned::OwnedTensors;
 use super::parts::MeshParts;
-use super::reference_sharded::{ShardedCheckpoints, failed};
+use super::shard_manifest::failed;
+use super::sharded::ShardedCheckpoints;
 use crate::contract::{Checkpoints, SaveOptions};
 
 /// A rank, and its part of the state as a state of its own.

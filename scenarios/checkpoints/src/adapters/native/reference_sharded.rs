@@ -10,35 +10,29 @@
 //! Everything is written under another name beside it, synced where it is to be durable, and renamed: a
 //! directory with its final name is whole, or its digests say that it is not.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 
-use serde::{Deserialize, Serialize};
 use weighbridge::{Error, ItemCopy, Result, adapter, skip};
 use weighbridge_data::{DataSet, ExecutedWork};
 
 use super::layer::ShardedLayer;
-use super::layout::TensorLayout;
 use super::manager::ShardedManager;
 use super::owned::OwnedTensors;
 use super::packing::Packer;
-use super::parts::MeshParts;
-use super::pieces::TensorPiece;
 use super::rank::ShardedRank;
 use super::replicas::ShardedReplicas;
+use super::shard_manifest::{ShardManifest, save};
+use super::sharded::ShardedCheckpoints;
 use super::sharded_stored::StoredShards;
-use super::under_way::SaveUnderWay;
-use crate::adapters::native::shards;
-use crate::adapters::native::shards::ShardWriting;
+use super::shards::ShardWriting;
 use crate::contract::{
     CheckpointFormat, Checkpointer, Checkpoints, Manager, Retention, SaveLayer, SaveOptions, SaveWaiter,
     StoredCheckpoint, StoredFiles, TensorHeader,
 };
-use crate::workload::{Compression, Placement};
+use crate::workload::Compression;
 
 /// The checkpointer that others are verified against.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,153 +72,6 @@ impl Checkpointer for ReferenceSharded {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         Ok(Box::new(StoredShards::open(files.directory, threads)?))
     }
-}
-
-/// A state and its checkpoints.
-pub(super) struct ShardedCheckpoints {
-    pub(super) state: Arc<OwnedTensors>,
-    pub(super) saving: SaveWaiter,
-    pub(super) threads: usize,
-    /// The devices that it is loaded onto.
-    onto: Option<Placement>,
-    compression: Compression,
-    /// A save in the background.
-    pub(super) under_way: SaveUnderWay,
-    /// `true` if that is to end before it is complete.
-    cancelled: Arc<AtomicBool>,
-    held: Option<LoadedTensors>,
-    /// The headers in the manifest that was read last.
-    described: Option<Vec<TensorHeader>>,
-}
-
-/// Tensors that were loaded.
-pub(super) enum LoadedTensors {
-    /// In one run of memory.
-    Whole(OwnedTensors),
-    /// In a run of memory for each device.
-    Parts(MeshParts),
-}
-
-/// `manifest.json`.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ShardManifest {
-    format: u32,
-    /// The step of the training that it is of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    step: Option<u64>,
-    layout: TensorLayout,
-    pieces: Vec<TensorPiece>,
-}
-
-/// The version of the format.
-const FORMAT: u32 = 1;
-
-/// The manifest's file name.
-const MANIFEST: &str = "manifest.json";
-
-impl ShardedCheckpoints {
-    /// A state that is loaded whole.
-    pub(super) fn new(state: OwnedTensors, saving: SaveWaiter, threads: usize) -> Self {
-        Self {
-            state: Arc::new(state),
-            saving,
-            threads,
-            onto: None,
-            compression: Compression::None,
-            under_way: SaveUnderWay::default(),
-            cancelled: Arc::default(),
-            held: None,
-            described: None,
-        }
-    }
-
-    /// Options for writing a save.
-    pub(super) fn writing(&self, durable: bool) -> ShardWriting<'static> {
-        ShardWriting { compression: self.compression, ..ShardWriting::plain(durable) }
-    }
-
-    /// Loads a checkpoint, and says which step it is of, where it is of one.
-    pub(super) fn load_step(&mut self, directory: &Path) -> Result<Option<u64>> {
-        self.held = None;
-        let manifest = ShardManifest::of(directory)?;
-        if let Some(difference) = self.state.layout().difference(&manifest.layout) {
-            return Err(broken(directory, &format!("is of another state: {difference}")));
-        }
-        let step = manifest.step;
-        let room = manifest.read(directory)?;
-        self.held = Some(LoadedTensors::of(room, self.onto.as_ref(), self.threads)?);
-        Ok(step)
-    }
-}
-
-impl LoadedTensors {
-    /// Keeps what was read, cut for devices where it is to be.
-    pub(super) fn of(room: OwnedTensors, onto: Option<&Placement>, threads: usize) -> Result<Self> {
-        Ok(match onto {
-            None => Self::Whole(room),
-            Some(onto) => Self::Parts(MeshParts::of(&room, onto, threads)?),
-        })
-    }
-
-    /// A tensor, whole.
-    pub(super) fn whole(&self, field: usize) -> ItemCopy {
-        match self {
-            Self::Whole(whole) => whole.kept(field),
-            Self::Parts(parts) => parts.whole(field),
-        }
-    }
-
-    /// Writes a byte all over the part of a tensor on a device.
-    pub(super) fn fill(&mut self, field: usize, device: usize, byte: u8) -> Result<()> {
-        match self {
-            Self::Whole(_) => Err(Error::new("nothing was loaded onto devices")),
-            Self::Parts(parts) => parts.fill(field, device, byte),
-        }
-    }
-
-    /// The part of a tensor on a device.
-    pub(super) fn part(&self, field: usize, device: usize) -> Result<ItemCopy> {
-        match self {
-            Self::Whole(_) => Err(Error::new("nothing was loaded onto devices")),
-            Self::Parts(parts) => parts.kept(field, device),
-        }
-    }
-}
-
-impl ShardManifest {
-    /// The manifest of a checkpoint.
-    pub(super) fn of(directory: &Path) -> Result<Self> {
-        let broken = |what: String| broken(directory, &what);
-        let manifest = directory.join(MANIFEST);
-        let text = fs::read(&manifest).map_err(|error| broken(format!("has no manifest: {error}")))?;
-        let manifest: Self = serde_json::from_slice(&text)
-            .map_err(|error| broken(format!("has a manifest that is damaged: {error}")))?;
-        if manifest.format != FORMAT {
-            return Err(broken(format!("is of format {}, and this reads {FORMAT}", manifest.format)));
-        }
-        Ok(manifest)
-    }
-
-    /// The tensors.
-    pub(super) fn layout(&self) -> &TensorLayout {
-        &self.layout
-    }
-
-    /// All of it, each piece held against its digest.
-    pub(super) fn read(self, directory: &Path) -> Result<OwnedTensors> {
-        if !self.layout.is_possible() {
-            return Err(broken(directory, "has a manifest whose tensors lie where none can"));
-        }
-        let mut room = OwnedTensors::room(Arc::new(self.layout))?;
-        shards::read(directory, &self.pieces, room.bytes_mut(), true)
-            .map_err(|what| broken(directory, &what))?;
-        Ok(room)
-    }
-}
-
-pub(super) fn broken(directory: &Path, what: &str) -> Error {
-    Error::new(format!("the checkpoint {} {what}", directory.display()))
 }
 
 impl Checkpoints for ShardedCheckpoints {
@@ -276,7 +123,7 @@ impl Checkpoints for ShardedCheckpoints {
 
     fn read_metadata(&mut self, directory: &Path) -> Result<()> {
         self.described = None;
-        self.described = Some(ShardManifest::of(directory)?.layout.headers());
+        self.described = Some(ShardManifest::of(directory)?.layout().headers());
         Ok(())
     }
 
@@ -298,84 +145,14 @@ impl Checkpoints for ShardedCheckpoints {
     }
 }
 
-/// Saves a state, of a step where a training has one: all of it under its name, or nothing. Each of the
-/// writers has all of the state and writes a file of it; there is one at least. Where it is cancelled before
-/// it is complete, nothing is what was asked for.
-pub(super) fn save(
-    writers: &[&OwnedTensors],
-    step: Option<u64>,
-    directory: &Path,
-    how: ShardWriting<'_>,
-) -> Result<()> {
-    let partial = partial(directory)?;
-    let durable = how.durable;
-    let whole = write(writers, step, &partial, how);
-    let saved = whole
-        .and_then(|whole| if whole { put(&partial, directory, durable).map(|()| true) } else { Ok(false) });
-    if !matches!(saved, Ok(true)) {
-        let _ = fs::remove_dir_all(&partial); // gone already, where it has its name
-    }
-    saved.map(drop)
-}
-
-/// Writes all files into a directory that is made for them; `false` where it was cancelled before.
-pub(super) fn write(
-    writers: &[&OwnedTensors],
-    step: Option<u64>,
-    directory: &Path,
-    how: ShardWriting<'_>,
-) -> Result<bool> {
-    let failed = |what: &str, error: io::Error| failed(directory, what, &error);
-    fs::create_dir(directory).map_err(|error| failed("be made", error))?;
-    let bytes: Vec<&[u8]> = writers.iter().map(|state| state.bytes()).collect();
-    let pieces = match shards::write(directory, &bytes, how) {
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
-        pieces => pieces.map_err(|error| failed("be written", error))?,
-    };
-    let manifest =
-        ShardManifest { format: FORMAT, step, layout: TensorLayout::clone(writers[0].layout()), pieces };
-    let text = serde_json::to_vec(&manifest).map_err(|error| failed("be described", error.into()))?;
-    let mut file = File::create_new(directory.join(MANIFEST)).map_err(|error| failed("be written", error))?;
-    file.write_all(&text).map_err(|error| failed("be written", error))?;
-    if how.durable {
-        file.sync_all().map_err(|error| failed("be synced", error))?;
-        sync(directory).map_err(|error| failed("be synced", error))?;
-    }
-    Ok(true)
-}
-
-/// A name beside the checkpoint's that no other saver takes.
-fn partial(directory: &Path) -> Result<PathBuf> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let name = directory.file_name().ok_or_else(|| Error::new("a checkpoint is a directory with a name"))?;
-    let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    Ok(directory.with_file_name(format!(".{}.partial-{process}-{number}", name.to_string_lossy())))
-}
-
-/// Gives a whole directory its name, which nothing has yet.
-fn put(partial: &Path, directory: &Path, durable: bool) -> Result<()> {
-    let failed = |what, error| failed(directory, what, &error);
-    // A directory that is there is replaced where it is empty, and refused where it is not.
-    fs::rename(partial, directory).map_err(|error| failed("be given its name", error))?;
-    if durable {
-        let above = directory.parent().unwrap_or(Path::new("."));
-        sync(above).map_err(|error| failed("be synced", error))?;
-    }
-    Ok(())
-}
-
-fn sync(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
-}
-
-pub(super) fn failed(directory: &Path, what: &str, error: &io::Error) -> Error {
-    Error::new(format!("the checkpoint {} could not {what}: {error}", directory.display()))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, File};
+    use std::sync::atomic::AtomicBool;
+
     use weighbridge_data::Cache;
 
+    use super::super::shard_manifest::MANIFEST;
     use super::*;
     use crate::workload::State;
 

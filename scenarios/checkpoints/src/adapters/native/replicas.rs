@@ -8,7 +8,7 @@ use weighbridge::{Error, ItemCopy, Result};
 use weighbridge_data::{DataSet, ExecutedWork};
 
 use super::owned::OwnedTensors;
-use super::reference_sharded::{ShardManifest, save};
+use super::shard_manifest::{ShardManifest, save};
 use super::shards::ShardWriting;
 use super::under_way::SaveUnderWay;
 use crate::contract::{Checkpoints, Replicas, SaveOptions, SaveWaiter};

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use weighbridge::{Delivery, Error, FieldCopy, FieldKind, ItemCopy, Result};
 use weighbridge_data::ExecutedWork;
 
+use super::held::LoadedTensors;
 use super::parts::MeshParts;
-use super::reference_sharded::{LoadedTensors, ShardManifest};
+use super::shard_manifest::ShardManifest;
 use crate::contract::{LoadedTensor, StoredCheckpoint, TensorHeader};
 use crate::workload::Placement;
 
