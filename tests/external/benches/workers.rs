@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use weighbridge::prelude::*;
 use weighbridge::worker::{Command, PipelineTask, Worker};
-use weighbridge::{Availability, Dtype, ExpectedEpoch, Field, FieldKind, Item, ItemBytes, See, Source, WorkReport};
+use weighbridge::{
+    Availability, Dtype, ExpectedEpoch, Field, FieldKind, Item, ItemBytes, See, Source, WorkReport,
+};
 
 const ELEMENTS: usize = 650;
 const BATCH: usize = 16;

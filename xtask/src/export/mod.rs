@@ -1,6 +1,6 @@
 //! `export`: a stored run in the formats of other tools. Nothing is measured again.
 //!
-//! A format is one file with a function from a [`Job`] to what it [`ExportOutput`], and a line of [`FORMATS`].
+//! A format is one file with a function from a [`Job`] to an [`ExportOutput`], and a line of [`FORMATS`].
 
 mod bencher;
 mod bmf;

@@ -363,7 +363,8 @@ fn what_is_made_before_a_pass_is_told() {
     fails(honest(), |case| on_device(case, 1_001_000_000), "outside", "opening the pipeline took 1.001s");
     passes(honest(), |case| {
         case.seen.ledger.open = 301_000_000;
-        case.evidence.expected = Some(ExpectedEpoch { transforms: false, ..EPOCH }); // there is nothing to prepare
+        // There is nothing to prepare.
+        case.evidence.expected = Some(ExpectedEpoch { transforms: false, ..EPOCH });
     });
     passes(honest_worker(), |case| case.seen.ledger.open = 5_000_000_000);
     // Every batch at a place of its own, an epoch of them side by side.

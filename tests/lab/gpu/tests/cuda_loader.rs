@@ -1,4 +1,5 @@
-//! The loader on a device gives the bits of the reference, on the fake: its kernels are compiled for the host.
+//! The loader on a device gives the bits of the reference, on the fake: its kernels are compiled for the
+//! host.
 
 #![cfg(target_os = "linux")]
 

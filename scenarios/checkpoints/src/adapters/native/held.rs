@@ -15,7 +15,7 @@ pub(super) enum LoadedTensors {
 }
 
 impl LoadedTensors {
-    /// What was read, cut for devices where it is to be.
+    /// Keeps what was read, cut for devices where it is to be.
     pub(super) fn of(room: OwnedTensors, onto: Option<&Placement>, threads: usize) -> Result<Self> {
         Ok(match onto {
             None => Self::Whole(room),

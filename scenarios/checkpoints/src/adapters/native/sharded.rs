@@ -47,7 +47,7 @@ impl ShardedCheckpoints {
         }
     }
 
-    /// How a save is written.
+    /// Options for writing a save.
     pub(super) fn writing(&self, durable: bool) -> ShardWriting<'static> {
         ShardWriting { compression: self.compression, ..ShardWriting::plain(durable) }
     }

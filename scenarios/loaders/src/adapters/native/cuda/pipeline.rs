@@ -37,7 +37,7 @@ struct Loaded {
     mean: CudaSlice<f32>,
     scale: CudaSlice<f32>,
     notes: CudaSlice<u8>,
-    /// What one kernel writes and the next one reads: two rooms, by turns.
+    /// Memory that one kernel writes and the next one reads: two rooms, by turns.
     between: [CudaSlice<u8>; 2],
 }
 
