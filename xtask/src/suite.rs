@@ -99,7 +99,8 @@ fn understand(file: &Path) -> Result<SuiteFile> {
     if is_of_orbax(&root) {
         return Err(stop::usage(format!(
             "{name}: this is a suite of Orbax's benchmarks; `cargo catalogue suite` reads those: \
-             `cargo install weighbridge-catalogue`"
+             `cargo install --git {} weighbridge-catalogue`",
+            env!("CARGO_PKG_REPOSITORY")
         )));
     }
     SuiteFile::read(&root).map_err(|mistake| stop::usage(format!("{name}: {mistake}")))

@@ -73,11 +73,12 @@ impl KeptBaselines {
 
     #[cfg(not(feature = "remote"))]
     fn bucket(_: &str, _: &str, _: &str, _: &str) -> Result<Self> {
-        Err(stop::usage(
+        Err(stop::usage(format!(
             "this build knows no object store. Build it with the feature `remote`: \
-             `cargo install weighbridge-xtask --bin cargo-weighbridge --features remote`, \
+             `cargo install --git {} weighbridge-xtask --bin cargo-weighbridge --features remote`, \
              or here `cargo run --package weighbridge-xtask --bin xtask --features remote -- COMMAND`",
-        ))
+            env!("CARGO_PKG_REPOSITORY")
+        )))
     }
 
     fn on(typed: &str, root: PathBuf, objects: impl Objects + 'static) -> Self {
