@@ -34,8 +34,7 @@ struct ReplicasAxes {
     orbax: OrbaxOptions,
 }
 
-/// A state that lies on `replicas` times `model` devices, saved by the first replica or by all replicas
-/// together.
+/// A state on `replicas` times `model` devices, saved by the first replica or by all replicas together.
 ///
 /// Is a save quicker if each replica writes a share? The devices are a grid as in CKPT-3: `replicas` times
 /// the devices that a replica is cut over, `model`. With `writers=first` the first replica writes all, with
