@@ -7,7 +7,7 @@ use std::{env, fs};
 
 use tempfile::TempDir;
 
-use crate::external::{Ran, clean, root};
+use crate::external::{ProcessEnd, clean, root};
 use crate::help::ListedCommand;
 use crate::repository::{PLANTED, Repository};
 
@@ -71,7 +71,7 @@ impl Home {
         let home = Self(TempDir::new().unwrap());
         let mut install = home.cargo();
         install.args(["install", "--path", "xtask", "--locked", "--debug", "--quiet", "--root"]);
-        let ran = Ran::of(install.arg(home.0.path()).current_dir(root()));
+        let ran = ProcessEnd::of(install.arg(home.0.path()).current_dir(root()));
         assert_eq!(ran.code, Some(0), "{}", ran.all());
         home
     }
@@ -131,7 +131,7 @@ fn every_command_of_the_installed_tool_works_in_a_strangers_workspace() {
     for (factor, more) in [("1", &["--save-baseline", "main"][..]), ("3", &[])] {
         let mut bench = home.cargo();
         bench.args(["bench", "--quiet", "--", "--no-lock", "--repeats", "7", "--measurement-time", "0.002"]);
-        let ran = Ran::of(repository.within(bench.args(more)).env("WORKER_FACTOR", factor));
+        let ran = ProcessEnd::of(repository.within(bench.args(more)).env("WORKER_FACTOR", factor));
         assert_eq!(ran.code, Some(0), "{}", ran.all());
     }
 
@@ -142,7 +142,7 @@ fn every_command_of_the_installed_tool_works_in_a_strangers_workspace() {
             "RUN" => newest_run().into_os_string(),
             word => OsString::from(word),
         });
-        let ran = Ran::of(repository.within(home.tool().args(words)));
+        let ran = ProcessEnd::of(repository.within(home.tool().args(words)));
         assert!(ran.code.is_some_and(|code| exits.contains(&code)), "{line}: {}", ran.all());
         assert!(ran.all().contains(says), "{line} says nothing of `{says}`: {}", ran.all());
     }

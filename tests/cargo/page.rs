@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::external::{Bench, Ran, xtask_program};
+use crate::external::{Bench, ProcessEnd, xtask_program};
 
 /// A cargo that does this with any subcommand that is not its own, and what cargo does with its own.
 fn cargo(folder: &Path, script: &str) -> PathBuf {
@@ -17,10 +17,10 @@ fn cargo(folder: &Path, script: &str) -> PathBuf {
 }
 
 /// A short run of `sorting` with this cargo.
-fn run(bench: &Bench, cargo: &Path, flags: &[&str], variables: &[(&str, &str)]) -> Ran {
+fn run(bench: &Bench, cargo: &Path, flags: &[&str], variables: &[(&str, &str)]) -> ProcessEnd {
     let short = ["SORT-1", "--quick", "--measurement-time", "0.002"];
     let mut command = bench.command(&[&short, flags].concat());
-    Ran::of(command.env("CARGO", cargo).envs(variables.iter().copied()))
+    ProcessEnd::of(command.env("CARGO", cargo).envs(variables.iter().copied()))
 }
 
 #[test]

@@ -1,19 +1,19 @@
 //! Copies of items at places that nobody can foresee.
 
-use super::{Error, Item, Kept, Result};
+use super::{Error, Item, ItemCopy, Result};
 use crate::stats::SplitMix64;
 
 /// Of how many elements one batch of every later pass is copied: little enough to leave the caches as they
 /// are.
 const ROWS: u64 = 8;
 
-/// What was copied out of an item.
+/// A copy of an item, or of a few of its elements, with its place.
 pub(super) struct CopiedItem {
     /// The item's place in its epoch.
     pub(super) at: u64,
     /// Its first element that was copied.
     pub(super) first: u64,
-    pub(super) kept: Kept,
+    pub(super) kept: ItemCopy,
 }
 
 impl CopiedItem {

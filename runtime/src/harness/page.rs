@@ -9,7 +9,7 @@ use crate::record::RunId;
 use crate::report::Terminal;
 use crate::tool::{INSTALL, tool};
 
-/// What cargo says of a subcommand that is not installed.
+/// Cargo's message about a subcommand that is not installed.
 const NO_SUCH: &str = "no such command";
 
 /// Has the page of a run written, and says where it lies, or why there is none. The run is what it is either

@@ -5,7 +5,9 @@ use std::time::Duration;
 use super::*;
 use crate::bencher::{Phase, WorkReport};
 use crate::device::Usage;
-use crate::metric::{Custom, Direction, Observation, RankMetric, Reading, Region, Surroundings, Taken, Unit};
+use crate::metric::{
+    Custom, Direction, Observation, RankMetric, Reading, Region, SampleKind, Surroundings, Unit,
+};
 use crate::registry::Point;
 use crate::run::{Failure, How, TreeMemory};
 use crate::verify::Severity;
@@ -28,7 +30,7 @@ fn facts() -> CaseFacts {
 fn seen(milliseconds: u64) -> Observation {
     let sample = milliseconds * 1_000_000;
     Observation {
-        taken: Some(Taken::Iterations),
+        taken: Some(SampleKind::Iterations),
         samples: vec![sample; 3],
         iterations_per_sample: 1,
         wall: 3 * sample,

@@ -1,9 +1,9 @@
 //! Measured batches have the elements that the specification gives them.
 
 use super::rule::{Accusation, Rule, each_repeat};
-use crate::bencher::Expected;
+use crate::bencher::ExpectedEpoch;
 use crate::metric::Observation;
-use crate::verify::Examined;
+use crate::verify::ExaminedCase;
 use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     each_repeat(examined, |one| {
         let wrong = miscounted(one).or_else(|| overclaimed(one)).or_else(|| padded(one));
         Some((Severity::Fail, wrong.or_else(|| other_epoch(one))?))
@@ -90,7 +90,7 @@ enum Due {
 /// The number of elements that measured batches hold: where they come in order and the epoch did not end
 /// within a pass that is known, else how many there can be. Passes that follow others in an epoch stop before
 /// its last batch.
-fn due(seen: &Observation, begun: u64, expected: &Expected) -> Due {
+fn due(seen: &Observation, begun: u64, expected: &ExpectedEpoch) -> Due {
     let Observation { passes, warmup, caught_up, samples, iterations_per_sample, .. } = seen;
     let batches = (samples.len() as u64).saturating_mul(*iterations_per_sample);
     let most = batches.saturating_mul(expected.batch);
