@@ -9,10 +9,12 @@ use std::sync::Mutex;
 use std::{iter, thread};
 
 use weighbridge::__private::{Keep, Point, Registry, ScenarioEntry};
-use weighbridge::{Bencher, Budget, Content, Equivalence, Error, Moments, Purpose, Settings, Work};
+use weighbridge::{
+    Bencher, Budget, Content, Equivalence, Error, Moments, Observation, Purpose, Settings, Work,
+};
 use weighbridge_checkpoints::contract::Checkpointer;
 use weighbridge_loaders::prelude::*;
-use weighbridge_training as _;
+use weighbridge_training::training::OPERATOR;
 
 use self::own::is_own;
 
@@ -100,12 +102,40 @@ fn smoke(scenario: &ScenarioEntry, loader: &mut dyn std::any::Any, point: &Point
     let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
     (scenario.run)(&mut bencher, Some(loader), point)?;
     let done = bencher.finish()?;
+    check_names(scenario, &done.seen);
     // What checkpoints do beside other work has values and no samples, and so has a step that a loader feeds.
     let may_have_none = is_checkpointer(scenario) || is_training(scenario);
     if !(may_have_none && done.seen.samples.is_empty() && !done.seen.custom.is_empty()) {
         assert_eq!(done.seen.samples.len() as u64 * done.seen.iterations_per_sample, 2, "two batches");
     }
     Ok(done.work.expect("`load` hands in a work report"))
+}
+
+/// Names of metrics have these parts where another tool gives the rest: a profiler, `TensorStore`, Orbax.
+const EXTERNAL: [&str; 3] = [OPERATOR, "/6_tensorstore/", "/9_other/"];
+
+/// Holds every name of a record to one style: words of snake case, groups by a slash.
+fn check_names(scenario: &ScenarioEntry, seen: &Observation) {
+    let own = seen.custom.iter().map(|metric| &metric.name);
+    let of_ranks = seen.ranks.iter().map(|metric| &metric.name);
+    let blocks = seen.regions.iter().map(|region| &region.path);
+    for name in own.chain(of_ranks).chain(blocks) {
+        let is_external = EXTERNAL.iter().any(|part| name.contains(part));
+        assert!(is_external || is_snake_case(name), "{}: the metric `{name}` is no snake case", scenario.id);
+    }
+}
+
+fn is_snake_case(name: &str) -> bool {
+    let is_of_word = |letter| matches!(letter, b'a'..=b'z' | b'0'..=b'9' | b'_');
+    name.split('/').all(|word| !word.is_empty() && word.bytes().all(is_of_word))
+}
+
+#[test]
+fn a_name_in_prose_is_no_snake_case() {
+    assert!(["set_up", "loss_at/64", "blocking/0_basics/time_s"].iter().all(|name| is_snake_case(name)));
+    assert!(
+        !["set-up", "phase: all", "loss at 64", "Loss", "a//b", ""].iter().any(|name| is_snake_case(name))
+    );
 }
 
 /// Asserts that the moments of all fields are within this share of the field's scale.

@@ -123,7 +123,7 @@ fn a_worker_written_from_the_page_alone_is_verified_and_measured_in_one_process_
         let metrics = record["metrics"].as_array().unwrap().clone();
         metrics.into_iter().find(|metric| metric["name"] == name).unwrap_or_default()
     };
-    for name in ["throughput", "import", "set-up", "restart", "first_item"] {
+    for name in ["throughput", "import", "set_up", "restart", "first_item"] {
         assert!(of(&honest, name)["values"][0]["value"].is_number(), "{name}: {honest:#}");
     }
     assert!(of(&honest, "compile").is_null(), "what there is not has no value");

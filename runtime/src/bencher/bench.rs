@@ -404,7 +404,9 @@ impl Bencher {
     /// thousand names or a hundred thousand values, and what a name has beyond 200 letters.
     ///
     /// A name that is a built-in metric's (`wall_time`), or begins as those of blocks, phases and the ledger
-    /// do (`region/`, `phase/`, `time/`), is a mistake: the repeat fails and names this call.
+    /// do (`region/`, `phase/`, `time/`), is a mistake: the repeat fails and names this call. Any other name
+    /// is taken. Those of the harness are words of snake case, groups by a slash (`cache_speedup`,
+    /// `loss_at/64`), and it is best to follow them.
     #[track_caller]
     pub fn metric(&self, name: &str, value: f64, unit: Unit, direction: Direction) {
         if is_built_in(name) {
@@ -664,10 +666,10 @@ mod tests {
     fn metrics_of_ones_own_are_bounded_and_the_cut_is_told() {
         let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
         for at in 0..20_000 {
-            bencher.metric(&format!("own {at}"), 1.0, Unit::COUNT, Direction::Lower);
+            bencher.metric(&format!("own_{at}"), 1.0, Unit::COUNT, Direction::Lower);
         }
         for _ in 0..200_000 {
-            bencher.metric("own 7", 1.0, Unit::COUNT, Direction::Lower);
+            bencher.metric("own_7", 1.0, Unit::COUNT, Direction::Lower);
         }
         let long = "x".repeat(100_000);
         bencher.metric(&long, 1.0, Unit::COUNT, Direction::Lower);

@@ -176,7 +176,7 @@ impl Bencher {
     /// [`Bencher::epoch`]), as [`Bencher::stream`] measures one here: an epoch without a stop, then samples,
     /// counts, counters, and copies out of every pass, which are hashed here.
     ///
-    /// What it cost to come so far is handed in as `import`, `convert`, `set-up`, `compile`; every beginning
+    /// What it cost to come so far is handed in as `import`, `convert`, `set_up`, `compile`; every beginning
     /// of an epoch as `restart`.
     ///
     /// # Errors
@@ -310,20 +310,20 @@ impl Bencher {
             (once, run) => once.or(run),
         };
         self.state.borrow_mut().evidence.costs = Costs { import, convert, set_up, compile };
-        let once = [("import", import), ("convert", convert), ("set-up", set_up), ("compile", compile)];
+        let once = [("import", import), ("convert", convert), ("set_up", set_up), ("compile", compile)];
         let times = once.into_iter().filter_map(|(name, time)| Some((name, time?)));
         for (name, time) in times.chain(ran.restarts.iter().map(|time| ("restart", *time))) {
             self.metric(name, time as f64 * 1e-9, Unit::SECONDS, Direction::Lower);
         }
-        for (name, count) in [("worker processes", ran.processes), ("worker threads", ran.threads)] {
+        for (name, count) in [("worker_processes", ran.processes), ("worker_threads", ran.threads)] {
             if let Some(count) = count {
                 self.metric(name, count as f64, Unit::COUNT, Direction::Information);
             }
         }
         let stopped = [
-            ("stopped clock", ran.stopped.wall),
-            ("cpu while stopped", ran.stopped.cpu),
-            ("others while stopped", ran.stopped.others),
+            ("stopped/wall_time", ran.stopped.wall),
+            ("stopped/cpu_time", ran.stopped.cpu),
+            ("stopped/others_cpu_time", ran.stopped.others),
         ];
         for (name, time) in stopped {
             if let Some(time) = time {
@@ -614,7 +614,11 @@ mod tests {
 
     #[test]
     fn what_was_measured_elsewhere_becomes_an_observation_like_any_other() {
-        let result = stream(Purpose::Measure, |_| {}).unwrap();
+        let result = stream(Purpose::Measure, |ran| {
+            ran.threads = Some(4);
+            ran.stopped = StoppedClock { wall: Some(1), cpu: Some(1), others: Some(1) };
+        })
+        .unwrap();
         let seen = result.seen;
         assert_eq!((seen.samples.len(), seen.wall, seen.elements, seen.bytes), (20, 200, 40, 320));
         assert_eq!((seen.first_item, seen.warmup, seen.taken), (Some(99), 3, Some(SampleKind::Items)));
@@ -624,10 +628,13 @@ mod tests {
             seen.custom.iter().filter(|one| one.name == name).map(|one| one.value).collect()
         };
         assert_eq!(told("import"), [1.0]);
-        assert_eq!(told("set-up"), [0.0], "nothing is not the same as no such step");
+        assert_eq!(told("set_up"), [0.0], "nothing is not the same as no such step");
         assert!(told("convert").is_empty() && told("compile").is_empty());
         assert_eq!(told("restart"), [5.0 * 1e-9, 7.0 * 1e-9]);
-        assert_eq!(told("worker processes"), [3.0]);
+        assert_eq!(told("worker_processes"), [3.0]);
+        let is_snake_case =
+            |name: &str| name.bytes().all(|letter| matches!(letter, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'/'));
+        assert!(seen.custom.iter().all(|one| is_snake_case(&one.name)), "{:?}", seen.custom);
         assert!(seen.peak_memory.unwrap().why().is_some(), "this process's peak is not the subject's");
         assert_eq!(result.spots.len(), 4);
         assert_eq!(result.evidence.spots.passes, 1);

@@ -64,7 +64,7 @@ names! {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DEVICE_METRICS, METRICS};
+    use super::super::{DEVICE_METRICS, Ledger, METRICS};
     use super::ALL;
 
     #[test]
@@ -74,5 +74,12 @@ mod tests {
         metrics.sort_unstable();
         named.sort_unstable();
         assert_eq!(named, metrics);
+    }
+
+    #[test]
+    fn every_name_is_of_snake_case() {
+        for name in ALL.iter().chain(Ledger::ENTRIES.iter().map(|(_, name)| name)) {
+            assert!(name.bytes().all(|letter| matches!(letter, b'a'..=b'z' | b'0'..=b'9' | b'_')), "{name}");
+        }
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// fn pack(bencher: &mut Bencher) {
 ///     let text = "aaaa".repeat(100);
 ///     let pack = || (text.as_bytes()[0], text.len());
-///     bencher.metric("packed size", size_of_val(&pack()) as f64, Unit::BYTES, Direction::Lower);
+///     bencher.metric("packed_size", size_of_val(&pack()) as f64, Unit::BYTES, Direction::Lower);
 ///     bencher.iter(pack);
 /// }
 /// ```

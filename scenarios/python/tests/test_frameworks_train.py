@@ -164,7 +164,7 @@ def test_what_tensorflow_computes_with_is_what_is_read_back(started, material, t
 
 def test_tensorflow_tells_apart_the_phases_of_what_is_not_compiled(started, material, tmp_path):
     worker = started("trainers.tensorflow", "keras")
-    whole = {"data", "forward+backward+optimiser"}
+    whole = {"data", "forward_backward_optimiser"}
     for mode, phases in (
         ("eager", {"data", "forward", "backward", "optimiser"}),
         ("compiled", whole),

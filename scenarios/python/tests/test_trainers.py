@@ -98,8 +98,8 @@ def test_phases_are_told_for_the_steps_that_are_asked_for(worker, material, tmp_
     opened(worker, material, tmp_path)
     name, said = worker.ask("call", name="step_phases", skip=2, steps=3)
     assert name == "answer", said
-    assert {key: len(times) for key, times in said["times"].items()} == {"step": 3, "whole step": 3}
-    assert all(whole <= step for whole, step in zip(said["times"]["whole step"], said["times"]["step"], strict=True))
+    assert {key: len(times) for key, times in said["times"].items()} == {"step": 3, "whole_step": 3}
+    assert all(whole <= step for whole, step in zip(said["times"]["whole_step"], said["times"]["step"], strict=True))
 
 
 def test_training_goes_on_from_where_it_is_until_the_data_end(worker, material, tmp_path):

@@ -153,7 +153,7 @@ fn state(bencher: &mut Bencher, #[sweep(1, 2)] which: usize) {
     static TIMES: AtomicU32 = AtomicU32::new(0);
     bencher.iter(|| which);
     let times = TIMES.fetch_add(1, Ordering::Relaxed) + 1;
-    bencher.metric("times here", f64::from(times), Unit::COUNT, Direction::Lower);
+    bencher.metric("times_here", f64::from(times), Unit::COUNT, Direction::Lower);
 }
 
 /// Leaves a file in shared memory.

@@ -8,7 +8,7 @@ mod shared;
 
 use weighbridge::data::{CaseRecord, Unit};
 use weighbridge_training::training::{
-    BOTH_AT_ONCE, EFFICIENCY, EXPOSED_LOADING, FULL_STEP, LOADER_ALONE, STEP_ALONE, WAITED_FOR_DATA,
+    BOTH_AT_ONCE, DATA_WAIT, EFFICIENCY, EXPOSED_LOADING, FULL_STEP, LOADER_ALONE, STEP_ALONE,
 };
 
 pub(crate) use shared::*;
@@ -24,7 +24,7 @@ pub(crate) fn fed(adapter: &str, point: &[(&str, &str)], rates: [f64; 3]) -> Cas
         rate(STEP_ALONE, rates[2]),
         metric(FULL_STEP, Unit::SECONDS, 32.0 / rates[0]),
         metric(EXPOSED_LOADING, Unit::SECONDS, 0.001),
-        metric(WAITED_FOR_DATA, Unit::other("%"), 40.0),
+        metric(DATA_WAIT, Unit::other("%"), 40.0),
         metric(EFFICIENCY, Unit::RATIO, 0.9),
     ];
     case

@@ -5,17 +5,17 @@ use weighbridge::data::{CaseRecord, MetricRecord, Reading};
 // The names that a training gives its metrics. A system of one's own has a curve on every page if it names
 // them so.
 /// Steps until the target was reached; missing where it was not.
-pub const STEPS_TO_TARGET: &str = "to target: steps";
+pub const STEPS_TO_TARGET: &str = "steps_to_target";
 /// The seconds of those steps.
-pub const TIME_TO_TARGET: &str = "to target: time";
+pub const TIME_TO_TARGET: &str = "time_to_target";
 /// The best accuracy that was seen.
-pub const BEST_ACCURACY: &str = "to target: best accuracy";
+pub const BEST_ACCURACY: &str = "best_accuracy";
 /// Before the number of steps: the mean loss since the look before.
-pub const LOSS_AT: &str = "loss at ";
+pub const LOSS_AT: &str = "loss_at/";
 /// Before the number of steps: the share of labels that was right.
-pub const ACCURACY_AT: &str = "accuracy at ";
+pub const ACCURACY_AT: &str = "accuracy_at/";
 /// Before the number of steps: the seconds until there.
-pub const TIME_AT: &str = "time at ";
+pub const TIME_AT: &str = "time_at/";
 
 /// Looks at a training, until its target or the end of its data.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -232,15 +232,15 @@ fn a_case_that_never_settles_is_not_judged_by_its_times_on_either_side_and_by_it
 
 #[test]
 fn a_set_up_is_judged_by_itself_where_the_samples_never_settle() {
-    let policy = Policy { threshold: Some(0.05), ..gating(&["set-up"]) };
+    let policy = Policy { threshold: Some(0.05), ..gating(&["set_up"]) };
     let with = |seed, seconds: f64| {
         let mut case = CaseRecord { stationarity: Some(Stationarity::Unsteady), ..measured(BODY, 7, seed) };
         let took = [0.998, 1.0, 1.002, 0.999, 1.001, 1.003, 0.997].map(|factor| seconds * factor);
-        case.metrics.push(metric("set-up", Direction::Lower, &took));
+        case.metrics.push(metric("set_up", Direction::Lower, &took));
         case
     };
     let row = judged(with(1, 1.0), with(2, 1.5), &History::default(), &policy);
-    assert_eq!((row.verdict, row.metric.as_str()), (Verdict::Regressed, "set-up"));
+    assert_eq!((row.verdict, row.metric.as_str()), (Verdict::Regressed, "set_up"));
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn round_trip(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: 
         Operation::Load => rounds.load(&|_, _| Ok(()), &|| Ok(()))?,
     };
     if let Some(more) = watched.end().more_memory {
-        bencher.metric("memory beside the state", more as f64, Unit::BYTES, Direction::Lower);
+        bencher.metric("extra_memory", more as f64, Unit::BYTES, Direction::Lower);
     }
     saved.inventory.tell(bencher);
     prove(bencher, &mut *checkpoints, Proof::whole(&data), &saved.directory)?;

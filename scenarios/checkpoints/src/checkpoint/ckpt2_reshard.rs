@@ -63,7 +63,7 @@ fn reshard(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Res
     let rounds = SaveRounds::new(bencher, &mut *checkpoints, place.path());
     let saved = rounds.load(&|_, _| Ok(()), &|| Ok(()))?;
     if let Some(more) = watched.end().more_memory {
-        bencher.metric("memory beside the state", more as f64, Unit::BYTES, Direction::Lower);
+        bencher.metric("extra_memory", more as f64, Unit::BYTES, Direction::Lower);
     }
     saved.inventory.tell(bencher);
     prove(bencher, &mut *checkpoints, Proof::onto(&data, &onto), &saved.directory)?;

@@ -79,7 +79,7 @@ fn broadcast(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: B
     let mut reads = ReplicaReads::new(&mut *stored, inventory.bytes, sharing);
     let bytes = measure(bencher, &mut reads)?;
     if let Some(more) = watched.end().more_memory {
-        bencher.metric("memory beside what is loaded", more as f64, Unit::BYTES, Direction::Lower);
+        bencher.metric("extra_memory", more as f64, Unit::BYTES, Direction::Lower);
     }
     bencher.bytes(bytes as usize);
     inventory.tell(bencher);

@@ -37,13 +37,13 @@ struct CancelAxes {
 ///
 /// Timed: from the request to cancel until nothing of the save goes on, with the way to a worker and back:
 /// the block `cancel` is the request, `waiting` what it takes until the system is at rest. Not timed: the
-/// save before it, the delay, looking. Metrics say how often the cancel came too late
-/// (`cancelled saves that were whole`), the most bytes that a cancelled save has left in files of other names
-/// (`left behind`), and how often such files were there again after the harness had removed them
-/// (`cancelled saves that wrote on`). After each cancel a checkpoint under the name must load whole, the one
-/// that was saved before must have the same files, and no checkpoint of a save that was cancelled earlier may
-/// come back. After the rounds the one before is compared tensor by tensor, and a new save is proven as in
-/// CKPT-1. Last of all, one cancel more has collectors.
+/// save before it, the delay, looking. Metrics say how often the cancel came too late (`cancelled/whole`),
+/// the most bytes that a cancelled save has left in files of other names (`cancelled/left_behind`), and how
+/// often such files were there again after the harness had removed them (`cancelled/wrote_on`). After each
+/// cancel a checkpoint under the name must load whole, the one that was saved before must have the same
+/// files, and no checkpoint of a save that was cancelled earlier may come back. After the rounds the one
+/// before is compared tensor by tensor, and a new save is proven as in CKPT-1. Last of all, one cancel more
+/// has collectors.
 #[scenario(id = "CKPT-6", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     filter = fits, needs = needs, describe = describe)]
 fn cancel(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: CancelAxes) -> Result<()> {

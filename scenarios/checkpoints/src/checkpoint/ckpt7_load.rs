@@ -118,7 +118,7 @@ fn load(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: LoadAx
     let watched = ProcessWatch::begin(stored.processes());
     let bytes = measure(bencher, &mut *stored)?;
     if let Some(more) = watched.end().more_memory {
-        bencher.metric("memory beside what is loaded", more as f64, Unit::BYTES, Direction::Lower);
+        bencher.metric("extra_memory", more as f64, Unit::BYTES, Direction::Lower);
     }
     bencher.bytes(bytes as usize);
     if store.is_none() {

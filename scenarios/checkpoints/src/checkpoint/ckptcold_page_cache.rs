@@ -74,7 +74,7 @@ fn cold(
     };
     let saved = rounds.load(&drop_pages, &look)?;
     if page_cache == PageCache::Cold {
-        bencher.metric("read from the disk", least.get(), Unit::RATIO, Direction::Information);
+        bencher.metric("disk_read_share", least.get(), Unit::RATIO, Direction::Information);
     }
     saved.inventory.tell(bencher);
     prove(bencher, &mut *checkpoints, Proof::whole(&data), &saved.directory)

@@ -27,9 +27,9 @@ use crate::workload::State;
 /// - `refused`: the load ends with an error;
 /// - `corrupt`: something else is loaded and nothing is said.
 ///
-/// `told rightly` is the share of the points that are not `corrupt`. `safe when reported` is 1 where a power
-/// cut right after the save reported its end leaves the whole state. The save is asked to be durable. It
-/// needs `strace`. Nothing is timed that the table shows, and the proof is that of CKPT-1.
+/// `not_corrupt` is the share of the points that are not `corrupt`. `durable_when_reported` is 1 where a
+/// power cut right after the save reported its end leaves the whole state. The save is asked to be durable.
+/// It needs `strace`. Nothing is timed that the table shows, and the proof is that of CKPT-1.
 #[scenario(id = "CKPT-CRASH", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     repeats = 1, needs = needs, describe = describe)]
 fn broken_saves(
@@ -159,18 +159,18 @@ fn tell(bencher: &Bencher, found: &[CrashFound; 2], safe: f64, changes: usize) {
     let all = |found: &CrashFound| found.absent + found.whole + found.refused + found.corrupt;
     let (points, corrupt) = found.iter().fold((0, 0), |sum, one| (sum.0 + all(one), sum.1 + one.corrupt));
     let rightly = 100.0 * f64::from(points - corrupt) / f64::from(points.max(1));
-    bencher.metric("told rightly", rightly, Unit::other("%"), Direction::Higher);
-    bencher.metric("safe when reported", safe, Unit::COUNT, Direction::Higher);
-    for (found, after) in found.iter().zip(["a kill", "a power cut"]) {
+    bencher.metric("not_corrupt", rightly, Unit::other("%"), Direction::Higher);
+    bencher.metric("durable_when_reported", safe, Unit::COUNT, Direction::Higher);
+    for (found, after) in found.iter().zip(["after_kill", "after_power_cut"]) {
         let say = |what, count: u32, direction| {
-            bencher.metric(&format!("{what} after {after}"), f64::from(count), Unit::COUNT, direction);
+            bencher.metric(&format!("{after}/{what}"), f64::from(count), Unit::COUNT, direction);
         };
         say("corrupt", found.corrupt, Direction::Lower);
         say("refused", found.refused, Direction::Information);
         say("whole", found.whole, Direction::Information);
         say("absent", found.absent, Direction::Information);
     }
-    bencher.metric("changes of files", changes as f64, Unit::COUNT, Direction::Information);
+    bencher.metric("file_changes", changes as f64, Unit::COUNT, Direction::Information);
 }
 
 /// The memory that a point needs, for the plan.

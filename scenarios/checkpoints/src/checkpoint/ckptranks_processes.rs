@@ -81,7 +81,7 @@ fn measure(
         Operation::Load => rounds.load(&|_, _| Ok(()), &|| Ok(()))?,
     };
     if let Some(more) = watched.end().more_memory {
-        bencher.metric("memory beside the state", more as f64, Unit::BYTES, Direction::Lower);
+        bencher.metric("extra_memory", more as f64, Unit::BYTES, Direction::Lower);
     }
     saved.inventory.tell(bencher);
     checkpoints.tell(bencher);
@@ -263,7 +263,7 @@ mod tests {
             let done = run(&mut Folders(RankFault::None), ranks, operation).unwrap();
             let told: Vec<(&str, usize)> =
                 done.seen.ranks.iter().map(|metric| (&*metric.name, metric.values.len())).collect();
-            let what = if operation == Operation::Load { "rank: load" } else { "rank: save" };
+            let what = if operation == Operation::Load { "rank/load" } else { "rank/save" };
             assert_eq!(told, [(what, ranks)], "the save before a load is not told");
             let region = if operation == Operation::Load { "load" } else { "blocking" };
             let found = |name: String| {
@@ -271,7 +271,7 @@ mod tests {
             };
             assert!(found(format!("{region}/0_basics/time_s")).is_some());
             for rank in 0..=ranks {
-                let collected = found(format!("{region}/rank {rank}/6_io/files_count"));
+                let collected = found(format!("{region}/rank/{rank}/6_io/files_count"));
                 assert_eq!(collected, (rank < ranks).then_some(rank as f64));
             }
             let work = done.work.unwrap();

@@ -39,12 +39,11 @@ struct TrainingStepsAxes {
 /// first alone, then on while the state is saved, until that is complete. `step` says what they are bound by:
 /// one `processor`, the way to `memory`, or the lock of an `interpreter`. The metrics of each save:
 ///
-/// - `time lost to a save`: all time from its request until it was complete, less what as many steps take
-///   alone;
+/// - `lost_time`: all time from its request until it was complete, less what as many steps take alone;
 /// - `stall`: how long the loop waited before it could go on;
-/// - `median step beside a save` (without the stall) and `p99 step beside a save` (with it): over those of
-///   steps alone;
-/// - `safe after`: from the request until its file system was flushed, so that it would survive a power cut.
+/// - `step_slowdown_p50` (without the stall) and `step_slowdown_p99` (with it): over those of steps alone;
+/// - `time_to_durable`: from the request until its file system was flushed, so that it would survive a power
+///   cut.
 ///
 /// Each repeat saves four times, the first of which does not count. Timed: the steps, by the clock of the
 /// process that they run in, which may not claim more than passed. Not timed: making the state, removing
@@ -101,19 +100,19 @@ fn tell(bencher: &Bencher, times: &StepTimes, safe: f64) {
     let alone = rank(&idle, 0.5);
     let lost = during.iter().sum::<f64>() - alone * during.len() as f64;
     let lower = |name, value, unit| bencher.metric(name, value, unit, Direction::Lower);
-    lower("time lost to a save", lost.max(0.0), Unit::SECONDS);
+    lower("lost_time", lost.max(0.0), Unit::SECONDS);
     lower("stall", times.stall.as_secs_f64(), Unit::SECONDS);
     // The stall stands beside: the median is of steps that went on.
     let mut beside = times.during.clone();
     if let Some(first) = beside.first_mut() {
         *first = first.saturating_sub(times.stall);
     }
-    lower("median step beside a save", rank(&seconds(&beside), 0.5) / alone, Unit::RATIO);
-    lower("p99 step beside a save", rank(&during, 0.99) / rank(&idle, 0.99), Unit::RATIO);
-    lower("complete after", times.complete.as_secs_f64(), Unit::SECONDS);
-    lower("safe after", safe, Unit::SECONDS);
+    lower("step_slowdown_p50", rank(&seconds(&beside), 0.5) / alone, Unit::RATIO);
+    lower("step_slowdown_p99", rank(&during, 0.99) / rank(&idle, 0.99), Unit::RATIO);
+    lower("time_to_complete", times.complete.as_secs_f64(), Unit::SECONDS);
+    lower("time_to_durable", safe, Unit::SECONDS);
     let steps = during.len() as f64;
-    bencher.metric("steps beside a save", steps, Unit::COUNT, Direction::Information);
+    bencher.metric("overlapped_steps", steps, Unit::COUNT, Direction::Information);
 }
 
 /// The value of this rank among sorted ones: the nearest.
@@ -162,19 +161,19 @@ mod tests {
             complete: ms(565),
         };
         let expected = [
-            ("time lost to a save", 0.53),
+            ("lost_time", 0.53),
             ("stall", 0.5),
-            ("median step beside a save", 2.0),
-            ("p99 step beside a save", 51.0),
-            ("complete after", 0.565),
-            ("safe after", 2.0),
-            ("steps beside a save", 4.0),
+            ("step_slowdown_p50", 2.0),
+            ("step_slowdown_p99", 51.0),
+            ("time_to_complete", 0.565),
+            ("time_to_durable", 2.0),
+            ("overlapped_steps", 4.0),
         ];
         for ((name, value), (expected_name, expected)) in told(&times).into_iter().zip(expected) {
             assert!(name == expected_name && (value - expected).abs() < 1e-9, "{name} {value} {expected}");
         }
         // Steps that were quicker by chance are no gain.
         let times = StepTimes { idle: vec![ms(10); 5], during: vec![ms(9)], stall: ms(0), complete: ms(1) };
-        assert_eq!(told(&times)[0], ("time lost to a save".to_owned(), 0.0));
+        assert_eq!(told(&times)[0], ("lost_time".to_owned(), 0.0));
     }
 }

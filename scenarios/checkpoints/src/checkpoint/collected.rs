@@ -395,7 +395,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
         let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
-        bencher.metric("measured before", 1.0, Unit::COUNT, Direction::Lower);
+        bencher.metric("measured_before", 1.0, Unit::COUNT, Direction::Lower);
         let mut teller = Teller { reference: ReferenceSharded, begins, tells, fails };
         let saving = if let CollectedAction::Cancel(_) = collecting {
             SaveWaiter::Background
@@ -457,7 +457,7 @@ mod tests {
         let directory = place.path().join("checkpoint");
         let run = |make: &dyn Fn(&mut dyn Checkpointer, &Path) -> Result<()>| {
             let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
-            bencher.metric("measured before", 1.0, Unit::COUNT, Direction::Lower);
+            bencher.metric("measured_before", 1.0, Unit::COUNT, Direction::Lower);
             let (format, system) = (CheckpointFormat::Sharded, &SystemOptions::NONE);
             let files = StoredFiles { directory: &directory, store: None, format, system };
             collect_stored(&bencher, &mut ReferenceSharded, files, make, &|_| Ok(()));
@@ -471,7 +471,7 @@ mod tests {
         assert!(value("load/6_io/bytes_read_by_calls") >= State::SMALL.bytes() as f64);
         assert!(done.seen.notes.is_empty(), "{:?}", done.seen.notes);
         let done = run(&|_, _| Err(Error::new("out of ink")));
-        assert_eq!(names(&done), ["measured before"]);
+        assert_eq!(names(&done), ["measured_before"]);
         assert_eq!(done.seen.notes, ["nothing was collected: out of ink"]);
     }
 
@@ -530,7 +530,7 @@ mod tests {
         let done =
             run(CollectedAction::Save(SaveWaiter::Blocking), Ok(CollectorAnswer::default()), tells, false);
         let told = names(&done);
-        assert!(told.len() < 600 && told.contains(&"measured before") && told.contains(&"blocking/tag 499"));
+        assert!(told.len() < 600 && told.contains(&"measured_before") && told.contains(&"blocking/tag 499"));
         assert!(told.contains(&"blocking/collecting/process_s"));
         assert!(done.seen.notes.len() <= 100 && done.seen.notes[0].contains("1000000 readings"));
     }
@@ -540,7 +540,7 @@ mod tests {
         let save = CollectedAction::Save(SaveWaiter::Blocking);
         let noted = |begins, tells, fails| {
             let done = run(save, begins, tells, fails);
-            assert_eq!(names(&done)[0], "measured before");
+            assert_eq!(names(&done)[0], "measured_before");
             done.seen.notes.join("\n")
         };
         let none = || Ok(CollectorAnswer::default());

@@ -89,16 +89,16 @@ impl Inventory {
     pub(super) fn tell(&self, bencher: &Bencher) {
         let say =
             |name: &str, value: u64, unit| bencher.metric(name, value as f64, unit, Direction::Information);
-        say("checkpoint size", self.bytes, Unit::BYTES);
-        say("checkpoint files", self.files.len() as u64, Unit::COUNT);
-        say("files below 1 MiB", self.small as u64, Unit::COUNT);
-        say("largest file", self.largest, Unit::BYTES);
+        say("checkpoint_size", self.bytes, Unit::BYTES);
+        say("checkpoint_files", self.files.len() as u64, Unit::COUNT);
+        say("small_files", self.small as u64, Unit::COUNT);
+        say("largest_file", self.largest, Unit::BYTES);
         for (format, (files, bytes)) in &self.formats {
-            say(&format!("files: {format}"), *files, Unit::COUNT);
-            say(&format!("size: {format}"), *bytes, Unit::BYTES);
+            say(&format!("files/{format}"), *files, Unit::COUNT);
+            say(&format!("size/{format}"), *bytes, Unit::BYTES);
         }
         let share = self.small as f64 / self.files.len().max(1) as f64;
-        bencher.metric("share of files below 1 MiB", share, Unit::RATIO, Direction::Information);
+        bencher.metric("small_file_share", share, Unit::RATIO, Direction::Information);
     }
 }
 

@@ -14,7 +14,7 @@ use crate::contract::Checkpoints;
 use crate::workload::Placement;
 
 /// The prefix of the name of each rank's metric.
-const RANK: &str = "rank: ";
+const RANK: &str = "rank/";
 
 /// A state that lies on the processes of a line: the device of the same number in the placement is each one's
 /// own.
@@ -150,11 +150,11 @@ impl Checkpoints for RankedCheckpoints<'_> {
 }
 
 /// Joins what the collectors of each rank have found, each tag below the number of its rank:
-/// `rank 1/6_io/file_reads_count`.
+/// `rank/1/6_io/file_reads_count`.
 fn of_ranks(ranks: Vec<CollectorAnswer>) -> CollectorAnswer {
     let mut all = CollectorAnswer::default();
     for (rank, CollectorAnswer { metrics, cost, failed }) in ranks.into_iter().enumerate() {
-        let named = |name: String| format!("rank {rank}/{name}");
+        let named = |name: String| format!("rank/{rank}/{name}");
         all.metrics
             .extend(metrics.into_iter().map(|metric| CollectedMetric { tag: named(metric.tag), ..metric }));
         all.cost.extend(cost.into_iter().map(|(name, took)| (named(name), took)));

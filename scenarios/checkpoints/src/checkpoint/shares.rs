@@ -62,7 +62,7 @@ impl Shares {
     /// Tells the shares as metrics.
     pub(super) fn tell(&self, bencher: &Bencher) {
         for (replica, share) in self.0.iter().enumerate() {
-            let name = format!("share that replica {replica} wrote");
+            let name = format!("written_share/{replica}");
             bencher.metric(&name, *share, Unit::RATIO, Direction::Information);
         }
     }

@@ -10,7 +10,7 @@ use crate::prelude::*;
 ///
 /// What does randomness cost beside arithmetic of the same depth? `deterministic` is `Normalize`, `Scale`,
 /// `Clip`; `stochastic` is `Normalize`, `GaussianNoise`, `RandomScale`. Both are cases of one run. The metric
-/// `stochastic over deterministic` is the ratio of the times of one epoch of each, through the same loader,
+/// `stochastic_over_deterministic` is the ratio of the times of one epoch of each, through the same loader,
 /// after the stream.
 ///
 /// Timed: fetching the rows, all three transforms, putting the batch together. Not timed: making and mapping
@@ -34,7 +34,7 @@ fn determinism_cost(
         Ok::<_, Error>(time_epoch(&mut *loader.open(&spec, &rows)?, 0)?.as_secs_f64())
     };
     let (without, with) = (seconds(ChainForm::Deterministic)?, seconds(ChainForm::Stochastic)?);
-    bencher.metric("stochastic over deterministic", with / without, Unit::RATIO, Direction::Lower);
+    bencher.metric("stochastic_over_deterministic", with / without, Unit::RATIO, Direction::Lower);
     Ok(())
 }
 
@@ -82,7 +82,7 @@ mod tests {
                 Operators::Shared,
             )
             .unwrap();
-            let told = [("stochastic over deterministic".to_owned(), 1.5)];
+            let told = [("stochastic_over_deterministic".to_owned(), 1.5)];
             assert_eq!(metrics(bencher).unwrap(), told, "{variant:?}");
         }
     }

@@ -20,7 +20,7 @@ use crate::workload::{Access, PipelineSpec, Structure};
 const VARIABLE: &str = "WEIGHBRIDGE_EXPERIMENTS";
 
 /// The start of the name of a metric that says what an epoch of an experiment took; the experiment follows.
-pub const EXPERIMENT: &str = "experiment: ";
+pub const EXPERIMENT: &str = "experiment/";
 
 /// The part of a pipeline that an experiment replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,10 +64,10 @@ impl Experiment {
 impl fmt::Display for Experiment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::AsItIs => "as it is",
-            Self::WithoutTransforms => "without transforms",
-            Self::MoreWorkers => "more workers",
-            Self::InMemory => "rows in memory",
+            Self::AsItIs => "as_is",
+            Self::WithoutTransforms => "without_transforms",
+            Self::MoreWorkers => "more_workers",
+            Self::InMemory => "rows_in_memory",
         })
     }
 }
@@ -172,7 +172,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let told = told(&images(), seconds);
-        let expected = [("without transforms", 2.0), ("more workers", 6.0), ("as it is", 10.0)];
+        let expected = [("without_transforms", 2.0), ("more_workers", 6.0), ("as_is", 10.0)];
         assert_eq!(told, expected.map(|(name, value)| (format!("{EXPERIMENT}{name}"), value)));
         assert_eq!(Experiment::InMemory.of(&images()), None);
         let file = images().access(Access::FileStreaming).workers(2);

@@ -66,9 +66,9 @@ pub fn tell_recompilations(bencher: &Bencher, before: Option<u64>, after: Option
 pub const RECOMPILATIONS: &str = "recompilations";
 
 /// Runs up to 32 steps once more, each as the block `step` with the blocks `step/forward`, `step/backward`,
-/// `step/update`. A learner in another process times the parts itself: the metrics `phase: forward`,
-/// `phase: backward`, `phase: update` and `phase: data`, what a step takes its rows and draws in, are the
-/// mean times of up to 32 steps, and `phase: all` of whole ones.
+/// `step/update`. A learner in another process times the parts itself: the metrics `step/forward`,
+/// `step/backward`, `step/update` and `step/data`, what a step takes its rows and draws in, are the
+/// mean times of up to 32 steps, and `step/all` of whole ones.
 ///
 /// # Errors
 /// As [`Learn::learn`].
@@ -404,7 +404,7 @@ mod tests {
         // At least the batch of the warm-up and the two that are measured; none of what was compiled before.
         assert!(of(RECOMPILATIONS).is_some_and(|count| count >= 3.0 && count < SO_FAR as f64), "{told:?}");
         let phases = ["data", "forward", "backward", "update", "all"];
-        assert_eq!(phases.map(|name| of(&format!("phase: {name}"))), [0.0, 1.0, 2.0, 1.0, 4.0].map(Some));
+        assert_eq!(phases.map(|name| of(&format!("step/{name}"))), [0.0, 1.0, 2.0, 1.0, 4.0].map(Some));
         assert_eq!(of("step"), None);
     }
 

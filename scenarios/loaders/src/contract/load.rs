@@ -85,7 +85,7 @@ fn load_and_close(
 ) -> Result<()> {
     load_epochs(bencher, &mut *epochs, spec, data)?;
     if let Some(took) = epochs.close()? {
-        bencher.metric("tear-down", took.as_secs_f64(), Unit::SECONDS, Direction::Lower);
+        bencher.metric("tear_down", took.as_secs_f64(), Unit::SECONDS, Direction::Lower);
     }
     Ok(())
 }

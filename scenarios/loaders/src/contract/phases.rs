@@ -11,12 +11,13 @@ pub struct Phases {
     /// Each step, from before its first phase until after its last.
     pub step: Vec<Duration>,
     /// Each phase of each step, by the names that the system can tell apart: `data`, `forward`, `backward`,
-    /// `optimiser`, `communication`, or several of them as one (`forward+backward`, `whole step`).
+    /// `optimiser`, `communication`, or several of them as one (`forward_backward`, `whole_step`).
     pub phases: BTreeMap<String, Vec<Duration>>,
 }
 
-/// The start of the name of a phase's metric; the phase's own name follows.
-pub const PHASE: &str = "phase: ";
+/// The start of the name of a phase's metric; the phase's own name follows. Metrics below `phase/` are those
+/// of a device's stream.
+pub const PHASE: &str = "step/";
 
 /// The name that stands there for all phases together.
 pub const WHOLE_STEP: &str = "all";
@@ -77,15 +78,15 @@ pub fn mean_phases(phases: &Phases) -> Result<Vec<(String, f64)>> {
 const ORDER: [&str; 11] = [
     "data",
     "forward",
-    "forward+backward",
+    "forward_backward",
     "backward",
-    "backward+communication",
+    "backward_communication",
     "communication",
     "optimiser",
     "update",
-    "forward+backward+optimiser",
-    "forward+backward+communication+optimiser",
-    "whole step",
+    "forward_backward_optimiser",
+    "forward_backward_communication_optimiser",
+    "whole_step",
 ];
 
 /// The share of a step by which the sum of its phases may be off.

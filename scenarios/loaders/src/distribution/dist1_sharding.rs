@@ -107,7 +107,7 @@ mod tests {
                 assert_eq!(done.work.unwrap().report.workers, count as u64);
                 let said =
                     |name: &str| done.seen.custom.iter().find(|metric| metric.name == name).unwrap().value;
-                assert_eq!((said("workers at work"), said("mesh shards")), (count as f64, count as f64));
+                assert_eq!((said("active_workers"), said("mesh/shards")), (count as f64, count as f64));
             }
         }
     }

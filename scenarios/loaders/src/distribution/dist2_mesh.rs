@@ -90,7 +90,7 @@ mod tests {
             let report = done.work.unwrap().report;
             assert_eq!((report.workers, &*report.ran_on), (4, &*format!("cpu, mesh {shape}")));
             let said = |name: &str| done.seen.custom.iter().find(|metric| metric.name == name).unwrap().value;
-            assert_eq!((said("mesh shards"), said("mesh bands")), (shards, bands));
+            assert_eq!((said("mesh/shards"), said("mesh/bands")), (shards, bands));
         }
     }
 

@@ -50,14 +50,14 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
         ..report
     });
     let say = |name, value: usize| bencher.metric(name, value as f64, Unit::COUNT, Direction::Information);
-    say("workers at work", found.workers);
-    say("mesh shards", mesh.shards);
-    say("mesh bands", mesh.bands);
+    say("active_workers", found.workers);
+    say("mesh/shards", mesh.shards);
+    say("mesh/bands", mesh.bands);
     if !in_order {
-        say("shards compared without order", mesh.shards);
+        say("unordered_shards", mesh.shards);
     }
     let share = found.overlap.as_secs_f64() / found.wall.as_secs_f64().max(f64::MIN_POSITIVE);
-    bencher.metric("time all were at work", share * 100.0, Unit::other("%"), Direction::Information);
+    bencher.metric("worker_overlap", share * 100.0, Unit::other("%"), Direction::Information);
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use crate::prelude::*;
 /// both? Images go through `Normalize`, `RandomCrop` and a learnable step (scale and bias for each channel,
 /// then dropout); half the mean square of what comes out is the loss, whose gradient goes all the way back to
 /// the rows; a step of gradient descent follows. Both forms are cases of one run. The metric
-/// `module over function` is the ratio of the times of twice up to 8 steps of each, in turns (module,
+/// `module_over_function` is the ratio of the times of twice up to 8 steps of each, in turns (module,
 /// function, function, module), through the same learner, after the stream.
 ///
 /// Timed: fetching the rows, forward, backward, update. Not timed: making and mapping the data, opening the
@@ -37,7 +37,7 @@ fn modules(
         let took = time_steps_of(learner, &task.clone().form(form), &data)?.as_secs_f64();
         *if form == Form::Module { &mut module } else { &mut function } += took;
     }
-    bencher.metric("module over function", module / function, Unit::RATIO, Direction::Lower);
+    bencher.metric("module_over_function", module / function, Unit::RATIO, Direction::Lower);
     Ok(())
 }
 
@@ -64,6 +64,6 @@ mod tests {
         assert!(content(&module).elements > 0);
         let transforms = |done: &weighbridge::RepeatResult| done.work.clone().unwrap().report.transforms;
         assert_ne!(transforms(&module), transforms(&function));
-        assert!(module.seen.custom.iter().any(|metric| metric.name == "module over function"));
+        assert!(module.seen.custom.iter().any(|metric| metric.name == "module_over_function"));
     }
 }

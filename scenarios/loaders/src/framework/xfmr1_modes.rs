@@ -60,7 +60,7 @@ fn modes(
              batches are {found:x?}, and should be {expected:x?}"
         )));
     }
-    bencher.metric("batches compared", found.len() as f64, Unit::COUNT, Direction::Information);
+    bencher.metric("compared_batches", found.len() as f64, Unit::COUNT, Direction::Information);
     Ok(())
 }
 

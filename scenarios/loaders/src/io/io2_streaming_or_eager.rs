@@ -7,7 +7,7 @@ use crate::prelude::*;
 /// Float images from a file, streamed or read whole, at three sizes of the data set.
 ///
 /// When does it pay to read a data set into memory? `streaming` reads batch by batch, `eager` reads
-/// everything with the first request and then slices memory. The metric `memory planned` says what each
+/// everything with the first request and then slices memory. The metric `planned_memory` says what each
 /// needs; `peak_memory` what it took. (Both have the map by which the data were checked; `eager` has a copy
 /// beside it.)
 ///
@@ -34,7 +34,7 @@ fn streaming_or_eager(
 ) -> Result<()> {
     let spec = workload(&variant, &access, &workers, &delivery);
     bencher.load(loader, &spec)?;
-    bencher.metric("memory planned", spec.needs().memory as f64, Unit::BYTES, Direction::Information);
+    bencher.metric("planned_memory", spec.needs().memory as f64, Unit::BYTES, Direction::Information);
     Ok(())
 }
 
@@ -67,7 +67,7 @@ mod tests {
             )
             .unwrap();
             let told = metrics(bencher).unwrap();
-            assert_eq!(told[0].0, "memory planned");
+            assert_eq!(told[0].0, "planned_memory");
             told[0].1
         };
         // Bytes: whole numbers, which a float holds without rounding.

@@ -19,7 +19,7 @@ use crate::prelude::*;
 /// `mixture 1:1`, `image` as `f32`, `label` as `i32`.
 ///
 /// After the stream, outside the clock, one epoch is looked at: labels are drawn from 2^30, so each tells
-/// which half it is from. The metric `realised share of the first source` must be 1/2 within six standard
+/// which half it is from. The metric `first_source_share` must be 1/2 within six standard
 /// deviations of so many draws, and so must the share of neighbours that are of different sources, or the
 /// scenario fails.
 #[scenario(id = "IO-3", category = "Input and output", equivalence = exact,
@@ -33,7 +33,7 @@ fn mixed_sources(
     let spec = workload(&variant, &workers);
     bencher.load(loader, &spec)?;
     let share = realised(bencher, loader, &spec)?;
-    bencher.metric("realised share of the first source", share, Unit::RATIO, Direction::Information);
+    bencher.metric("first_source_share", share, Unit::RATIO, Direction::Information);
     Ok(())
 }
 

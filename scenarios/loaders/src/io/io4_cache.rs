@@ -16,7 +16,7 @@ use crate::prelude::*;
 ///
 /// What does a cache of finished batches bring? The case `first` streams the first epoch of a pipeline whose
 /// cache is empty; `later` streams an epoch after a first one that was whole, so every batch is there. Both
-/// have all records: nothing is measured over the warm-up's batches alone. The metric `cache speed-up`, of
+/// have all records: nothing is measured over the warm-up's batches alone. The metric `cache_speedup`, of
 /// `later`, is the time of the first epoch over the mean time of the two after it.
 ///
 /// Timed: fetching the rows, both transforms and keeping the batch (`first`), or copying the batch that was
@@ -44,7 +44,7 @@ fn cache(
     let costs = remote.as_ref().map_or_else(Costs::default, |remote| remote.costs());
     let expected = remote.and_then(|remote| remote.expected());
     load_epochs(bencher, &mut Later { epochs, costs, expected }, &spec, &data)?;
-    bencher.metric("cache speed-up", cold / warm, Unit::RATIO, Direction::Higher);
+    bencher.metric("cache_speedup", cold / warm, Unit::RATIO, Direction::Higher);
     Ok(())
 }
 
@@ -217,7 +217,7 @@ mod tests {
             .unwrap();
             metrics(bencher).unwrap()
         };
-        let told = |value: f64| [("cache speed-up".to_owned(), value)];
+        let told = |value: f64| [("cache_speedup".to_owned(), value)];
         assert_eq!(speed_up(|_, epoch| [8, 1, 3][epoch as usize]), told(4.0));
         assert_eq!(
             speed_up(|spec, _| if spec.structure.cache { 2 } else { 5 }),

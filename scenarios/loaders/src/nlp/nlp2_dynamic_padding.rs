@@ -38,7 +38,7 @@ fn dynamic_padding(
             widths.len()
         )));
     }
-    for (name, width) in [("least width", least), ("greatest width", greatest)] {
+    for (name, width) in [("width/min", least), ("width/max", greatest)] {
         bencher.metric(name, width.map_or(0.0, |width| *width as f64), Unit::COUNT, Direction::Information);
     }
     Ok(())

@@ -29,7 +29,7 @@ fn branches(
     let spec = workload(&variant, &workers);
     let (spec, data) = load_in_order(bencher, loader, &spec)?;
     let compared = compare(loader, &spec, &data)?;
-    bencher.metric("merged numbers compared", compared as f64, Unit::COUNT, Direction::Information);
+    bencher.metric("compared_numbers", compared as f64, Unit::COUNT, Direction::Information);
     Ok(())
 }
 

@@ -30,7 +30,7 @@ fn chance_and_choice(
     let (spec, data) = load_in_order(bencher, loader, &workload(&variant, &workers))?;
     let first = PipelineSpec { source: spec.source, ..first_step(&variant).workers(workers) };
     let share = observed(loader, &first, &data)?;
-    bencher.metric("observed probability", share, Unit::RATIO, Direction::Information);
+    bencher.metric("observed_probability", share, Unit::RATIO, Direction::Information);
     Ok(())
 }
 

@@ -35,7 +35,7 @@ fn end_to_end_gradient(
     bencher.learn(learner, &task, &data)?;
     time_steps(bencher, learner, &task, &data)?;
     let checked = check_gradient(learner, &task, &data)?;
-    bencher.metric("derivatives checked", checked as f64, Unit::COUNT, Direction::Information);
+    bencher.metric("checked_derivatives", checked as f64, Unit::COUNT, Direction::Information);
     Ok(())
 }
 

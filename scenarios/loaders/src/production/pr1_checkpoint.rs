@@ -75,7 +75,7 @@ fn go_on(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec) -> Res
     let file = bencher.scratch()?.join("place");
     for place in places {
         let bytes = save(bencher, loader, &spec, &data, place, &file)?;
-        bencher.metric("checkpoint size", bytes as f64, Unit::BYTES, Direction::Lower);
+        bencher.metric("checkpoint_size", bytes as f64, Unit::BYTES, Direction::Lower);
         restore(bencher, loader, &spec, &data, place, &file, &whole)?;
     }
     Ok(())
@@ -140,7 +140,7 @@ fn restore(
         epochs.restore(&saved)
     })?;
     let mut at = place;
-    let mut more = bencher.measure("first batch after restore", || epochs.advance())?;
+    let mut more = bencher.measure("first_batch", || epochs.advance())?;
     while more {
         epochs.ready()?;
         let found = digest(epochs.batch());
@@ -198,7 +198,7 @@ mod tests {
             let seen = run(loader).unwrap().seen;
             let sizes: Vec<f64> = seen.custom.iter().map(|metric| metric.value).collect();
             assert_eq!(sizes, [40.0; 3]);
-            for name in ["save", "restore", "first batch after restore"] {
+            for name in ["save", "restore", "first_batch"] {
                 assert_eq!(seen.regions.iter().filter(|region| region.path == name).count(), 3, "{name}");
             }
         }

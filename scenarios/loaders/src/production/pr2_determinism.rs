@@ -38,7 +38,7 @@ fn determinism(
     let spec = workload(&variant, &workers).seed(bencher.seed());
     let (spec, data) = load_in_order(bencher, loader, &spec)?;
     let digests = compare(loader, &spec, &data, variant)?;
-    bencher.metric("epochs compared", digests as f64, Unit::COUNT, Direction::Information);
+    bencher.metric("compared_epochs", digests as f64, Unit::COUNT, Direction::Information);
     Ok(())
 }
 

@@ -36,7 +36,7 @@ class Plain(Training):
         return loss
 
     def phases(self, index, clock):
-        with clock.phase("whole step"):
+        with clock.phase("whole_step"):
             self.step(index)
 
     def weights(self):

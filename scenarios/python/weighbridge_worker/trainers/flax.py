@@ -282,16 +282,16 @@ class Flax(Training):
         with clock.phase("data"):
             x, y = jax.block_until_ready(self.samples(index))
         if self.ranks and self.overlaps:
-            with clock.phase("forward+backward+communication+optimiser"):
+            with clock.phase("forward_backward_communication_optimiser"):
                 self.step_on_ranks(self.ranks, x, y)
             return
         if self.ranks and self.task.mode == "compiled":
-            with clock.phase("forward+backward"):
+            with clock.phase("forward_backward"):
                 (loss, _), gradients = jax.block_until_ready(self.gradients_of(self.parameters, x, y))
             self.ending(clock, loss, gradients)
             return
         if self.task.mode == "compiled":
-            with clock.phase("forward+backward+optimiser"):
+            with clock.phase("forward_backward_optimiser"):
                 self.parameters, self.state, loss = self.whole_step(self.parameters, self.state, x, y)
                 jax.block_until_ready(self.parameters)
                 float(loss)

@@ -58,7 +58,7 @@ class KerasTensorFlow(Keras):
         with clock.phase("data"):
             x, y = self.samples(index)
         if self.task.mode == "compiled":
-            with clock.phase("forward+backward+optimiser"):
+            with clock.phase("forward_backward_optimiser"):
                 float(self.step_here(x, y))
             return
         with clock.phase("forward"), tf.GradientTape() as tape:

@@ -77,7 +77,7 @@ class KerasJax(Keras):
         with clock.phase("data"):
             x, y = jax.block_until_ready(self.samples(index))
         if self.task.mode == "compiled":
-            with clock.phase("forward+backward+optimiser"):
+            with clock.phase("forward_backward_optimiser"):
                 self.state, loss = self.whole_step(self.state, x, y)
                 jax.block_until_ready(self.state)
                 float(loss)

@@ -286,7 +286,7 @@ class PyTorch(Training):
         with clock.phase("forward"):
             loss, _ = self.forward(x, y)
         # What overlaps cannot be told apart.
-        with clock.phase("backward+communication" if self.overlaps else "backward"):
+        with clock.phase("backward_communication" if self.overlaps else "backward"):
             self.optimiser.zero_grad()
             loss.backward()
         if self.rank and not self.overlaps:

@@ -83,10 +83,10 @@ impl Train for Bencher {
 
 /// The metric that has the most memory that the process which trains has resident while it goes forward
 /// alone, and has trained nothing yet.
-pub const FORWARD_MEMORY: &str = "memory: forward alone";
+pub const FORWARD_MEMORY: &str = "memory/forward";
 
 /// The same while it trains.
-pub const TRAINING_MEMORY: &str = "memory: training";
+pub const TRAINING_MEMORY: &str = "memory/training";
 
 /// Steps whose memory is told.
 const HELD: usize = 3;
@@ -132,10 +132,10 @@ pub fn time_phases(bencher: &Bencher, training: &mut dyn TrainingLoop, spec: &Tr
 }
 
 /// The metric of a rank that has its mean step, with nobody looking on.
-pub const RANK_STEP: &str = "rank: step";
+pub const RANK_STEP: &str = "rank/step_time";
 
 /// The prefix of the metric of a phase of each rank; the phase's name follows.
-pub const RANK_PHASE: &str = "rank: phase: ";
+pub const RANK_PHASE: &str = "rank/step/";
 
 /// Tells the steps of each of several ranks, and their phases, as metrics of ranks: the mean of each rank.
 ///
@@ -167,10 +167,10 @@ const LOOKED_AT: usize = 8;
 const TOLD: usize = 30;
 
 /// The prefix of the metric of an operator, whose name follows: its own time in a step.
-pub const OPERATOR: &str = "operator: ";
+pub const OPERATOR: &str = "operator/";
 
 /// The metric that has the time of a step under the profiler.
-pub const PROFILED: &str = "profiled step";
+pub const PROFILED: &str = "profiled_step";
 
 /// Does some steps under the system's own profiler, where it has one, and tells the operators that take the
 /// most of them as metrics of the case.

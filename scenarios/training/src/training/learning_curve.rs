@@ -8,22 +8,22 @@ use crate::contract::TrainingLoop;
 use crate::workload::TrainingSpec;
 
 /// Steps until the target; absent where it was not reached.
-pub const STEPS_TO_TARGET: &str = "to target: steps";
+pub const STEPS_TO_TARGET: &str = "steps_to_target";
 
 /// Seconds of those steps: without looking at how far it is.
-pub const TIME_TO_TARGET: &str = "to target: time";
+pub const TIME_TO_TARGET: &str = "time_to_target";
 
 /// The best share of labels that was right.
-pub const BEST_ACCURACY: &str = "to target: best accuracy";
+pub const BEST_ACCURACY: &str = "best_accuracy";
 
 /// Before the steps that are done, in the name of a metric: the mean loss of the steps since the look before.
-pub const LOSS_AT: &str = "loss at ";
+pub const LOSS_AT: &str = "loss_at/";
 
 /// Likewise: the share of labels that was right.
-pub const ACCURACY_AT: &str = "accuracy at ";
+pub const ACCURACY_AT: &str = "accuracy_at/";
 
 /// Likewise: the seconds of the steps until there.
-pub const TIME_AT: &str = "time at ";
+pub const TIME_AT: &str = "time_at/";
 
 /// So many looks at most are told, evenly spread, the last one among them.
 const TOLD: usize = 16;

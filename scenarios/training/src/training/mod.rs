@@ -6,7 +6,7 @@
 //! A scenario here opens a training, times its steps as a stream, and then holds it against the reference
 //! (`proof`): the settings that it has really set (`settings`), the weights that the timed steps have left,
 //! its weights at the start, what its first step computes, and its weights after three steps. Beside the
-//! figures stands what the machine could do at best (`peak`), or how the training comes to a target
+//! figures stands what the machine could do at best (`peak_flops`), or how the training comes to a target
 //! (`learning_curve`). Where several ranks train one model, `rank_proof` holds them against each other too.
 
 mod fed_proof;
@@ -35,7 +35,7 @@ pub use storage::LoaderStorage;
 pub use train1_steps::train;
 pub use train2_target::train_to_target;
 pub use train3_loader::{
-    BOTH_AT_ONCE, EFFICIENCY, EXPOSED_LOADING, FULL_STEP, LOADER_ALONE, STEP_ALONE, WAITED_FOR_DATA,
+    BOTH_AT_ONCE, DATA_WAIT, EFFICIENCY, EXPOSED_LOADING, FULL_STEP, LOADER_ALONE, STEP_ALONE,
 };
 pub use train4_ranks::train_on_ranks;
 pub use trainer_choice::TrainerChoice;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ndarray::Array2;
 
 /// The metric that has what [`MEASURED_PEAK`] is.
-pub const PEAK: &str = "peak";
+pub const PEAK: &str = "peak_flops";
 
 /// The work whose rate is the machine's measured peak.
 pub const MEASURED_PEAK: &str = "a product of 1024x1024 matrices of f32 by ndarray on all processors";

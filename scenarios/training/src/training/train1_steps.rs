@@ -15,14 +15,14 @@ use crate::workload::{Compilation, TrainingSpec};
 /// memory, goes forward and backward through the model, and changes the weights. `mode` says how the system
 /// runs it: operation by operation, compiled as it does unless it is told more, with variants tried on the
 /// machine, or by XLA where that is not its own way. Throughput is of the mean step; `throughput_flops` of
-/// the operations that follow from the model's dimensions (three times forward). The metric `peak` is a
+/// the operations that follow from the model's dimensions (three times forward). The metric `peak_flops` is a
 /// product of two matrices of `f32` with 1,024 rows and columns by the crate `ndarray` on all processors,
-/// measured after the steps; the report takes the share of it (MFU). The metric `memory: forward alone` is
+/// measured after the steps; the report takes the share of it (MFU). The metric `memory/forward` is
 /// the most memory that the process which trains has resident while three batches go through the model and
-/// nothing is trained yet, and `memory: training` the same in three steps; neither has what compiling takes.
-/// Some steps are done once more phase by phase: the metrics `phase: ...` are mean times, and phases that a
+/// nothing is trained yet, and `memory/training` the same in three steps; neither has what compiling takes.
+/// Some steps are done once more phase by phase: the metrics `step/...` are mean times, and phases that a
 /// mode cannot separate are one. Some are done under the system's own profiler, where it has one: the metrics
-/// `operator: ...` are the 30 that take the most of a step.
+/// `operator/...` are the 30 that take the most of a step.
 ///
 /// Timed: from before the samples of a step are taken until its loss and the changed weights are there. Not
 /// timed: building and compiling the model, going back to its first weights. Every repeat proves equal work:
@@ -121,11 +121,10 @@ mod tests {
     fn steps_say_what_they_cost_phase_by_phase_beside_their_operations_and_a_peak() {
         let done = trained(&mut NdarrayTrainer).unwrap();
         let names: Vec<&str> = done.seen.custom.iter().map(|metric| metric.name.as_str()).collect();
-        let phases =
-            ["data", "forward", "backward", "optimiser", "all"].map(|phase| format!("phase: {phase}"));
-        assert_eq!(names[..2], ["memory: forward alone", "memory: training"]);
+        let phases = ["data", "forward", "backward", "optimiser", "all"].map(|phase| format!("step/{phase}"));
+        assert_eq!(names[..2], ["memory/forward", "memory/training"]);
         assert_eq!(names[2..7], phases);
-        assert_eq!(names[7..], ["peak"]);
+        assert_eq!(names[7..], ["peak_flops"]);
         let told: Vec<f64> = done.seen.custom.iter().map(|metric| metric.value).collect();
         assert!(told[7] > 0.0 && done.seen.flops > 0);
         assert!(1e6 < told[0] && told[0] <= told[1], "{told:?}");
@@ -155,8 +154,8 @@ mod tests {
             let names: Vec<&str> = done.seen.custom.iter().map(|metric| metric.name.as_str()).collect();
             let phases = ["data", "forward", "backward", "optimiser", "all"];
             // Their forward always keeps what the way back needs.
-            assert_eq!(names[0], "memory: training");
-            assert_eq!(names[1..6], phases.map(|phase| format!("phase: {phase}")));
+            assert_eq!(names[0], "memory/training");
+            assert_eq!(names[1..6], phases.map(|phase| format!("step/{phase}")));
         }
         for (mode, precision, named) in [
             (Compilation::Compiled, Precision::F32, "mode compiled"),

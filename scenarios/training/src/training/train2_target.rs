@@ -29,10 +29,10 @@ struct ToATargetAxes {
 ///
 /// How many steps does a system need, and how long do they take? The stream is of an epoch of steps, as in
 /// TRAIN-1. Then the system trains once more from the beginning; every so many steps it looks at the samples
-/// that were held out, and it ends where the target's share of them is right. `to target: steps` and
-/// `to target: time` say when that was, and are absent where it never was; `loss at`, `accuracy at` and
-/// `time at` a number of steps are the learning curve. Each `seed` has its own first weights and its own
-/// order of samples, the same for every system.
+/// that were held out, and it ends where the target's share of them is right. `steps_to_target` and
+/// `time_to_target` say when that was, and are absent where it never was; `loss_at/STEPS`,
+/// `accuracy_at/STEPS` and `time_at/STEPS` are the learning curve. Each `seed` has its own first weights and
+/// its own order of samples, the same for every system.
 ///
 /// Timed: as in TRAIN-1; the time to the target is of the steps, without the looks. Every repeat proves equal
 /// work: all that TRAIN-1 proves, and that the weights at the target are those that a reference in `f64`
@@ -118,8 +118,8 @@ mod tests {
         let steps = told[STEPS_TO_TARGET];
         assert!((4.0..48.0).contains(&steps) && (steps % 4.0).abs() < 1e-9, "{told:?}");
         assert!(told[TIME_TO_TARGET] > 0.0 && told[BEST_ACCURACY] >= 0.5, "{told:?}");
-        assert!(told[&format!("loss at {steps}")] < told["loss at 4"], "{told:?}");
-        let at_last = |what: &str| told[&format!("{what} at {steps}")].to_bits();
+        assert!(told[&format!("loss_at/{steps}")] < told["loss_at/4"], "{told:?}");
+        let at_last = |what: &str| told[&format!("{what}_at/{steps}")].to_bits();
         assert_eq!(at_last("accuracy"), told[BEST_ACCURACY].to_bits());
         assert_eq!(at_last("time"), told[TIME_TO_TARGET].to_bits());
     }
@@ -130,7 +130,7 @@ mod tests {
             TrainingSpec { target: Some(SampleTarget { accuracy: 1.0, held_out: 50, every: 4 }), ..small() };
         let told = metrics(&spec);
         assert!(!told.contains_key(STEPS_TO_TARGET) && !told.contains_key(TIME_TO_TARGET), "{told:?}");
-        assert!(told[BEST_ACCURACY] < 1.0 && told.contains_key("accuracy at 48"), "{told:?}");
+        assert!(told[BEST_ACCURACY] < 1.0 && told.contains_key("accuracy_at/48"), "{told:?}");
     }
 
     /// One is said to be sooner at the target, until both begin with the same weights.

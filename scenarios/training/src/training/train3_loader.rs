@@ -61,9 +61,9 @@ struct LoaderAndStepAxes {
 /// where the loader makes the next batch while a step is at work. The metrics are medians over the rounds of
 /// a repeat:
 ///
-/// - `loader alone`, `step alone`, `both at once`: samples a second;
-/// - `full step`: from one step to the next with both at once, in the mean;
-/// - `exposed loading`: how long a step waited for its batch, in the mean, and `waited for data` its share of
+/// - `loader_alone`, `step_alone`, `both_at_once`: samples a second;
+/// - `full_step`: from one step to the next with both at once, in the mean;
+/// - `exposed_loading`: how long a step waited for its batch, in the mean, and `data_wait` its share of
 ///   the time;
 /// - `efficiency`: both at once, as a share of the slower one alone. Where the two share processors it falls
 ///   below one though nothing waits.
@@ -94,17 +94,17 @@ fn loader_and_step(bencher: &mut Bencher, loader: &mut dyn Loader, axes: LoaderA
 }
 
 /// Samples a second with loader and step at once.
-pub const BOTH_AT_ONCE: &str = "both at once";
+pub const BOTH_AT_ONCE: &str = "both_at_once";
 /// Samples a second of the loader alone.
-pub const LOADER_ALONE: &str = "loader alone";
+pub const LOADER_ALONE: &str = "loader_alone";
 /// Samples a second of the step alone, on batches in memory.
-pub const STEP_ALONE: &str = "step alone";
+pub const STEP_ALONE: &str = "step_alone";
 /// From one step to the next with loader and step at once, in the mean.
-pub const FULL_STEP: &str = "full step";
+pub const FULL_STEP: &str = "full_step";
 /// The mean time that a step waited for its batch.
-pub const EXPOSED_LOADING: &str = "exposed loading";
+pub const EXPOSED_LOADING: &str = "exposed_loading";
 /// The same as a share of the time.
-pub const WAITED_FOR_DATA: &str = "waited for data";
+pub const DATA_WAIT: &str = "data_wait";
 /// Both at once, as a share of the slower one alone.
 pub const EFFICIENCY: &str = "efficiency";
 
@@ -197,7 +197,7 @@ fn tell(bencher: &Bencher, rounds: &[[FeedTimes; 3]], batch: usize) {
     let exposed = median(&|[_, _, both]| seconds(both.waited) / both.count as f64);
     bencher.metric(EXPOSED_LOADING, exposed, Unit::SECONDS, Direction::Lower);
     let share = median(&|[_, _, both]| 100.0 * seconds(both.waited) / seconds(both.whole));
-    bencher.metric(WAITED_FOR_DATA, share, Unit::other("%"), Direction::Lower);
+    bencher.metric(DATA_WAIT, share, Unit::other("%"), Direction::Lower);
     let efficiency = median(&|[loader, step, both]| both.rate() / loader.rate().min(step.rate()));
     bencher.metric(EFFICIENCY, efficiency, Unit::RATIO, Direction::Higher);
 }
@@ -314,12 +314,12 @@ mod tests {
                 let told = met(loader, trainer).unwrap();
                 let names: Vec<&str> = told.iter().map(|(name, _)| &**name).collect();
                 let due = [
-                    "both at once",
-                    "loader alone",
-                    "step alone",
-                    "full step",
-                    "exposed loading",
-                    "waited for data",
+                    "both_at_once",
+                    "loader_alone",
+                    "step_alone",
+                    "full_step",
+                    "exposed_loading",
+                    "data_wait",
                     "efficiency",
                 ];
                 assert_eq!(names, due);

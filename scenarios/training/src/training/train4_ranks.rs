@@ -45,10 +45,11 @@ struct RanksAxes {
 ///
 /// Timed: the order to every rank, its step with the exchange, waiting for the last one. Not timed: starting
 /// processes, meeting for the first time, building and compiling the model. Then the ranks run steps without
-/// orders, and steps phase by phase: `rank: step` and `rank: PHASE` are told for every rank, and stand for
-/// the slowest. Every repeat proves equal work: the settings and the first weights of each rank, the losses
-/// and logits of its own share, gradients averaged, and weights after three steps and after the timed ones,
-/// which are equal on all ranks bit by bit and agree with a training in one place on whole batches in `f64`.
+/// orders, and steps phase by phase: `rank/step_time` and `rank/step/PHASE` are told for every rank, and
+/// stand for the slowest. Every repeat proves equal work: the settings and the first weights of each rank,
+/// the losses and logits of its own share, gradients averaged, and weights after three steps and after the
+/// timed ones, which are equal on all ranks bit by bit and agree with a training in one place on whole
+/// batches in `f64`.
 #[scenario(id = "TRAIN-4", category = "Training", sets = ["ranks"], equivalence = shape,
     filter = fits, needs = needs, describe = describe)]
 fn ranks(bencher: &mut Bencher, trainer: &mut dyn Trainer, axes: RanksAxes) -> Result<()> {
@@ -204,8 +205,8 @@ mod tests {
                 assert_eq!(done.work.unwrap().report.workers, count as u64);
                 let told: Vec<&str> = done.seen.ranks.iter().map(|metric| metric.name.as_str()).collect();
                 let phases = ["data", "forward", "backward", "communication", "optimiser", "all"];
-                assert_eq!(told[0], "rank: step");
-                assert_eq!(told[1..], phases.map(|phase| format!("rank: phase: {phase}")));
+                assert_eq!(told[0], "rank/step_time");
+                assert_eq!(told[1..], phases.map(|phase| format!("rank/step/{phase}")));
                 for metric in &done.seen.ranks {
                     assert_eq!(metric.values.len(), count, "{}", metric.name);
                     assert!(metric.values.iter().all(Option::is_some), "{metric:?}");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use weighbridge::data::{CaseRecord, CaseStatus, RunRecord, Unit, quantity};
 use weighbridge_training::training::{
-    BOTH_AT_ONCE, EFFICIENCY, EXPOSED_LOADING, FULL_STEP, LOADER_ALONE, STEP_ALONE, WAITED_FOR_DATA,
+    BOTH_AT_ONCE, DATA_WAIT, EFFICIENCY, EXPOSED_LOADING, FULL_STEP, LOADER_ALONE, STEP_ALONE,
 };
 
 use super::configuration::{axis, value};
@@ -34,12 +34,12 @@ pub(super) fn section(run: &RunRecord) -> String {
     let mut table = Table::new([
         "point",
         "loader",
-        "both at once>",
-        "loader alone>",
-        "step alone>",
+        "both_at_once>",
+        "loader_alone>",
+        "step_alone>",
         "efficiency>",
-        "exposed loading>",
-        "waited for data>",
+        "exposed_loading>",
+        "data_wait>",
     ]);
     for case in &cases {
         let point = point(case);
@@ -63,14 +63,14 @@ pub(super) fn section(run: &RunRecord) -> String {
             shown(STEP_ALONE, &rate),
             shown(EFFICIENCY, &Unit::RATIO),
             shown(EXPOSED_LOADING, &Unit::SECONDS),
-            value(case, WAITED_FOR_DATA).map_or_else(String::new, |share| format!("{share:.0} %")),
+            value(case, DATA_WAIT).map_or_else(String::new, |share| format!("{share:.0} %")),
         ]);
     }
     let lines: String = sentences(run).iter().map(|sentence| format!("- {sentence}\n")).collect();
     format!(
         "\n## Loader and step\n\nSamples a second of both at once, and of each alone. `efficiency` is both \
-         at once as a share of the slower one alone. A step waits for its batch in the time of `exposed \
-         loading`.\n\n{}\n{lines}{}",
+         at once as a share of the slower one alone. A step waits for its batch in the time of \
+         `exposed_loading`.\n\n{}\n{lines}{}",
         table.markdown(),
         pipelines(&cases)
     )
@@ -80,7 +80,7 @@ pub(super) fn section(run: &RunRecord) -> String {
 /// plain one. A pipeline whose batches or weights are not the reference's has no row.
 fn pipelines(cases: &[&CaseRecord]) -> String {
     let mut table =
-        Table::new(["model", "point", "pipeline", "full step>", "samples/s>", "beside the plain one>"]);
+        Table::new(["model", "point", "pipeline", "full_step>", "samples/s>", "beside the plain one>"]);
     let mut of_model: BTreeMap<(&str, String), Vec<(f64, &CaseRecord)>> = BTreeMap::new();
     for case in cases.iter().filter(|case| matches!(case.status, CaseStatus::Measured) && case.ranked()) {
         let Some(rate) = value(case, BOTH_AT_ONCE) else { continue };
@@ -160,7 +160,7 @@ fn experiments(case: &CaseRecord, all: &[&CaseRecord]) -> Option<Experiments> {
         cached: took(case, STEP_ALONE)?,
         stub: took(case, LOADER_ALONE)?,
         more_workers: other(WORKERS, &is_more),
-        waited: value(case, WAITED_FOR_DATA).map(|percent| percent / 100.0),
+        waited: value(case, DATA_WAIT).map(|percent| percent / 100.0),
         in_memory: axis(case, STORAGE).and_then(|_| other(STORAGE, &|place| place.is_none())),
         ..Experiments::default()
     })
@@ -174,8 +174,8 @@ mod tests {
     /// The same of a step that hardly waits for its batch.
     fn never_waited_for(adapter: &str, point: &[(&str, &str)], rates: [f64; 3]) -> CaseRecord {
         let mut case = fed(adapter, point, rates);
-        case.metrics.retain(|metric| metric.name != WAITED_FOR_DATA);
-        case.metrics.push(metric(WAITED_FOR_DATA, Unit::other("%"), 1.0));
+        case.metrics.retain(|metric| metric.name != DATA_WAIT);
+        case.metrics.push(metric(DATA_WAIT, Unit::other("%"), 1.0));
         case
     }
 

@@ -207,11 +207,10 @@ mod tests {
         let each = |share: f64| vec![share * step; ranks];
         let mut steps = each(1.0);
         steps[ranks - 1] *= 1.5;
-        case.ranks = vec![phase("rank: step", &steps), phase("rank: phase: forward", &each(0.75))];
-        let name =
-            if together { "rank: phase: backward+communication" } else { "rank: phase: communication" };
+        case.ranks = vec![phase("rank/step_time", &steps), phase("rank/step/forward", &each(0.75))];
+        let name = if together { "rank/step/backward_communication" } else { "rank/step/communication" };
         case.ranks.push(phase(name, &each(0.25)));
-        case.ranks.push(phase("rank: phase: all", &each(1.0)));
+        case.ranks.push(phase("rank/step/all", &each(1.0)));
         case
     }
 
@@ -244,8 +243,8 @@ mod tests {
         let weak = |ranks: usize, step: f64, share: f64| {
             let mut case = case(ranks, 32.0 / step, false);
             case.id.point.0.push(axis("scaling", "weak"));
-            case.ranks.retain(|one| one.name != "rank: phase: communication");
-            case.ranks.push(phase("rank: phase: communication", &vec![share * step; ranks]));
+            case.ranks.retain(|one| one.name != "rank/step/communication");
+            case.ranks.push(phase("rank/step/communication", &vec![share * step; ranks]));
             case
         };
         let told = |ranks, step, share| {
@@ -271,7 +270,7 @@ mod tests {
     #[test]
     fn what_a_mode_cannot_tell_apart_is_named_as_it_is_and_no_crowd_is_told_where_there_is_none() {
         let page = page(vec![case(1, 1_000.0, true), case(2, 1_500.0, true)]);
-        assert!(page.contains("| in backward+communication: 5.33 ms (25 %) |"), "{page}");
+        assert!(page.contains("| in backward_communication: 5.33 ms (25 %) |"), "{page}");
         assert!(!page.contains("in turns"), "{page}");
     }
 
@@ -287,7 +286,8 @@ mod tests {
             page.contains("- PyTorch, eager, 4 ranks: failed: repeat 1 failed: rank 3 of 4 (from 0)"),
             "{page}"
         );
-        let told = "- PyTorch, eager, 2 ranks: incomplete: rank 1 of 2 (from 0) did not tell `rank: step`";
+        let told =
+            "- PyTorch, eager, 2 ranks: incomplete: rank 1 of 2 (from 0) did not tell `rank/step_time`";
         assert!(page.contains(told), "{page}");
     }
 }

@@ -20,16 +20,9 @@ use weighbridge_xtask::table::Table;
 
 const FITS: &str = "a String takes all that is written";
 
-/// Metrics of what lies outside the steady state, in the order in which it comes, and their titles.
-const COSTS: [(&str, &str); 7] = [
-    ("import", "import>"),
-    ("convert", "convert>"),
-    ("set-up", "set-up>"),
-    ("compile", "compile>"),
-    (names::FIRST_ITEM, "first batch>"),
-    ("restart", "restart of an epoch>"),
-    ("tear-down", "tear-down>"),
-];
+/// Metrics of what lies outside the steady state, in the order in which it comes.
+const COSTS: [&str; 7] =
+    ["import", "convert", "set_up", "compile", names::FIRST_ITEM, "restart", "tear_down"];
 
 /// Metrics that cases of one scenario are ranked by, in this order, where they have them, and their titles.
 const RANKED: [(&str, &str); 7] = [
@@ -294,11 +287,9 @@ pub(super) fn workers(field: &ComparedField<'_>) -> String {
 
 /// Returns the section of what lies outside the steady state: medians over the cases of each adapter.
 pub(super) fn costs(field: &ComparedField<'_>) -> String {
+    let titles = COSTS.map(|metric| format!("{metric}>"));
     let mut table = Table::new(
-        ["adapter"]
-            .into_iter()
-            .chain(COSTS.iter().map(|(_, title)| *title))
-            .chain(["peak memory>", "waited>"]),
+        ["adapter"].into_iter().chain(titles.iter().map(String::as_str)).chain(["peak memory>", "waited>"]),
     );
     for adapter in field.adapters() {
         let over = |metric: &str| {
@@ -306,7 +297,7 @@ pub(super) fn costs(field: &ComparedField<'_>) -> String {
                 of_adapter(field, adapter).filter_map(|case| spent::median(case, metric)).collect();
             (!values.is_empty()).then(|| median(&values))
         };
-        let costs = COSTS.iter().map(|(metric, _)| over(metric).map_or_else(String::new, seconds));
+        let costs = COSTS.iter().map(|metric| over(metric).map_or_else(String::new, seconds));
         let memory = of_adapter(field, adapter).filter_map(|case| spent::median(case, names::PEAK_MEMORY));
         let memory = memory.reduce(f64::max).map(|bytes| quantity::show(bytes, &Unit::BYTES));
         let waited = over(names::RUN_QUEUE_SHARE).map(|share| format!("{:.0} %", 100.0 * share));

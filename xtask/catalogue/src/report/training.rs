@@ -174,8 +174,9 @@ fn unranked(case: &CaseRecord, what: &str) -> [String; 9] {
 
 /// Returns the section of the memory that it takes to go forward alone, and to train.
 fn memory(variant: &str, cases: &[&CaseRecord]) -> String {
+    let [forward, training] = [FORWARD_MEMORY, TRAINING_MEMORY].map(|name| format!("{name}>"));
     let mut table =
-        Table::new(["configuration", "forward alone>", "training>", "beside forward>", "device, training>"]);
+        Table::new(["configuration", &*forward, &*training, "beside forward>", "device, training>"]);
     for case in cases.iter().filter(|case| case.ranked()) {
         let [forward, training] = [FORWARD_MEMORY, TRAINING_MEMORY].map(|metric| value(case, metric));
         let not_told =
@@ -191,9 +192,9 @@ fn memory(variant: &str, cases: &[&CaseRecord]) -> String {
     }
     format!(
         "\n## Memory: {variant}\n\nThe most memory that the process which trains has resident on the host: \
-         with its interpreter, libraries and compiled code, all samples and the weights. `forward alone` is \
+         with its interpreter, libraries and compiled code, all samples and the weights. `{FORWARD_MEMORY}` is \
          while three batches go through the model before anything is trained, with nothing kept for a way \
-         back; what an optimiser keeps from the beginning is in it. `training` is in three steps, with \
+         back; what an optimiser keeps from the beginning is in it. `{TRAINING_MEMORY}` is in three steps, with \
          gradients, what the way back needs and what the optimiser keeps. Neither has what compiling takes \
          for a moment. A trainer of Rust shares its process with the harness, \
          and its mark is since that began.\n\n{}",
@@ -433,14 +434,14 @@ mod tests {
             metric("throughput", Unit::ELEMENTS_PER_SECOND, samples),
             metric("throughput_flops", Unit::FLOPS, samples * 6e7),
             metric("wall_time", Unit::SECONDS, step),
-            metric("phase: forward", Unit::SECONDS, 0.3 * step),
-            metric("phase: backward", Unit::SECONDS, 0.7 * step),
-            metric("phase: all", Unit::SECONDS, step),
-            metric("peak", Unit::FLOPS, 2e11),
-            metric("memory: forward alone", Unit::BYTES, 4e8),
-            metric("memory: training", Unit::BYTES, 6e8),
-            metric("operator: addmm", Unit::SECONDS, 0.3 * step),
-            metric("operator: native_layer_norm", Unit::SECONDS, 0.1 * step),
+            metric("step/forward", Unit::SECONDS, 0.3 * step),
+            metric("step/backward", Unit::SECONDS, 0.7 * step),
+            metric("step/all", Unit::SECONDS, step),
+            metric("peak_flops", Unit::FLOPS, 2e11),
+            metric("memory/forward", Unit::BYTES, 4e8),
+            metric("memory/training", Unit::BYTES, 6e8),
+            metric("operator/addmm", Unit::SECONDS, 0.3 * step),
+            metric("operator/native_layer_norm", Unit::SECONDS, 0.1 * step),
         ];
         case
     }
@@ -449,9 +450,9 @@ mod tests {
     fn phases_are_of_one_repeat_so_that_they_add_up_to_its_step() {
         let mut case = case("PyTorch", "eager", 1_000.0);
         for (name, values) in [
-            ("phase: forward", [1.0, 2.0, 3.0]),
-            ("phase: backward", [3.0, 1.0, 2.0]),
-            ("phase: all", [4.0, 3.0, 5.0]),
+            ("step/forward", [1.0, 2.0, 3.0]),
+            ("step/backward", [3.0, 1.0, 2.0]),
+            ("step/all", [4.0, 3.0, 5.0]),
         ] {
             let metric = case.metrics.iter_mut().find(|metric| metric.name == name).unwrap();
             metric.values = values.map(Reading::Value).to_vec();

@@ -24,7 +24,7 @@ use event::{EventParameter, Events};
 const GROUPS: [(&str, &[&str]); 6] = [
     ("1_speed", &["throughput", names::WALL_TIME]),
     ("2_latency", &["latency", names::FIRST_ITEM, "restart"]),
-    ("3_memory", &[names::PEAK_MEMORY, "memory", "allocat"]),
+    ("3_memory", &[names::PEAK_MEMORY, "memory", "extra_memory", "allocat"]),
     (
         "4_processor",
         &[
@@ -39,7 +39,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         ],
     ),
     ("5_device", &["device", "gpu", "h2d", "d2h", "kernel"]),
-    ("6_time", &["time/", "import", "convert", "set-up", "compile", "tear-down", "start"]),
+    ("6_time", &["time/", "import", "convert", "set_up", "compile", "tear_down", "start", "stopped/"]),
 ];
 /// All that is none of them: what authors measure.
 const OWN: &str = "7_own";

@@ -23,7 +23,7 @@ fn deep(scenario: &str, adapter: &str, axis: &str, number: usize, rate: f64) -> 
         estimate: Estimate::of(&values),
         values: values.into_iter().map(Reading::Value).collect(),
     });
-    for (name, value) in [("loss at 8", 2.0), ("accuracy at 8", 0.4), ("time at 8", 8.0 / rate)] {
+    for (name, value) in [("loss_at/8", 2.0), ("accuracy_at/8", 0.4), ("time_at/8", 8.0 / rate)] {
         case.metrics.push(MetricRecord {
             name: name.into(),
             unit: Unit::COUNT,

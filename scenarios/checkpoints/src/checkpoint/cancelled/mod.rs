@@ -89,9 +89,9 @@ impl<'a> CancelledRounds<'a> {
         self.failed.result()?;
         let share = |count: &Cell<u32>| f64::from(count.get()) / f64::from(self.number.get().max(1));
         let tell = |name, value, unit| self.bencher.metric(name, value, unit, Direction::Information);
-        tell("cancelled saves that were whole", share(&self.whole), Unit::RATIO);
-        tell("cancelled saves that wrote on", share(&self.went_on), Unit::RATIO);
-        tell("left behind", self.left.get() as f64, Unit::BYTES);
+        tell("cancelled/whole", share(&self.whole), Unit::RATIO);
+        tell("cancelled/wrote_on", share(&self.went_on), Unit::RATIO);
+        tell("cancelled/left_behind", self.left.get() as f64, Unit::BYTES);
         self.end(&before)
     }
 

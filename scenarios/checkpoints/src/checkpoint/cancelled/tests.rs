@@ -137,22 +137,22 @@ fn told(done: &RepeatResult, name: &str) -> f64 {
 #[test]
 fn a_cancelled_save_leaves_nothing_or_a_whole_checkpoint_and_the_next_save_is_proven() {
     let done = lying(Lie::None).unwrap();
-    assert!((0.0..=1.0).contains(&told(&done, "cancelled saves that were whole")));
+    assert!((0.0..=1.0).contains(&told(&done, "cancelled/whole")));
     let is = |done: &RepeatResult, name: &str, due: f64| {
         assert!((told(done, name) - due).abs() < 1e-9, "{name}: {}", told(done, name));
     };
-    is(&done, "left behind", 0.0);
+    is(&done, "cancelled/left_behind", 0.0);
     let mut paths: Vec<_> = done.seen.regions.iter().map(|region| region.path.clone()).collect();
     paths.sort();
     paths.dedup();
     assert_eq!(paths, ["cancel", "waiting"]);
     let late = lying(Lie::SaysSoAtOnce).unwrap();
     // It was not cancelled, and that is told.
-    is(&late, "cancelled saves that were whole", 1.0);
-    is(&done, "cancelled saves that wrote on", 0.0);
+    is(&late, "cancelled/whole", 1.0);
+    is(&done, "cancelled/wrote_on", 0.0);
     assert_eq!(late.work.unwrap().content, done.work.unwrap().content);
-    assert!(told(&lying(Lie::WritesOn).unwrap(), "cancelled saves that wrote on") > 0.0);
-    is(&lying(Lie::LeavesAFile).unwrap(), "left behind", 5.0);
+    assert!(told(&lying(Lie::WritesOn).unwrap(), "cancelled/wrote_on") > 0.0);
+    is(&lying(Lie::LeavesAFile).unwrap(), "cancelled/left_behind", 5.0);
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn an_honest_manager_is_proven_and_the_newest_state_is_the_same_whatever_is_time
     for saving in [SaveWaiter::Blocking, SaveWaiter::Background] {
         for operation in OPERATIONS {
             let done = run(Lie::None, saving, keep(2, 2), operation).unwrap();
-            let files = done.seen.custom.iter().find(|metric| metric.name == "checkpoint files");
+            let files = done.seen.custom.iter().find(|metric| metric.name == "checkpoint_files");
             assert!(files.expect("what is in the newest checkpoint is told").value >= 2.0);
             contents.push(done.work.unwrap().content);
         }
@@ -296,7 +296,7 @@ fn what_is_timed_is_done_once_more_with_collectors() {
         let place = tempfile::tempdir().unwrap();
         let (data, mut checkpointer) = (state(), ReferenceSharded);
         let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
-        bencher.metric("measured before", 1.0, Unit::COUNT, Direction::Lower);
+        bencher.metric("measured_before", 1.0, Unit::COUNT, Direction::Lower);
         let mut checkpoints = checkpointer.open(&SaveOptions::whole(SaveWaiter::Background), &data).unwrap();
         let mut manager = checkpoints.manager(&keep(2, 2)).unwrap();
         let rounds = ManagedRounds::new(&bencher, &mut *manager, &data, place.path(), keep(2, 2), 5);

@@ -75,8 +75,8 @@ impl<'a> ReplicaReads<'a> {
         let read: Option<Vec<f64>> = self.read.iter().map(|read| Some(self.times((*read)?))).collect();
         let read = read.ok_or_else(|| skip("the system does not tell what was read from files"))?;
         let tell = |name: &str, share: f64| bencher.metric(name, share, Unit::RATIO, Direction::Information);
-        tell("least of the files that a load read", read.iter().copied().fold(f64::INFINITY, f64::min));
-        tell("most of the files that a load read", read.iter().copied().fold(0.0, f64::max));
+        tell("read_share/min", read.iter().copied().fold(f64::INFINITY, f64::min));
+        tell("read_share/max", read.iter().copied().fold(0.0, f64::max));
         Ok(())
     }
 

@@ -146,7 +146,7 @@ fn one_replica_reads_the_files_once_and_without_a_broadcast_each_does() {
         let once = run(Lie::None, Sharing::Broadcast).unwrap();
         let each = run(Lie::None, Sharing::Each).unwrap();
         for (done, due) in [(&once, 1.0), (&each, 2.0)] {
-            for name in ["least of the files that a load read", "most of the files that a load read"] {
+            for name in ["read_share/min", "read_share/max"] {
                 assert!((told(done, name) - due).abs() < 0.1, "{name}: {}", told(done, name));
             }
         }
