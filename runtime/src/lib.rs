@@ -201,8 +201,8 @@ pub mod prelude {
 /// Authors of scenarios and of adapters in Rust need none of it.
 pub mod remote {
     pub use crate::bencher::{
-        Asked, Audit, CheckedBatch, Costs, Evidence, Expected, HashKey, Purpose, Ran, Remote, RepeatResult,
-        RunSettings, See, Settings, Spot, StoppedClock, Used, Whole,
+        Asked, Audit, CheckedBatch, ClockFault, Costs, Evidence, Expected, HashKey, Purpose, Ran, Remote,
+        RepeatResult, RunSettings, See, Settings, Spot, StoppedClock, Used, Whole, WorkFault,
     };
     #[doc(hidden)]
     pub use crate::bencher::{Content, FileUse, Moments, MomentsByField};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, ErrorKind, Result};
+use super::{Result, WorkFault};
 
 /// Type of the numbers in a field.
 ///
@@ -100,10 +100,7 @@ impl Kept {
     /// The first field that has other bytes; that there are elements and no field: a count that nothing
     /// stands behind.
     pub fn check(&self) -> Result<()> {
-        if self.fields.is_empty() && self.elements > 0 {
-            let what = format!("a batch counts {} elements and has no field", self.elements);
-            return Err(Error::of(ErrorKind::Work, what));
-        }
+        WorkFault::Fields { elements: self.elements as u64, fields: self.fields.len() as u64 }.or_go_on()?;
         for KeptField { name, dtype, shape, bytes } in &self.fields {
             check_bytes(name, *dtype, shape, bytes.len(), self.elements)?;
         }
@@ -159,14 +156,11 @@ pub(super) fn check_bytes(
 ) -> Result<usize> {
     match row_bytes(dtype, shape) {
         Some(row) if row.checked_mul(elements) == Some(bytes) => Ok(row),
-        _ => Err(Error::of(
-            ErrorKind::Work,
-            format!(
-                "field `{name}` has {bytes} bytes, which are not those of {elements} elements of shape \
-                 {shape:?} and type {}",
-                dtype.name()
-            ),
-        )),
+        _ => {
+            let (elements, bytes) = (elements as u64, bytes as u64);
+            Err(WorkFault::Bytes { field: name.to_owned(), dtype, shape: shape.to_vec(), elements, bytes }
+                .into())
+        }
     }
 }
 

@@ -39,6 +39,7 @@ pub fn execute(
         Ok(Ok(result)) => answer(result),
         Ok(Err(error)) => match error.skip_reason() {
             Some(why) => ChildAnswer::Skipped(short(why)),
+            None if error.is_told_by_its_kind() => failed(how(&error), phase.get(), String::new()),
             None => failed(how(&error), phase.get(), bounded(&error.to_string()).into_owned()),
         },
         Err(panic) => failed(How::Panic, phase.get(), panicked::text(panic.as_ref())),
@@ -147,8 +148,8 @@ fn failed(how: How, phase: Phase, detail: String) -> ChildAnswer {
 fn how(error: &Error) -> How {
     match error.kind() {
         ErrorKind::Failure | ErrorKind::Skip | ErrorKind::NoData => How::Error,
-        ErrorKind::Clock => How::Clock,
-        ErrorKind::Work => How::Work,
+        ErrorKind::Clock(fault) => How::Clock(fault.clone()),
+        ErrorKind::Work(fault) => How::Work(fault.clone()),
         ErrorKind::Timeout => How::Timeout,
         ErrorKind::Protocol => How::Protocol,
         ErrorKind::Exit(code) => How::Exit(*code),
