@@ -579,6 +579,16 @@ CPU: by the processor's clock, since threads waited for a processor in over 10 %
             "{shown}"
         );
         assert_eq!(shown.matches("broken").count(), 1, "{shown}");
+        let twice = crate::verify::Finding {
+            rule: "claims".into(),
+            severity: crate::verify::Severity::Fail,
+            repeats: vec![1],
+            detail: "no disk".into(),
+            remedy: String::new(),
+            figure: None,
+        };
+        run.cases[1].findings.push(twice);
+        assert_eq!(self::shown(&run), shown, "what ended the repeat is told once");
     }
 
     /// A suite of bodies without contracts, one scenario of which has several points, and one of adapters.
