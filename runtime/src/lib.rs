@@ -201,11 +201,11 @@ pub mod prelude {
 /// Authors of scenarios and of adapters in Rust need none of it.
 pub mod remote {
     pub use crate::bencher::{
-        Asked, Audit, CheckedBatch, ClockFault, Costs, Evidence, Expected, HashKey, Purpose, Ran, Remote,
-        RepeatResult, RunSettings, See, Settings, Spot, StoppedClock, Used, Whole, WorkFault,
+        Asked, Audit, CheckedBatch, Costs, Evidence, Expected, HashKey, Purpose, Ran, Remote, RepeatResult,
+        RunSettings, See, Settings, Spot, StoppedClock, Used, Whole,
     };
     #[doc(hidden)]
-    pub use crate::bencher::{Content, FileUse, Moments, MomentsByField};
+    pub use crate::bencher::{ClockFault, Content, FileUse, Moments, MomentsByField, WorkFault};
 }
 
 /// Devices as they are timed.

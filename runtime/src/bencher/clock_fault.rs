@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, ErrorKind, Result};
-
 /// A claim about time, beside what was seen of it. Times are in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -162,14 +160,7 @@ impl ClockFault {
     ///
     /// # Errors
     /// This, if it is proven.
-    pub fn or_go_on(self) -> Result<()> {
-        if self.is_proven() { Err(self.into()) } else { Ok(()) }
-    }
-}
-
-impl From<ClockFault> for Error {
-    fn from(fault: ClockFault) -> Self {
-        let words = fault.to_string();
-        Self::of(ErrorKind::Clock(Box::new(fault)), words)
+    pub fn or_go_on(self) -> Result<(), Self> {
+        if self.is_proven() { Err(self) } else { Ok(()) }
     }
 }

@@ -179,6 +179,20 @@ impl Error {
     }
 }
 
+impl From<ClockFault> for Error {
+    fn from(fault: ClockFault) -> Self {
+        let words = fault.to_string();
+        Self::of(ErrorKind::Clock(Box::new(fault)), words)
+    }
+}
+
+impl From<WorkFault> for Error {
+    fn from(fault: WorkFault) -> Self {
+        let words = fault.to_string();
+        Self::of(ErrorKind::Work(Box::new(fault)), words)
+    }
+}
+
 impl From<DeviceError> for Error {
     fn from(error: DeviceError) -> Self {
         let plain = Self::new(&error);

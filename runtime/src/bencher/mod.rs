@@ -15,6 +15,7 @@ mod content;
 mod copied_item;
 mod copy;
 mod count;
+mod dtype;
 mod error;
 mod evidence;
 mod file_use;
@@ -52,6 +53,7 @@ pub(crate) use calibrate::Calibrator;
 pub use clock_fault::{ClaimedProcessorTime, ClaimedTime, ClockFault, CountedEvent};
 pub(crate) use content::draw_epoch;
 pub use content::{Content, HashKey};
+pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result, fail, skip};
 pub use evidence::{
     Account, Audit, Compared, Costs, Evidence, Expected, Hashes, Miscount, Spot, StoppedClock, Unstopped,
@@ -59,7 +61,7 @@ pub use evidence::{
 pub use file_use::FileUse;
 pub(crate) use inject::{VARIABLE as INJECT, read as read_share};
 pub(crate) use iterate::BLOCK;
-pub use kept::{Dtype, FieldKind, Kept, KeptField};
+pub use kept::{FieldKind, Kept, KeptField};
 pub use moments::{Moments, MomentsByField};
 pub use on_device::{DeviceBencher, Stream};
 pub use pace::{Pace, PerIteration};

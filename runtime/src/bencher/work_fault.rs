@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::kept::row_bytes;
-use super::{Dtype, Error, ErrorKind, Expected, Result};
+use super::dtype::row_bytes;
+use super::{Dtype, Expected};
 
 /// A claim about work, beside what was seen of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,8 +88,8 @@ impl WorkFault {
     ///
     /// # Errors
     /// This, if it is proven.
-    pub fn or_go_on(self) -> Result<()> {
-        if self.is_proven() { Err(self.into()) } else { Ok(()) }
+    pub fn or_go_on(self) -> Result<(), Self> {
+        if self.is_proven() { Err(self) } else { Ok(()) }
     }
 }
 
@@ -97,11 +97,4 @@ impl WorkFault {
 #[inline]
 pub(super) fn are_shown(asked: u64, said: u64, shown: u64) -> bool {
     said == shown && said <= asked
-}
-
-impl From<WorkFault> for Error {
-    fn from(fault: WorkFault) -> Self {
-        let words = fault.to_string();
-        Self::of(ErrorKind::Work(Box::new(fault)), words)
-    }
 }

@@ -179,7 +179,7 @@ mod tests {
 
     #[scenario(id = "REPEAT-CLOCK", crate = crate)]
     fn claims(_: &mut Bencher) -> Result<(), Error> {
-        fault().or_go_on()
+        Ok(fault().or_go_on()?)
     }
 
     #[scenario(id = "REPEAT-CLOCK-OF-A-RANK", crate = crate)]
