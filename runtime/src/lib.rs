@@ -140,8 +140,8 @@ pub mod criterion;
 pub mod __private;
 
 pub use bencher::{
-    BatchBencher, Bencher, Budget, Count, Delivery, DeviceBencher, Dtype, Error, ErrorKind, Field, FieldKind,
-    Item, ItemBytes, Kept, KeptField, Operator, PartialBudget, Result, Source, Stream, Work, WorkReport,
+    BatchBencher, Bencher, Budget, Count, Delivery, DeviceBencher, Dtype, Error, ErrorKind, Field, FieldCopy,
+    FieldKind, Item, ItemBytes, ItemCopy, Operator, PartialBudget, Result, Source, Stream, Work, WorkReport,
     fail, skip,
 };
 pub use device::{Counting, Platform};
@@ -201,8 +201,9 @@ pub mod prelude {
 /// Authors of scenarios and of adapters in Rust need none of it.
 pub mod remote {
     pub use crate::bencher::{
-        Asked, Audit, CheckedBatch, Costs, Evidence, Expected, HashKey, Purpose, Ran, Remote, RepeatResult,
-        RunSettings, See, Settings, Spot, StoppedClock, Used, Whole,
+        Audit, CheckedBatch, Costs, Evidence, ExpectedEpoch, HashKey, Purpose, Remote, RemoteEpoch,
+        RemoteRun, RepeatResult, ResourceUse, RunSettings, See, Settings, Spot, StoppedClock,
+        UnstoppedRequest,
     };
     #[doc(hidden)]
     pub use crate::bencher::{ClockFault, Content, FileUse, Moments, MomentsByField, WorkFault};
@@ -246,31 +247,31 @@ pub mod data {
     pub use crate::metric::{Direction, Observation, Reading, Unit};
     pub use crate::plan::CaseId;
     pub use crate::record::{
-        Baseline, CaseRecord, CaseStatus, Environment, Estimate, MachineId, MetricRecord, Planned, Process,
-        RunId, RunManifest, RunRecord, RunStatus, SCHEMA, SchemaError,
+        Baseline, CaseRecord, CaseStatus, Environment, Estimate, MachineId, MetricRecord, Process, RunId,
+        RunManifest, RunPlan, RunRecord, RunStatus, SCHEMA, SchemaError,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::run::{Failure, Outcome, Repeat};
-    pub use crate::store::{BaselineName, Baselines, Layout, Runs, StoreError, Stored};
+    pub use crate::store::{BaselineName, Baselines, Layout, Runs, StoreError, StoredBaseline};
     pub use crate::verify::{Finding, Severity};
 
     // What `cargo weighbridge` of the same version takes beside that: it may change in any release.
     #[doc(hidden)]
     pub use crate::bencher::{
-        Content, Evidence, FileUse, Phase, Purpose, SkipReason, Unstopped, WorkReport, is_unseen,
+        Content, Evidence, FileUse, Phase, Purpose, SkipReason, UnstoppedEpoch, WorkReport, is_unseen,
         visible_in_line,
     };
     #[doc(hidden)]
     pub use crate::compare::{
-        Accepted, Basis, CaseFailure, Effect, EnvironmentChange, FactKind, Gate, GateOutcome, History,
-        IncomparableReason, InconclusiveReason, JudgedRounds, Method, MetricChange, ProcessValues, Promoted,
-        Ranking, Ratio, RatioClass, Refusal, RowMark, STRONGER, Tendency, Tolerance, VerdictCounts, WEAKER,
-        decide, rank,
+        Acceptance, Basis, CaseFailure, ComparedBaseline, Effect, EnvironmentChange, FactKind, Gate,
+        GateOutcome, History, IncomparableReason, InconclusiveReason, JudgedRounds, Method, MetricChange,
+        ProcessValues, Ranking, Ratio, RatioClass, Refusal, RowMark, STRONGER, Tendency, Tolerance,
+        VerdictCounts, WEAKER, decide, rank,
     };
     #[doc(hidden)]
     pub use crate::device::page_fault_cost;
     #[doc(hidden)]
-    pub use crate::metric::{Cause, Ledger, RankMetric, Stationarity, Surroundings, Tagged, names};
+    pub use crate::metric::{Cause, DisturbedSamples, Ledger, RankMetric, Stationarity, Surroundings, names};
     #[doc(hidden)]
     pub use crate::plan::nearest;
     #[doc(hidden)]
@@ -296,5 +297,5 @@ pub mod data {
         Unreadable, redigest, replace_file,
     };
     #[doc(hidden)]
-    pub use crate::verify::{Agreement, Examined, Figure, RULES, Rule, agree, judge as judge_evidence};
+    pub use crate::verify::{Agreement, ExaminedCase, Figure, RULES, Rule, agree, judge as judge_evidence};
 }

@@ -12,7 +12,7 @@ pub use inventory::submit;
 pub use crate::bencher::{Bencher, Error, PartialBudget};
 pub use crate::harness::{Suite, main};
 pub use crate::registry::{
-    AdapterEntry, AdapterOutput, Added, Availability, Axes, Axis, AxisTraits, Contract, DisplayValue,
+    AdapterEntry, AdapterOutput, Additions, Availability, Axes, Axis, AxisTraits, Contract, DisplayValue,
     Equivalence, Keep, KeepOutput, Location, Point, Probe, Registry, Requirements, ScenarioEntry, ScenarioFn,
     ScenarioOutput, Sweep, TypedAxis, Workload, WrittenValue, add, find_adapter, find_scenario, kind, plain,
 };

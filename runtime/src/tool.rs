@@ -9,7 +9,11 @@ use std::{env, fs};
 const ANYWHERE: &str = "cargo weighbridge";
 
 /// The line that installs it.
-pub(crate) const INSTALL: &str = "cargo install weighbridge-xtask --bin cargo-weighbridge";
+pub(crate) const INSTALL: &str = concat!(
+    "cargo install --git ",
+    env!("CARGO_PKG_REPOSITORY"),
+    " weighbridge-xtask --bin cargo-weighbridge"
+);
 
 /// The alias that a workspace may have for it.
 const ALIAS: &str = "cargo xtask";

@@ -19,7 +19,7 @@ pub use weighbridge_python as python;
 #[cfg(feature = "training")]
 pub use weighbridge_training as training;
 
-/// What scenarios and adapters need: `use weighbridge_scenarios::prelude::*;`.
+/// Imports that scenarios and adapters need: `use weighbridge_scenarios::prelude::*;`.
 pub mod prelude {
     #[cfg(feature = "checkpoints")]
     pub use weighbridge_checkpoints::contract::{Checkpointer, Checkpoints};

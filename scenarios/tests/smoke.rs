@@ -53,13 +53,13 @@ fn tiny_points(scenario: &ScenarioEntry) -> Vec<Point> {
     points
 }
 
-/// Whether there are more ranks than two, which do what two do.
+/// Returns whether there are more ranks than two, which do what two do.
 fn has_many_ranks(point: &Point) -> bool {
     point.get("ranks").is_some_and(|ranks| ranks.text.parse().is_ok_and(|ranks: usize| ranks > 2))
 }
 
-/// Whether no axis of the point names a framework of Python, which a user may have installed or not: see
-/// [`is_own`].
+/// Returns whether no axis of the point names a framework of Python, which a user may have installed or not:
+/// see [`is_own`].
 fn is_of_this_build(point: &Point) -> bool {
     point.get("trainer").is_none_or(|trainer| ["ndarray", "reference"].contains(&&*trainer.text))
 }
@@ -91,7 +91,7 @@ fn is_checkpointer(scenario: &ScenarioEntry) -> bool {
     scenario.contract.as_ref().is_some_and(|contract| (contract.id)() == TypeId::of::<dyn Checkpointer>())
 }
 
-/// Whether it trains a model: by a trainer of its own, or by one that a loader feeds.
+/// Returns whether it trains a model: by a trainer of its own, or by one that a loader feeds.
 fn is_training(scenario: &ScenarioEntry) -> bool {
     scenario.category == "Training"
 }
@@ -108,7 +108,7 @@ fn smoke(scenario: &ScenarioEntry, loader: &mut dyn std::any::Any, point: &Point
     Ok(done.work.expect("`load` hands in a work report"))
 }
 
-/// Whether the moments of all fields are within this share of the field's scale.
+/// Asserts that the moments of all fields are within this share of the field's scale.
 fn near(found: &Content, expected: &Content, share: f64) {
     assert_eq!((found.elements, &found.fields), (expected.elements, &expected.fields));
     for (name, expected) in &expected.moments {

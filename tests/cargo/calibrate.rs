@@ -2,14 +2,14 @@
 
 use std::fs;
 
-use crate::external::{Bench, Ran, bare_xtask, downstream, target};
+use crate::external::{Bench, ProcessEnd, bare_xtask, downstream, target};
 
 /// `cargo xtask ARGS` in the downstream crate, over the bench's data directory.
-fn xtask(bench: &Bench, args: &[&str]) -> Ran {
+fn xtask(bench: &Bench, args: &[&str]) -> ProcessEnd {
     let mut command = bare_xtask(args);
     command.current_dir(downstream());
     command.env("CARGO_TARGET_DIR", target()).env("WEIGHBRIDGE_DATA", bench.data());
-    Ran::of(&mut command)
+    ProcessEnd::of(&mut command)
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! The downstream crate is built, benched and judged.
 
-use crate::external::{Bench, Ran, cargo, xtask};
+use crate::external::{Bench, ProcessEnd, cargo, xtask};
 
 #[test]
 fn cargo_bench_measures_saves_and_judges_a_crate_outside_the_workspace() {
     let bench = Bench::new("sorting");
     let data = bench.data().to_str().unwrap().to_owned();
     let quick = ["bench", "--bench", "sorting", "--", "--quick", "--no-lock", "--data", &data];
-    let first = Ran::of(&mut cargo(&[&quick[..], &["--save-baseline", "main"]].concat()));
+    let first = ProcessEnd::of(&mut cargo(&[&quick[..], &["--save-baseline", "main"]].concat()));
     assert_eq!(first.code, Some(0), "{}", first.all());
     for expected in [
         "SORT-1/len=1000",
@@ -28,7 +28,7 @@ fn cargo_bench_measures_saves_and_judges_a_crate_outside_the_workspace() {
     let own = xtask(&bench, &["compare-baseline", "main"]);
     assert_eq!(own.code, Some(4), "a run is not judged by itself: {}", own.all());
 
-    let second = Ran::of(&mut cargo(&quick));
+    let second = ProcessEnd::of(&mut cargo(&quick));
     assert_eq!(second.code, Some(0), "{}", second.all());
     let judged = xtask(&bench, &["compare-baseline", "main", "--threshold", "300%", "--inconclusive=pass"]);
     assert_eq!(judged.code, Some(0), "{}", judged.all());
@@ -38,7 +38,7 @@ fn cargo_bench_measures_saves_and_judges_a_crate_outside_the_workspace() {
 #[test]
 fn without_bench_each_case_runs_once_and_nothing_is_stored() {
     let bench = Bench::new("sorting");
-    let ran = Ran::of(&mut bench.bare(&[]));
+    let ran = ProcessEnd::of(&mut bench.bare(&[]));
     assert_eq!(ran.code, Some(0), "{}", ran.all());
     assert!(ran.stdout.contains("smoke cases=5 failed=0"), "{}", ran.all());
     assert!(bench.runs().is_empty());
@@ -97,7 +97,7 @@ fn a_suite_file_says_what_cargo_bench_runs_and_flags_go_over_it() {
     let data = bench.data().to_str().unwrap().to_owned();
     let quick = ["bench", "--bench", "sorting", "--", "--quick", "--no-lock", "--data", &data];
     let suite = ["--suite", "suites/sorting.toml"];
-    let ran = Ran::of(&mut cargo(&[&quick[..], &suite, &["--measurement-time", "0.002"]].concat()));
+    let ran = ProcessEnd::of(&mut cargo(&[&quick[..], &suite, &["--measurement-time", "0.002"]].concat()));
     assert_eq!(ran.code, Some(0), "{}", ran.all());
     let note = "suite `sorting`: 2 of 2 benchmarks; 6 cases planned, 0 skipped, 0 points dropped";
     assert!(ran.stderr.contains(note), "{}", ran.all());
@@ -158,8 +158,8 @@ fn every_way_of_sharing_a_process_gives_a_whole_run() {
 #[test]
 fn cargo_hands_the_exit_code_on_unless_it_is_told_not_to_fail_fast() {
     let wrong = ["--bench", "sorting", "--", "--param", "len=many"];
-    let plain = Ran::of(&mut cargo(&[&["bench"], &wrong[..]].concat()));
+    let plain = ProcessEnd::of(&mut cargo(&[&["bench"], &wrong[..]].concat()));
     assert_eq!(plain.code, Some(2), "{}", plain.all());
-    let all = Ran::of(&mut cargo(&[&["bench", "--no-fail-fast"], &wrong[..]].concat()));
+    let all = ProcessEnd::of(&mut cargo(&[&["bench", "--no-fail-fast"], &wrong[..]].concat()));
     assert_eq!(all.code, Some(101), "{}", all.all());
 }

@@ -111,8 +111,8 @@ impl Bench {
     }
 
     /// Runs it and waits.
-    pub(crate) fn run(&self, args: &[&str]) -> Ran {
-        Ran::of(&mut self.command(args))
+    pub(crate) fn run(&self, args: &[&str]) -> ProcessEnd {
+        ProcessEnd::of(&mut self.command(args))
     }
 
     /// The ids of its runs, oldest first.
@@ -167,8 +167,8 @@ pub(crate) fn bare_xtask(args: &[&str]) -> Command {
 }
 
 /// `cargo xtask ARGS` over the bench's data directory.
-pub(crate) fn xtask(bench: &Bench, args: &[&str]) -> Ran {
-    Ran::of(&mut xtask_command(bench, args))
+pub(crate) fn xtask(bench: &Bench, args: &[&str]) -> ProcessEnd {
+    ProcessEnd::of(&mut xtask_command(bench, args))
 }
 
 /// The same, not yet run.
@@ -186,8 +186,8 @@ pub(crate) fn bare_catalogue(args: &[&str]) -> Command {
 }
 
 /// `cargo catalogue ARGS` over the bench's data directory.
-pub(crate) fn catalogue(bench: &Bench, args: &[&str]) -> Ran {
-    Ran::of(&mut catalogue_command(bench, args))
+pub(crate) fn catalogue(bench: &Bench, args: &[&str]) -> ProcessEnd {
+    ProcessEnd::of(&mut catalogue_command(bench, args))
 }
 
 /// The same, not yet run.
@@ -213,13 +213,13 @@ where
 
 /// The end of a command.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct ProcessEnd {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Ran {
+impl ProcessEnd {
     pub(crate) fn of(command: &mut Command) -> Self {
         let Output { status, stdout, stderr } = command.output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::external::{Bench, Ran};
+use crate::external::{Bench, ProcessEnd};
 
 /// Runs the planted fault in all four phases beside a case that behaves.
 fn check(fault: &str, how: &str, more: &[&str]) {
@@ -137,13 +137,13 @@ fn what_a_body_leaves_in_its_process_no_other_repeat_and_no_other_case_finds() {
 }
 
 /// What is run where the system denies something, with one good case in it.
-fn denied(bench: &Bench, limit: &str) -> Ran {
+fn denied(bench: &Bench, limit: &str) -> ProcessEnd {
     let command = bench.command(&["GOOD-1", "THREADS-1", "--quick", "--repeats", "1", "--timeout", "20"]);
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{limit} exec \"$0\" \"$@\"")]).arg(command.get_program());
     shell.args(command.get_args()).current_dir(command.get_current_dir().unwrap()).stdin(Stdio::null());
     crate::external::clean(&mut shell);
-    let ran = Ran::of(&mut shell);
+    let ran = ProcessEnd::of(&mut shell);
     assert!(ran.code.is_some_and(|code| code != 0 && code != 101), "{limit}: {:?} {}", ran.code, ran.all());
     assert!(!ran.all().contains("RUST_BACKTRACE"), "{limit}: {}", ran.all());
     ran

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::external::Ran;
+use crate::external::ProcessEnd;
 
 /// A command, and what it prints for `--help`.
 pub(crate) struct ListedCommand {
@@ -32,7 +32,7 @@ impl ListedCommand {
 
 /// The text that a command prints for `--help`.
 pub(crate) fn help(command: &mut Command) -> String {
-    let ran = Ran::of(command.arg("--help"));
+    let ran = ProcessEnd::of(command.arg("--help"));
     assert_eq!(ran.code, Some(0), "{}", ran.all());
     ran.stdout.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim().to_owned()
 }

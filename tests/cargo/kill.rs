@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::external::{Bench, Ran, xtask};
+use crate::external::{Bench, ProcessEnd, xtask};
 
 /// Three cases with two repeats each, and their verifying ones.
 const ARGS: &[&str] = &[
@@ -73,8 +73,9 @@ fn killing_the_parent_at_a_hundred_moments_loses_nothing_and_measures_nothing_tw
         let before = journal(&directory);
         cut_in_two += usize::from(!before.is_empty() && before.len() < expected.len());
 
-        let resumed =
-            Ran::of(bench.bare(&["--resume", &run, "--no-lock", "--bench", "--data"]).arg(bench.data()));
+        let resumed = ProcessEnd::of(
+            bench.bare(&["--resume", &run, "--no-lock", "--bench", "--data"]).arg(bench.data()),
+        );
         if resumed.code == Some(2) {
             assert!(resumed.stderr.contains("it is complete"), "moment {moment}: {}", resumed.all());
         } else {
@@ -231,7 +232,7 @@ fn a_run_is_not_resumed_by_another_program() {
     let mut bytes = fs::read(&copy).unwrap();
     bytes.push(0);
     fs::write(&copy, bytes).unwrap();
-    let refused = Ran::of(&mut by(&copy, &resume));
+    let refused = ProcessEnd::of(&mut by(&copy, &resume));
     assert_eq!(refused.code, Some(2), "{}", refused.all());
     assert!(refused.stderr.contains("another program, commit or machine (program: "), "{}", refused.all());
     assert_eq!(journal(&bench.only_run()), before);
@@ -239,7 +240,7 @@ fn a_run_is_not_resumed_by_another_program() {
     let other = Bench::new("ordinary");
     let mut of_other = other.command(&["--resume", &run]);
     of_other.arg("--data").arg(bench.data());
-    let refused = Ran::of(&mut of_other);
+    let refused = ProcessEnd::of(&mut of_other);
     assert_eq!(refused.code, Some(2), "{}", refused.all());
     assert!(refused.stderr.contains("it is of the suite "), "{}", refused.all());
     assert_eq!(bench.run(&["--resume", &run]).code, Some(0));

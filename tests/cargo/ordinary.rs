@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::external::{Bench, Ran, bare_xtask, clean, downstream, root, target};
+use crate::external::{Bench, ProcessEnd, bare_xtask, clean, downstream, root, target};
 
 #[test]
 fn generic_functions_run_once_for_each_of_their_types_and_constants_as_often_as_they_say() {
@@ -84,7 +84,7 @@ fn a_budget_bounds_the_waiting_for_another_run_and_says_who_holds_the_machine() 
     let held = fs::File::create(alone.path().join("weighbridge.lock")).unwrap();
     held.lock().unwrap();
     let mut command = bench.bare(&["SUM-1", "--quick", "--bench", "--budget", "0.3", "--data"]);
-    let ran = Ran::of(command.arg(bench.data()).env("TMPDIR", alone.path()));
+    let ran = ProcessEnd::of(command.arg(bench.data()).env("TMPDIR", alone.path()));
     assert_eq!(ran.code, Some(4), "{}", ran.all());
     assert!(
         ran.stderr.contains("waiting for another measuring run, which does not say which"),
@@ -102,7 +102,7 @@ fn a_run_with_another_folder_for_temporary_files_waits_for_the_machine_as_well()
     let held = held.or_else(|_| fs::File::create_new("/tmp/weighbridge.lock")).unwrap();
     held.lock().unwrap();
     let mut command = bench.bare(&["SUM-1", "--quick", "--bench", "--budget", "0.3", "--data"]);
-    let ran = Ran::of(command.arg(bench.data()).env("TMPDIR", alone.path()));
+    let ran = ProcessEnd::of(command.arg(bench.data()).env("TMPDIR", alone.path()));
     assert_eq!(ran.code, Some(4), "{}", ran.all());
     assert!(ran.stderr.contains("held the machine for the 0.3 s of --budget"), "{}", ran.all());
 }
@@ -114,7 +114,7 @@ fn whole_programs_are_measured_and_ones_that_fail_are_named() {
         let mut command = bare_xtask(&["command"]);
         command.args(args).args(["--", "--quick", "--repeats", "1", "--no-lock"]).current_dir(data.path());
         command.env("WEIGHBRIDGE_DATA", data.path());
-        Ran::of(&mut command)
+        ProcessEnd::of(&mut command)
     };
     let ran = command(&["--rank", "-n", "nothing", "true", "-n", "broken", "exit 3"]);
     assert_eq!(ran.code, Some(6), "{}", ran.all());
@@ -155,12 +155,12 @@ fn crate_with(manifest: &str, head: &str, name: &str) -> tempfile::TempDir {
 }
 
 /// Cargo in that crate, with what the downstream crate has built already.
-fn cargo_in(folder: &Path, args: &[&str]) -> Ran {
+fn cargo_in(folder: &Path, args: &[&str]) -> ProcessEnd {
     let _ = downstream();
     let mut command = Command::new(env!("CARGO"));
     command.args(args).current_dir(folder).env("CARGO_TARGET_DIR", target()).stdin(Stdio::null());
     clean(command.env_remove("CARGO_MAKEFLAGS"));
-    Ran::of(&mut command)
+    ProcessEnd::of(&mut command)
 }
 
 /// The features that the downstream crate has built.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::external::{Bench, Ran, xtask_program};
+use crate::external::{Bench, ProcessEnd, xtask_program};
 
 /// A cargo that does this with any subcommand that is not its own, and what cargo does with its own.
 fn cargo(folder: &Path, script: &str) -> PathBuf {
@@ -17,10 +17,10 @@ fn cargo(folder: &Path, script: &str) -> PathBuf {
 }
 
 /// A short run of `sorting` with this cargo.
-fn run(bench: &Bench, cargo: &Path, flags: &[&str], variables: &[(&str, &str)]) -> Ran {
+fn run(bench: &Bench, cargo: &Path, flags: &[&str], variables: &[(&str, &str)]) -> ProcessEnd {
     let short = ["SORT-1", "--quick", "--measurement-time", "0.002"];
     let mut command = bench.command(&[&short, flags].concat());
-    Ran::of(command.env("CARGO", cargo).envs(variables.iter().copied()))
+    ProcessEnd::of(command.env("CARGO", cargo).envs(variables.iter().copied()))
 }
 
 #[test]
@@ -54,10 +54,9 @@ fn where_the_command_is_missing_or_fails_the_run_ends_as_it_would_and_says_what_
     let folder = tempfile::tempdir().unwrap();
     let none = "echo 'error: no such command: `weighbridge`' >&2; exit 101";
     let broken = "echo 'error: disk full' >&2; exit 1";
-    for (script, said) in [
-        (none, "cargo install weighbridge-xtask --bin cargo-weighbridge"),
-        (broken, "failed: error: disk full"),
-    ] {
+    for (script, said) in
+        [(none, "weighbridge-xtask --bin cargo-weighbridge"), (broken, "failed: error: disk full")]
+    {
         let bench = Bench::new("sorting");
         let ran = run(&bench, &cargo(folder.path(), script), &["--html"], &[]);
         assert_eq!(ran.code, Some(0), "{}", ran.all());

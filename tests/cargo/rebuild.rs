@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use crate::external::Ran;
+use crate::external::ProcessEnd;
 use crate::repository::{BENCH, PLAIN, PLANTED, Repository, SHORT};
 
 /// `cargo xtask compare-baseline --rebuild REV --format json`, in the repository.
-fn compare(repository: &Repository, revision: &str, variables: &[(&str, &str)]) -> (Ran, Value) {
+fn compare(repository: &Repository, revision: &str, variables: &[(&str, &str)]) -> (ProcessEnd, Value) {
     let line = ["compare-baseline", "--rebuild", revision, "--format", "json", "--"];
     let ran = repository.xtask(&[&line[..], SHORT].concat(), variables);
     let document = serde_json::from_str(&ran.stdout).unwrap_or(Value::Null);

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::TempDir;
 
-use crate::external::{Ran, bare_xtask, root, target};
+use crate::external::{ProcessEnd, bare_xtask, root, target};
 
 /// A downstream crate whose work an environment variable makes longer, once its author has built that in.
 ///
@@ -118,8 +118,8 @@ impl Repository {
     }
 
     /// `cargo xtask`, in the repository.
-    pub(crate) fn xtask(&self, line: &[&str], variables: &[(&str, &str)]) -> Ran {
-        Ran::of(self.within(&mut bare_xtask(line)).envs(variables.iter().copied()))
+    pub(crate) fn xtask(&self, line: &[&str], variables: &[(&str, &str)]) -> ProcessEnd {
+        ProcessEnd::of(self.within(&mut bare_xtask(line)).envs(variables.iter().copied()))
     }
 
     /// A command in the repository, with its target directory and its data.

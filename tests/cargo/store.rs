@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use crate::external::{Bench, Ran, clean, xtask};
+use crate::external::{Bench, ProcessEnd, clean, xtask};
 
 const ARGS: &[&str] = &["SUM-1", "--quick", "--measurement-time", "0.002"];
 
@@ -12,7 +12,8 @@ fn a_data_directory_that_cannot_be_made_is_exit_1_and_names_the_way_out() {
     let bench = Bench::new("sorting");
     let file = bench.data().join("file");
     fs::write(&file, "in the way").unwrap();
-    let ran = Ran::of(bench.bare(ARGS).args(["--no-lock", "--bench", "--data"]).arg(file.join("data")));
+    let ran =
+        ProcessEnd::of(bench.bare(ARGS).args(["--no-lock", "--bench", "--data"]).arg(file.join("data")));
     assert_eq!(ran.code, Some(1), "{}", ran.all());
     assert!(ran.stderr.contains("failed to") && !ran.stderr.contains("panicked"), "{}", ran.all());
 }
@@ -33,7 +34,7 @@ fn a_full_disk_is_exit_1_and_loses_no_finished_repeat() {
     shell.arg("sh").args([&disk, &kept]).arg(full.get_program()).args(full.get_args()).arg(&disk);
     shell.current_dir(full.get_current_dir().expect("a bench has one")).stdin(Stdio::null());
     clean(&mut shell);
-    let ran = Ran::of(&mut shell);
+    let ran = ProcessEnd::of(&mut shell);
     let whole = fs::read_dir(kept.join("runs")).unwrap().flatten().next().unwrap().path().join("repeats");
     let torn = fs::read_dir(whole).unwrap().flatten().filter(|entry| {
         let json = entry.path().extension().is_some_and(|extension| extension == "json");

@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::external::{Bench, Ran};
+use crate::external::{Bench, ProcessEnd};
 use crate::kill::interrupt;
 
 /// One case of the downstream crate's suite, measured as shortly as a duel can be.
@@ -36,7 +36,7 @@ fn two_adapters_of_one_scenario_are_measured_in_turns() {
 
 /// A duel of the two adapters on two cases, interrupted as soon as it has said a line that is waited for; and
 /// what it stored.
-fn interrupted(flags: &[&str], at: impl Fn(&str) -> bool) -> (Ran, Value) {
+fn interrupted(flags: &[&str], at: impl Fn(&str) -> bool) -> (ProcessEnd, Value) {
     let bench = Bench::new("sorting");
     let mut command = bench.command(&["SORT-1", "--versus-adapter", "stable"]);
     let mut child = command.args(flags).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -53,7 +53,7 @@ fn interrupted(flags: &[&str], at: impl Fn(&str) -> bool) -> (Ran, Value) {
     stderr.extend(said.map(|line| line + "\n"));
     let output = child.wait_with_output().unwrap();
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-    let ran = Ran { code: output.status.code(), stdout, stderr };
+    let ran = ProcessEnd { code: output.status.code(), stdout, stderr };
     let files = fs::read_dir(bench.data().join("duels")).unwrap().map(|entry| entry.unwrap().path());
     let files: Vec<_> = files.filter(|file| file.is_file()).collect();
     assert_eq!(files.len(), 1, "{files:?} {}", ran.all());

@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use weighbridge::data::RULES;
 
-use crate::external::{Bench, Ran, catalogue, two_at_a_time, xtask};
+use crate::external::{Bench, ProcessEnd, catalogue, two_at_a_time, xtask};
 
 /// Where faults are planted: slices of two fields, or one field that is inverted.
 const FEED: &str = "FEED-1";
 const INVERTED: &str = "FEED-2";
 
 /// Runs the adapter `Far` with these faults, one case each, in this order.
-fn run(bench: &Bench, faults: &[&str], more: &[&str]) -> Ran {
+fn run(bench: &Bench, faults: &[&str], more: &[&str]) -> ProcessEnd {
     run_of(bench, FEED, faults, more)
 }
 
-fn run_of(bench: &Bench, scenario: &str, faults: &[&str], more: &[&str]) -> Ran {
+fn run_of(bench: &Bench, scenario: &str, faults: &[&str], more: &[&str]) -> ProcessEnd {
     let param = format!("fault={}", faults.join(","));
     let args =
         [scenario, "--param", &param, "--adapter", "Far", "--repeats", "1", "--quick", "--order", "declared"];

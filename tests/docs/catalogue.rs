@@ -5,26 +5,26 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::commands::{FAMILIES, program};
-use crate::external::{Bench, Ran, catalogue, clean, root};
+use crate::external::{Bench, ProcessEnd, catalogue, clean, root};
 
 /// The suite of this workspace with these arguments, planning alone.
-fn suite(args: &[&str]) -> Ran {
+fn suite(args: &[&str]) -> ProcessEnd {
     let ran = start(args);
     assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.all());
     ran
 }
 
 /// The same, however it ends.
-fn start(args: &[&str]) -> Ran {
+fn start(args: &[&str]) -> ProcessEnd {
     start_of("suite", args)
 }
 
 /// The same of a family.
-fn start_of(family: &str, args: &[&str]) -> Ran {
+fn start_of(family: &str, args: &[&str]) -> ProcessEnd {
     let mut command = Command::new(program(family));
     command.args(args).args(["--bench", "--dry-run"]).current_dir(root()).stdin(Stdio::null());
     clean(&mut command);
-    Ran::of(&mut command)
+    ProcessEnd::of(&mut command)
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
 use crate::external::{
-    Bench, Ran, catalogue_command, clean, json_messages, root, two_at_a_time, xtask, xtask_command,
+    Bench, ProcessEnd, catalogue_command, clean, json_messages, root, two_at_a_time, xtask, xtask_command,
 };
 use crate::page::{Block, Page, page, pages};
 
@@ -99,7 +99,7 @@ pub(crate) fn program(family: &str) -> &'static Path {
 }
 
 /// Runs a command as it stands on a page.
-fn run(line: &Line, suite: bool, bench: &Bench) -> Ran {
+fn run(line: &Line, suite: bool, bench: &Bench) -> ProcessEnd {
     let mut words: Vec<&str> = line.words.iter().map(String::as_str).collect();
     // The installed name of the tool.
     if words.starts_with(&["cargo", "weighbridge"]) {
@@ -113,9 +113,9 @@ fn run(line: &Line, suite: bool, bench: &Bench) -> Ran {
         }
         ["cargo", "bench-training", "--", ref args @ ..] => measure(line, args, Some("training"), bench),
         // A bench target without `--bench` is what `cargo test` runs.
-        ["cargo", "test", "--benches"] => Ran::of(&mut bench.bare(&[])),
+        ["cargo", "test", "--benches"] => ProcessEnd::of(&mut bench.bare(&[])),
         ["cargo", "nextest", "run", "--benches", ..] => {
-            Ran::of(&mut bench.bare(&["--list", "--format", "terse"]))
+            ProcessEnd::of(&mut bench.bare(&["--list", "--format", "terse"]))
         }
         // These build revisions and measure for minutes; `tests/cargo/rebuild.rs` does that for real.
         // `history accept` needs a change, which those tests plant.
@@ -142,7 +142,7 @@ fn run(line: &Line, suite: bool, bench: &Bench) -> Ran {
 }
 
 /// `cargo bench -- ARGS`, of a family of the catalogue where one is named.
-fn measure(line: &Line, args: &[&str], family: Option<&str>, bench: &Bench) -> Ran {
+fn measure(line: &Line, args: &[&str], family: Option<&str>, bench: &Bench) -> ProcessEnd {
     let last = bench.runs().pop().unwrap_or_default();
     let args = with_values(args, &last);
     let mut command = if let Some(family) = family {
@@ -184,8 +184,8 @@ const LOOSE: &str = "900%";
 
 /// Runs a command that may judge. A quick run says little about time: what is checked is that the command
 /// does its part.
-fn loosely(command: &mut Command) -> Ran {
-    Ran::of(command.env("WEIGHBRIDGE_THRESHOLD", LOOSE).env("WEIGHBRIDGE_INCONCLUSIVE", "pass"))
+fn loosely(command: &mut Command) -> ProcessEnd {
+    ProcessEnd::of(command.env("WEIGHBRIDGE_THRESHOLD", LOOSE).env("WEIGHBRIDGE_INCONCLUSIVE", "pass"))
 }
 
 /// Whether something else holds a line: the laboratory reads its own, in a test of its command line; and this

@@ -352,7 +352,7 @@ fn no_private_synonym_of_a_word_of_the_field_is_written() {
     assert_eq!(private_word("a redoubtable screwdriver; standing in"), None);
     let mut looked = 0;
     for folder in ["benches", "docs", "macros", "runtime", "scenarios", "tests", "xtask"] {
-        for extension in ["rs", "py", "md", "toml", "js", "ptx"] {
+        for extension in ["rs", "py", "md", "toml", "js", "ptx", "cu", "cpp", "h"] {
             for file in files(&root().join(folder), extension) {
                 let name = file.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
                 if OLDER_NAMES.contains(&name.as_str()) || name.starts_with("docs/development/evidence") {

@@ -5,12 +5,12 @@ use std::fmt::Write;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use weighbridge::data::{
-    BaselineName, Baselines, RunManifest, StoreError, Stored, quantity, visible_in_line,
+    BaselineName, Baselines, RunManifest, StoreError, StoredBaseline, quantity, visible_in_line,
 };
 
 use crate::baseline_path::KeptBaselines;
 use crate::place::Place;
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::table::Table;
 use crate::{pick, show, stop};
 
@@ -60,7 +60,7 @@ pub(crate) enum BaselineAction {
 
 const FITS: &str = "a String takes all that is written";
 
-pub(crate) fn run(args: &BaselineArgs, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &BaselineArgs, place: &Place) -> Result<CommandOutput> {
     match &args.action {
         BaselineAction::Set { name, run, suite, commit } => {
             set(place, name, run.as_deref(), suite.as_deref(), *commit)
@@ -71,7 +71,13 @@ pub(crate) fn run(args: &BaselineArgs, place: &Place) -> Result<Said> {
     }
 }
 
-fn set(place: &Place, typed: &str, run: Option<&str>, suite: Option<&str>, commit: bool) -> Result<Said> {
+fn set(
+    place: &Place,
+    typed: &str,
+    run: Option<&str>,
+    suite: Option<&str>,
+    commit: bool,
+) -> Result<CommandOutput> {
     if commit && place.kept.is_some() {
         return Err(stop::usage(
             "--commit writes into the workspace, and --baseline-path elsewhere: take one of them",
@@ -106,7 +112,7 @@ fn set(place: &Place, typed: &str, run: Option<&str>, suite: Option<&str>, commi
         )
         .expect(FITS);
     }
-    Ok(Said { remarks: picked.remarks, ..Said::fine(text) })
+    Ok(CommandOutput { remarks: picked.remarks, ..CommandOutput::fine(text) })
 }
 
 /// Returns the run that the baseline's name stands for so far, in words; `None` where it is free.
@@ -119,11 +125,11 @@ fn before(baselines: &Baselines, name: &BaselineName, run: &RunManifest) -> Resu
     }
 }
 
-fn list(place: &Place) -> Result<Said> {
+fn list(place: &Place) -> Result<CommandOutput> {
     let (stored, broken) = place.baselines().list()?;
     let kept = place.kept.as_ref().map_or("here", KeptBaselines::typed);
     let mut table = Table::new(["name", "suite", "machine", "run", "profile", "cases>", "kept"]);
-    for Stored { baseline, committed, .. } in &stored {
+    for StoredBaseline { baseline, committed, .. } in &stored {
         table.row([
             baseline.name.clone(),
             baseline.suite.clone(),
@@ -142,12 +148,12 @@ fn list(place: &Place) -> Result<Said> {
         table.text()
     };
     let remarks = broken.iter().map(|broken| format!("warning: {}", broken.why)).collect();
-    Ok(Said { remarks, ..Said::fine(text) })
+    Ok(CommandOutput { remarks, ..CommandOutput::fine(text) })
 }
 
-fn show(place: &Place, name: &BaselineName, json: bool) -> Result<Said> {
+fn show(place: &Place, name: &BaselineName, json: bool) -> Result<CommandOutput> {
     let mut text = String::new();
-    for Stored { baseline, path, .. } in named(place, name)? {
+    for StoredBaseline { baseline, path, .. } in named(place, name)? {
         if json {
             let document = serde_json::to_string_pretty(&baseline);
             writeln!(text, "{}", document.context("failed to put the baseline into one document")?)
@@ -184,12 +190,12 @@ fn show(place: &Place, name: &BaselineName, json: bool) -> Result<Said> {
         }
         writeln!(text, "{}", table.text()).expect(FITS);
     }
-    Ok(Said::fine(text))
+    Ok(CommandOutput::fine(text))
 }
 
-fn remove(place: &Place, name: &BaselineName, suite: Option<&str>) -> Result<Said> {
+fn remove(place: &Place, name: &BaselineName, suite: Option<&str>) -> Result<CommandOutput> {
     let mut text = String::new();
-    for Stored { baseline, path, committed } in named(place, name)? {
+    for StoredBaseline { baseline, path, committed } in named(place, name)? {
         if suite.is_some_and(|suite| suite != baseline.suite) {
             continue;
         }
@@ -206,11 +212,11 @@ fn remove(place: &Place, name: &BaselineName, suite: Option<&str>) -> Result<Sai
             suite.unwrap_or_default()
         )));
     }
-    Ok(Said::fine(text))
+    Ok(CommandOutput::fine(text))
 }
 
 /// All baselines of that name that can be read; if there is none, a mistake with the nearest name.
-pub(crate) fn named(place: &Place, name: &BaselineName) -> Result<Vec<Stored>> {
+pub(crate) fn named(place: &Place, name: &BaselineName) -> Result<Vec<StoredBaseline>> {
     let (stored, broken) = place.baselines().named(name)?;
     if let (true, Some(damaged)) = (stored.is_empty(), broken.first()) {
         bail!("{}", damaged.why);
@@ -228,7 +234,7 @@ mod tests {
     use crate::fixtures::{Home, home, plain};
     use weighbridge::data::Exit;
 
-    fn act(home: &Home, action: BaselineAction) -> Result<Said> {
+    fn act(home: &Home, action: BaselineAction) -> Result<CommandOutput> {
         run(&BaselineArgs { action }, &home.place)
     }
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use weighbridge::data::redigest;
 
-use crate::said::Said;
+use crate::said::CommandOutput;
 
 /// Arguments of `runs digest`.
 #[derive(Debug, Args)]
@@ -17,13 +17,13 @@ pub(crate) struct Digest {
 }
 
 /// Works the digest of each file out anew, for an edit on purpose.
-pub(crate) fn run(args: &Digest) -> Result<Said> {
+pub(crate) fn run(args: &Digest) -> Result<CommandOutput> {
     let mut text = String::new();
     for file in &args.files {
         let said = if redigest(file)? { "its digest was worked out anew" } else { "its digest fits already" };
         text.push_str(&format!("{}: {said}\n", file.display()));
     }
-    Ok(Said::fine(text))
+    Ok(CommandOutput::fine(text))
 }
 
 #[cfg(test)]

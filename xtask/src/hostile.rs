@@ -13,16 +13,16 @@ use crate::export::FORMATS;
 use crate::export::tests::{exported, files};
 use crate::fixtures::Home;
 use crate::fixtures::hostile::{HOSTILE, is_markdown, is_plain, stored};
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::{answer, stop};
 
 /// Commands that show nothing of what a run holds.
 const OTHERS: [&str; 4] = ["calibrate", "command", "lock", "suite"];
 
 /// Answers a command line, as it is typed. An error is printed as well, so it is as good an answer.
-fn said(home: &Home, line: &[&str]) -> Said {
+fn said(home: &Home, line: &[&str]) -> CommandOutput {
     let cli = Cli::try_parse_from([&["xtask"], line].concat()).unwrap_or_else(|error| panic!("{error}"));
-    answer(&cli.command, &home.place).unwrap_or_else(|error| Said {
+    answer(&cli.command, &home.place).unwrap_or_else(|error| CommandOutput {
         text: String::new(),
         remarks: vec![format!("error: {}", stop::told(&error))],
         exit: stop::exit(&error),

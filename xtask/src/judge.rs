@@ -2,16 +2,16 @@
 
 use anyhow::Result;
 use weighbridge::data::{
-    Agreement, CAVEATS, CaseId, CaseRecord, Examined, Exit, Finding, Outcome, Repeat, Severity, Work,
+    Agreement, CAVEATS, CaseId, CaseRecord, ExaminedCase, Exit, Finding, Outcome, Repeat, Severity, Work,
     judge_evidence,
 };
 
 use crate::place::Place;
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::table::Table;
 use crate::{pick, stop};
 
-pub(crate) fn run(typed: &str, write: bool, place: &Place) -> Result<Said> {
+pub(crate) fn run(typed: &str, write: bool, place: &Place) -> Result<CommandOutput> {
     let picked = pick::runs(place, Some(typed), None)?;
     let mut text = String::new();
     let mut remarks = picked.remarks;
@@ -46,7 +46,7 @@ pub(crate) fn run(typed: &str, write: bool, place: &Place) -> Result<Said> {
         text.push_str(&format!("{}: {judged} cases judged by their evidence\n", manifest.id));
         text.push_str(&table.text());
     }
-    Ok(Said { text, remarks, exit: if fails { Exit::Failed } else { Exit::Fine } })
+    Ok(CommandOutput { text, remarks, exit: if fails { Exit::Failed } else { Exit::Fine } })
 }
 
 fn row(case: &CaseId, finding: &Finding) -> [String; 5] {
@@ -74,7 +74,7 @@ fn is_of_a_rule(finding: &Finding) -> bool {
 
 /// Returns the findings of the rules in a case; `None` where it has no evidence.
 fn findings(case: &CaseRecord, journal: &[(CaseId, Repeat)]) -> Option<Vec<Finding>> {
-    let examined = Examined {
+    let examined = ExaminedCase {
         equivalence: case.equivalence,
         agreement: &case.agreement,
         reference: reference(case, journal),

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! and an alias in `.cargo/config.toml`: `xtask = "run --quiet --package xtask --"`; or without either, as
-//! `cargo weighbridge`, by `cargo install weighbridge-xtask --bin cargo-weighbridge`.
+//! `cargo weighbridge`, by `cargo install --path xtask --bin cargo-weighbridge`.
 //!
 //! What knows the scenarios of the catalogue is in a crate of its own, `weighbridge-catalogue`; it takes its
 //! runs, tables and exit codes from the public modules here, and so may any other program of commands.
@@ -64,7 +64,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use cli::{Cli, XtaskCommand};
 use place::Place;
-use said::Said;
+use said::CommandOutput;
 
 /// Reads the command line, does what it says, and ends with one of the documented exit codes.
 pub fn main() -> ExitCode {
@@ -79,7 +79,7 @@ pub fn main() -> ExitCode {
 }
 
 /// Carries a command out at a place, and returns its answer.
-fn answer(command: &XtaskCommand, place: &Place) -> Result<Said> {
+fn answer(command: &XtaskCommand, place: &Place) -> Result<CommandOutput> {
     match command {
         XtaskCommand::CompareBaseline(args) => compare_baseline::run(&args.command, &args.at(place)?),
         XtaskCommand::Summary(args) => summary::run(args, place),

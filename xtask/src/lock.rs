@@ -14,7 +14,7 @@ use clap::Args;
 use weighbridge::data::{CaseId, Layout, RunManifest};
 
 use crate::place::Place;
-use crate::said::Said;
+use crate::said::CommandOutput;
 use weighbridge::data::Exit;
 
 /// Arguments of `lock`.
@@ -32,7 +32,7 @@ const FITS: &str = "a String takes all that is written";
 /// The ids of each suite, in the form that other programs use: `cv_1::small::workers=2::google_grain`.
 type Ids = BTreeMap<String, BTreeSet<String>>;
 
-pub(crate) fn run(args: &Lock, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &Lock, place: &Place) -> Result<CommandOutput> {
     let mut found = Ids::new();
     for suite in &place.suites {
         // What a plain run has: the rest of a large suite is nothing that a gate waits for.
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Lock, place: &Place) -> Result<Said> {
         return Ok(check(&read(place)?.unwrap_or_default(), &found));
     }
     fs::write(&path, print(&found)).with_context(|| format!("failed to write `{}`", path.display()))?;
-    Ok(Said::fine(format!("{} lists {}\n", path.display(), count(&found))))
+    Ok(CommandOutput::fine(format!("{} lists {}\n", path.display(), count(&found))))
 }
 
 /// Scenarios of the committed list that a run did not plan. None when there is no list, or it does not know
@@ -83,8 +83,8 @@ pub(crate) fn known_ids<'a>(
 }
 
 /// Ids that are missing fail; ids that are new are said.
-fn check(locked: &Ids, found: &Ids) -> Said {
-    let mut said = Said::fine("");
+fn check(locked: &Ids, found: &Ids) -> CommandOutput {
+    let mut said = CommandOutput::fine("");
     let none = BTreeSet::new();
     let suites: BTreeSet<&String> = locked.keys().chain(found.keys()).collect();
     for suite in suites {

@@ -8,7 +8,7 @@ use crate::stop;
 
 /// The runs that were picked, and what there is to say about the picking.
 #[derive(Debug, Default)]
-pub struct Picked {
+pub struct PickedRuns {
     /// One of each suite at most, by suite.
     pub runs: Vec<RunManifest>,
     /// The runs that were passed over, each with the reason.
@@ -21,7 +21,7 @@ pub struct Picked {
 /// # Errors
 /// A run that is damaged, where it is named, or where it is newer than one that was picked: it may be of that
 /// suite, and the latest is meant.
-pub fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> Result<Picked> {
+pub fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> Result<PickedRuns> {
     match typed {
         None | Some("latest") => latest(place, suite),
         Some(start) => named(place, start, suite),
@@ -29,9 +29,9 @@ pub fn runs(place: &Place, typed: Option<&str>, suite: Option<&str>) -> Result<P
 }
 
 /// The latest complete run of every suite, or of the one that is named.
-fn latest(place: &Place, suite: Option<&str>) -> Result<Picked> {
+fn latest(place: &Place, suite: Option<&str>) -> Result<PickedRuns> {
     let listing = place.runs().list()?;
-    let mut picked = Picked::default();
+    let mut picked = PickedRuns::default();
     for broken in &listing.broken {
         picked.remarks.push(format!("warning: passed over `{}`: {}", broken.name, broken.why));
     }
@@ -77,7 +77,7 @@ fn latest(place: &Place, suite: Option<&str>) -> Result<Picked> {
 }
 
 /// The run whose id begins so.
-fn named(place: &Place, start: &str, suite: Option<&str>) -> Result<Picked> {
+fn named(place: &Place, start: &str, suite: Option<&str>) -> Result<PickedRuns> {
     let store = place.runs();
     let ids = store.ids()?;
     let is_of_another =
@@ -88,7 +88,7 @@ fn named(place: &Place, start: &str, suite: Option<&str>) -> Result<Picked> {
         [] => Err(stop::unknown("run", start, ids.iter().map(RunId::as_str))),
         [id] => {
             let run = store.manifest(id).map_err(|error| anyhow!("run {id} cannot be read: {error}"))?;
-            Ok(Picked { runs: vec![run], remarks: Vec::new() })
+            Ok(PickedRuns { runs: vec![run], remarks: Vec::new() })
         }
         [..] => {
             let ids: Vec<&str> = alike.iter().rev().map(|id| id.as_str()).collect();
@@ -102,7 +102,7 @@ fn store_folder(place: &Place, name: &str) -> String {
 }
 
 /// A run to show.
-pub(crate) struct Shown {
+pub(crate) struct ShownRun {
     pub(crate) run: RunManifest,
     /// The run of its suite that it is to be held against, where one is named.
     pub(crate) against: Option<RunManifest>,
@@ -117,8 +117,8 @@ pub(crate) fn shown(
     place: &Place,
     typed: &[String],
     suite: Option<&str>,
-) -> Result<(Vec<Shown>, Vec<String>)> {
-    let mut picked = Picked::default();
+) -> Result<(Vec<ShownRun>, Vec<String>)> {
+    let mut picked = PickedRuns::default();
     if typed.is_empty() {
         picked = runs(place, None, suite)?;
     }
@@ -129,10 +129,10 @@ pub(crate) fn shown(
         picked.remarks.extend(found.remarks);
         picked.remarks.dedup();
     }
-    let mut shown: Vec<Shown> = Vec::new();
+    let mut shown: Vec<ShownRun> = Vec::new();
     for run in picked.runs {
         match shown.iter_mut().find(|other| other.run.suite == run.suite) {
-            None => shown.push(Shown { run, against: None }),
+            None => shown.push(ShownRun { run, against: None }),
             Some(first) if first.against.is_none() => {
                 first.against = Some(std::mem::replace(&mut first.run, run));
             }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Parser;
 use weighbridge::data::Exit;
 
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::{inert, stop};
 
 /// The exit codes, as they stand below a help text.
@@ -20,7 +20,7 @@ pub const EXITS: &str = "Exit codes: 0 fine, 1 unexpected, 2 usage, 3 regressed,
 pub fn run<C: Parser>(
     name: &'static str,
     line: impl IntoIterator<Item = impl Into<OsString>>,
-    answer: impl FnOnce(C) -> Result<Said>,
+    answer: impl FnOnce(C) -> Result<CommandOutput>,
 ) -> ExitCode {
     let mut line: Vec<OsString> = line.into_iter().map(Into::into).collect();
     // Cargo names a subcommand once more: `cargo-weighbridge weighbridge ...`.

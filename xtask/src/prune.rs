@@ -12,7 +12,7 @@ use weighbridge::data::{Duels, PrunePolicy, StoreError as DataError};
 
 use crate::place::Place;
 use crate::repository::{is_rebuild, last_used};
-use crate::said::Said;
+use crate::said::CommandOutput;
 
 /// The most rebuilt revisions that are kept: each has a target directory of its own, and is built anew when
 /// it is wanted.
@@ -22,7 +22,7 @@ const FITS: &str = "a String takes all that is written";
 
 /// Removes what is not to be kept. Duels go by the rule for runs; of rebuilt revisions the newest few are
 /// kept, and those of them that were used within the time, if one is given.
-pub(crate) fn run(keep: PrunePolicy, place: &Place, now: SystemTime) -> Result<Said> {
+pub(crate) fn run(keep: PrunePolicy, place: &Place, now: SystemTime) -> Result<CommandOutput> {
     let runs = place.runs().prune(keep, now)?;
     let duels = Duels::new(place.layout.clone()).prune(keep, now)?;
     let rebuilds = rebuilds(keep, place, now)?;
@@ -45,7 +45,7 @@ pub(crate) fn run(keep: PrunePolicy, place: &Place, now: SystemTime) -> Result<S
         runs.leftovers + duels.leftovers
     )
     .expect(FITS);
-    Ok(Said::fine(text))
+    Ok(CommandOutput::fine(text))
 }
 
 /// Removes revisions that were built for `--rebuild`.

@@ -8,12 +8,12 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use weighbridge::data::{
-    CaseRecord, Outcome, PrunePolicy, Purpose, RunManifest, RunRecord, SCHEMA, Tagged, case_traces,
+    CaseRecord, DisturbedSamples, Outcome, PrunePolicy, Purpose, RunManifest, RunRecord, SCHEMA, case_traces,
     fake_device, quantity, traces, visible_in_line,
 };
 
 use crate::place::Place;
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::table::Table;
 use crate::{digest, judge, pick, prune, show, stop, summary};
 
@@ -73,7 +73,7 @@ const MOST_BROKEN: usize = 20;
 
 const FITS: &str = "a String takes all that is written";
 
-pub(crate) fn run(args: &RunsArgs, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &RunsArgs, place: &Place) -> Result<CommandOutput> {
     match &args.action {
         RunsAction::List { all } => list(place, *all),
         RunsAction::Digest(args) => digest::run(args),
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &RunsArgs, place: &Place) -> Result<Said> {
                     }
                 });
             }
-            Ok(Said { remarks: picked.remarks, ..Said::fine(text) })
+            Ok(CommandOutput { remarks: picked.remarks, ..CommandOutput::fine(text) })
         }
         RunsAction::Judge { run, write } => judge::run(run, *write, place),
         RunsAction::Prune { keep, days } => {
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &RunsArgs, place: &Place) -> Result<Said> {
     }
 }
 
-fn list(place: &Place, all: bool) -> Result<Said> {
+fn list(place: &Place, all: bool) -> Result<CommandOutput> {
     let (most, most_broken) = if all { (usize::MAX, usize::MAX) } else { (NEWEST, MOST_BROKEN) };
     let (listing, count) = place.runs().newest(most)?;
     let mut table = Table::new(["run", "suite", "status", "profile", "cases>", "machine", "commit"]);
@@ -146,7 +146,7 @@ fn list(place: &Place, all: bool) -> Result<Said> {
             weighbridge::tool()
         ));
     }
-    Ok(Said { remarks, ..Said::fine(text) })
+    Ok(CommandOutput { remarks, ..CommandOutput::fine(text) })
 }
 
 /// The machine that measured a run, marked where the device was a fake.
@@ -245,7 +245,7 @@ fn repeats(case: &CaseRecord) -> String {
 }
 
 /// The number of samples that each cause disturbed: `12 preempted, 1 stolen`.
-fn disturbed(tags: &[Tagged]) -> String {
+fn disturbed(tags: &[DisturbedSamples]) -> String {
     let texts: Vec<String> =
         tags.iter().map(|tag| format!("{} {}", tag.samples.len(), tag.cause.name())).collect();
     texts.join(", ")

@@ -8,7 +8,7 @@ use crate::inert;
 
 /// The answer of a command, and how it ends.
 #[derive(Debug)]
-pub struct Said {
+pub struct CommandOutput {
     /// The answer, for stdout.
     pub text: String,
     /// Things to know beside it, for stderr.
@@ -17,7 +17,7 @@ pub struct Said {
     pub exit: Exit,
 }
 
-impl Said {
+impl CommandOutput {
     /// An answer without remarks.
     pub fn fine(text: impl Into<String>) -> Self {
         Self { text: text.into(), remarks: Vec::new(), exit: Exit::Fine }

@@ -14,7 +14,7 @@ use weighbridge::data::Exit;
 use weighbridge::suite::{Mistake, Node, SuiteFile, Value};
 
 use crate::place::Place;
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::{inert, programs, stop};
 
 /// Arguments of `suite`.
@@ -53,7 +53,7 @@ pub struct SuiteTarget {
     bench_args: Vec<String>,
 }
 
-pub(crate) fn run(args: &SuiteArgs, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &SuiteArgs, place: &Place) -> Result<CommandOutput> {
     match &args.action {
         SuiteAction::Check { files } => Ok(checked(files, |file| {
             let suite = understand(file)?;
@@ -99,7 +99,8 @@ fn understand(file: &Path) -> Result<SuiteFile> {
     if is_of_orbax(&root) {
         return Err(stop::usage(format!(
             "{name}: this is a suite of Orbax's benchmarks; `cargo catalogue suite` reads those: \
-             `cargo install weighbridge-catalogue`"
+             `cargo install --git {} weighbridge-catalogue`",
+            env!("CARGO_PKG_REPOSITORY")
         )));
     }
     SuiteFile::read(&root).map_err(|mistake| stop::usage(format!("{name}: {mistake}")))
@@ -107,7 +108,7 @@ fn understand(file: &Path) -> Result<SuiteFile> {
 
 /// Returns the answer on suite files: of each, how many points would run and what they are, or why it is
 /// wrong.
-pub fn checked(files: &[PathBuf], understand: impl Fn(&Path) -> Result<(usize, String)>) -> Said {
+pub fn checked(files: &[PathBuf], understand: impl Fn(&Path) -> Result<(usize, String)>) -> CommandOutput {
     let (mut text, mut remarks) = (String::new(), Vec::new());
     let (mut planned, mut wrong) = (0, 0);
     for file in files {
@@ -127,7 +128,7 @@ pub fn checked(files: &[PathBuf], understand: impl Fn(&Path) -> Result<(usize, S
         (0, _) => Exit::Fine,
         _ => Exit::Usage,
     };
-    Said { text, remarks, exit }
+    CommandOutput { text, remarks, exit }
 }
 
 /// The points of a benchmark, where no filter of its scenario drops one.
@@ -139,7 +140,7 @@ fn points(benchmark: &weighbridge::suite::SuiteBenchmark) -> usize {
 ///
 /// # Errors
 /// When the suite cannot be handed over, or cargo cannot be started.
-pub fn start(file: &Path, suite: &SuiteFile, target: &SuiteTarget, place: &Place) -> Result<Said> {
+pub fn start(file: &Path, suite: &SuiteFile, target: &SuiteTarget, place: &Place) -> Result<CommandOutput> {
     // A bench target reads TOML, whatever it was built with. The file stays, for `--resume`.
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let written = place.layout.suite_file(&name);
@@ -151,5 +152,5 @@ pub fn start(file: &Path, suite: &SuiteFile, target: &SuiteTarget, place: &Place
     command.arg("--suite").arg(&written).args(&target.bench_args).stdin(Stdio::null());
     let ended = command.status().context("failed to start cargo")?;
     let exit = Exit::BY_PRECEDENCE.into_iter().find(|exit| ended.code() == Some(exit.code().into()));
-    Ok(Said { exit: exit.unwrap_or(Exit::Unexpected), ..Said::fine("") })
+    Ok(CommandOutput { exit: exit.unwrap_or(Exit::Unexpected), ..CommandOutput::fine("") })
 }

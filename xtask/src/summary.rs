@@ -6,7 +6,7 @@ use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, RunRecord, fake_device, visible_in_line};
 
 use crate::place::Place;
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::table::Table;
 use crate::{pick, show, stop};
 
@@ -32,12 +32,12 @@ const COLUMNS: [(&str, &str); 8] = [
     (names::PEAK_MEMORY, "peak memory>"),
 ];
 
-pub(crate) fn run(args: &Summary, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &Summary, place: &Place) -> Result<CommandOutput> {
     let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
     if picked.runs.is_empty() {
         return Err(stop::nothing("there is no complete run to sum up: make one with `cargo bench`"));
     }
-    let mut said = Said { remarks: picked.remarks, ..Said::fine("") };
+    let mut said = CommandOutput { remarks: picked.remarks, ..CommandOutput::fine("") };
     for (at, manifest) in picked.runs.iter().enumerate() {
         if at > 0 {
             said.text.push('\n');

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// What the program answers: its exit code, and what it writes to both of its outputs.
+/// The answer of the program: its exit code, and what it writes to both of its outputs.
 fn answer(arguments: &[&str]) -> (Option<i32>, String) {
     let ended = Command::new(env!("CARGO_BIN_EXE_xtask")).args(arguments).output().expect("it starts");
     let text = [ended.stdout, ended.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());

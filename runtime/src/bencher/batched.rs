@@ -187,7 +187,7 @@ impl<'a, I, S: FnMut() -> I> BatchBencher<'a, I, S> {
     }
 }
 
-/// What these inputs hold, where it is counted.
+/// The elements and bytes of these inputs; 0 of what is not counted.
 fn handled<I>(
     inputs: &[I],
     elements: Option<&(dyn Fn(&I) -> usize + Sync + '_)>,
@@ -250,8 +250,8 @@ mod tests {
     fn threads_have_inputs_of_their_own_that_are_made_and_dropped_outside_the_clock() {
         use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
         static LIVE: AtomicU64 = AtomicU64::new(0);
-        struct Counted(ManualClock);
-        impl Drop for Counted {
+        struct CountingClock(ManualClock);
+        impl Drop for CountingClock {
             fn drop(&mut self) {
                 self.0.advance(Duration::from_millis(1));
                 LIVE.fetch_sub(1, Relaxed);
@@ -264,7 +264,7 @@ mod tests {
             let make = || {
                 LIVE.fetch_add(1, Relaxed);
                 hand.advance(Duration::from_millis(1));
-                Counted(hand.clone())
+                CountingClock(hand.clone())
             };
             let of = bencher.batched(make).bytes_of(|_| 3).at_once(4);
             let work = || hand.advance(Duration::from_micros(100));

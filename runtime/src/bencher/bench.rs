@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use super::regions::{LiveArrays, Regions};
 use super::{
-    Budget, Content, Dtype, Error, Evidence, FileUse, HashKey, Hashes, Kept, KeptField, Pace, PartialBudget,
-    PerIteration, Phase, Purpose, Result, RunSettings, Spot, Work, WorkReport, visible_in_line,
+    Budget, Content, Dtype, Error, Evidence, FieldCopy, FileUse, HashKey, Hashes, ItemCopy, Pace,
+    PartialBudget, PerIteration, Phase, Purpose, Result, RunSettings, Spot, Work, WorkReport,
+    visible_in_line,
 };
 use crate::device::{Clock, Device, Platform, peak_memory};
 use crate::metric::{
@@ -42,11 +43,11 @@ pub struct Settings {
     pub scenario: String,
     /// The name of the adapter that it is run through.
     pub adapter: Option<String>,
-    /// What the repeat is for.
+    /// The purpose of the repeat: verifying, measuring or a smoke run.
     pub purpose: Purpose,
-    /// How much it measures.
+    /// The budget of the repeat: its warm-up, its samples and their time.
     pub budget: Budget,
-    /// What whoever runs it has settled.
+    /// Settings of the run, which every repeat has alike: seed, platform, timeout.
     pub run: RunSettings,
     /// The number of the epoch that streams go through.
     pub epoch: u64,
@@ -100,7 +101,7 @@ impl Settings {
         content: &mut Content,
         at: Option<u64>,
         first: u64,
-        item: &Kept,
+        item: &ItemCopy,
     ) -> Result<Spot> {
         let moments = content.take(item, self.traits)?;
         Ok(Spot { at, first, hashes: Hashes(self.key.hash(item)?), moments })
@@ -160,16 +161,16 @@ pub struct Bencher {
     pub(super) settings: Settings,
     pub(super) state: RefCell<BencherState>,
     pub(super) regions: RefCell<Regions>,
-    /// What one iteration does, as stated.
+    /// The work of one iteration, as stated.
     pub(super) per_iteration: Cell<PerIteration>,
-    /// What the scenario has stated of its limits.
+    /// The limits that the scenario has stated.
     stated: Cell<PartialBudget>,
     /// The number of iterations a sample has, where that is stated and not found.
     pub(super) iterations_of_a_sample: Cell<Option<u64>>,
     phase: Cell<Option<Phase>>,
     /// The moment when the repeat began.
     pub(super) begun: Duration,
-    /// Where the time of the repeat went so far, and until when that is known.
+    /// The account of the repeat's time so far, and the moment up to which it is kept.
     books: Cell<(Ledger, Duration)>,
     /// Time that the collectors of `measure` blocks have cost so far: no block has it, and no sample where
     /// the host's clock alone says what a body takes.
@@ -224,7 +225,7 @@ pub(super) struct BencherState {
     pub(super) content: Content,
     pub(super) spots: Vec<Spot>,
     pub(super) evidence: Evidence,
-    /// What was read and written so far.
+    /// Bytes that were read from files and written to them so far.
     pub(super) files: FileUse,
     /// The names of metrics that were handed in.
     pub(super) named: BTreeSet<String>,
@@ -257,7 +258,7 @@ pub struct RepeatResult {
     pub work: Option<Work>,
     /// The hashes of every element whose content was looked at, batch by batch.
     pub spots: Vec<Spot>,
-    /// What the rules judge by.
+    /// The evidence that the rules judge by.
     pub evidence: Evidence,
 }
 
@@ -285,8 +286,8 @@ impl Bencher {
         }
     }
 
-    /// What the repeat is for. A scenario may make less of itself in a smoke run; it must not treat a
-    /// verifying repeat differently from a measured one.
+    /// Tells whether this is a smoke run. A scenario may make less of itself in a smoke run; it must not
+    /// treat a verifying repeat differently from a measured one.
     pub fn is_smoke(&self) -> bool {
         self.settings.purpose == Purpose::Smoke
     }
@@ -301,7 +302,7 @@ impl Bencher {
         self.settings.adapter.as_deref()
     }
 
-    /// How much this repeat measures.
+    /// The budget of this repeat, with the limits that the scenario has stated; a smoke run ignores those.
     pub fn budget(&self) -> Budget {
         // A smoke run is as short as it can be, whatever the author says.
         if self.is_smoke() { self.settings.budget } else { self.stated.get().over(self.settings.budget) }
@@ -357,7 +358,7 @@ impl Bencher {
         self.settings.epoch
     }
 
-    /// What the run was asked for: the host, or a device.
+    /// The platform of the run: the host, or a device.
     pub fn platform(&self) -> Platform {
         self.settings.run.platform
     }
@@ -498,7 +499,7 @@ impl Bencher {
     /// Hands in content that was delivered, for verification: for scenarios that do not stream.
     /// Hashing takes time: call it outside the timed body. Bytes that are not those of so many elements fail
     /// the repeat.
-    pub fn delivered(&self, item: &Kept) {
+    pub fn delivered(&self, item: &ItemCopy) {
         let BencherState { content, spots, refused, .. } = &mut *self.state.borrow_mut();
         match self.settings.look_at(content, None, 0, item) {
             Ok(spot) => spots.push(spot),
@@ -527,9 +528,9 @@ impl Bencher {
     pub fn answer(&self, value: &impl fmt::Debug) {
         let bytes = format!("{value:?}").into_bytes();
         let field =
-            KeptField { name: "answer".to_owned(), dtype: Dtype::U8, shape: vec![bytes.len()], bytes };
+            FieldCopy { name: "answer".to_owned(), dtype: Dtype::U8, shape: vec![bytes.len()], bytes };
         self.state.borrow_mut().report.get_or_insert_default();
-        self.delivered(&Kept { elements: 1, fields: vec![field] });
+        self.delivered(&ItemCopy { elements: 1, fields: vec![field] });
     }
 
     /// Opens what is to be measured: the time that it takes is told as `open`, apart from making data.

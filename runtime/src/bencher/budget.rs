@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Unstopped;
+use super::UnstoppedEpoch;
 use crate::metric::Entry;
 
 /// The purpose of a repeat.
@@ -61,7 +61,7 @@ impl Budget {
 
     /// The same with passes as long as [`PASS`], or as the epoch of `all` batches allows, where those that
     /// were asked for are shorter. `epoch` has what a batch takes.
-    pub(super) fn stretched(self, epoch: &Unstopped, all: Option<u64>) -> Self {
+    pub(super) fn stretched(self, epoch: &UnstoppedEpoch, all: Option<u64>) -> Self {
         let apart = epoch.begin.saturating_add(epoch.first).saturating_add(epoch.copied);
         let others = epoch.wall.saturating_sub(apart);
         let (Some(all), Some(each)) = (all, others.checked_div(epoch.batches.saturating_sub(1))) else {
@@ -96,7 +96,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// What the time of the phase is charged to, where nothing tells it apart.
+    /// The ledger entry that time of the phase is charged to, where nothing tells it apart.
     pub(super) fn entry(self) -> Entry {
         match self {
             Self::SetUp => Entry::Data,
@@ -131,13 +131,13 @@ mod tests {
         };
         // 2 ms to begin, 3 ms for the first batch, and 100 us for each of 100 more, during which copies took
         // 1 ms.
-        let epoch = Unstopped {
+        let epoch = UnstoppedEpoch {
             wall: 16_000_000,
             begin: 2_000_000,
             first: 3_000_000,
             copied: 1_000_000,
             batches: 101,
-            ..Unstopped::default()
+            ..UnstoppedEpoch::default()
         };
         let batches = |budget: Budget, all| budget.stretched(&epoch, all).batches;
         assert_eq!(batches(budget(100), Some(1_000)), 100);
@@ -146,9 +146,9 @@ mod tests {
         assert_eq!(batches(budget(10), Some(1_000)), 20);
         assert_eq!(batches(budget(100), Some(10)), 20);
         assert_eq!(batches(budget(100), None), 20);
-        let one = Unstopped { batches: 1, ..epoch };
+        let one = UnstoppedEpoch { batches: 1, ..epoch };
         assert_eq!(budget(100).stretched(&one, Some(1_000)).batches, 20, "what a batch takes is not known");
-        let none = Unstopped { wall: 0, ..epoch };
+        let none = UnstoppedEpoch { wall: 0, ..epoch };
         assert_eq!(budget(100).stretched(&none, Some(1_000)).batches, 996, "and nothing is divided by");
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// What settles the number is the least of so many samples: whatever disturbs one makes it longer, and one
-/// alone may hold a wait of milliseconds.
+/// The number of samples whose least settles the number of iterations: whatever disturbs a sample makes it
+/// longer, and one alone may hold a wait of milliseconds.
 const SAMPLES: u32 = 3;
 
 /// A sample of more than so many blocks is taken once: a disturbance is hardly ever that long, and the body

@@ -15,7 +15,7 @@ pub enum ClockFault {
         of: ClaimedTime,
         /// The claim.
         claimed: u64,
-        /// What passed meanwhile.
+        /// The time that passed meanwhile.
         passed: u64,
     },
     /// A processor time, beside the one that there was.
@@ -37,7 +37,7 @@ pub enum ClockFault {
         claimed: u64,
         /// The most of them.
         most: u64,
-        /// What passed meanwhile.
+        /// The time that passed meanwhile.
         passed: u64,
     },
     /// An epoch without a stop and its parts.
@@ -48,9 +48,9 @@ pub enum ClockFault {
         begin: u64,
         /// From there to the end of the first batch.
         first: u64,
-        /// What copies took of it.
+        /// The part of it that copies took.
         copied: u64,
-        /// What passed meanwhile.
+        /// The time that passed meanwhile.
         passed: u64,
     },
     /// The times of steps.
@@ -62,7 +62,7 @@ pub enum ClockFault {
         told: Vec<(String, u64)>,
         /// All steps together.
         claimed: u64,
-        /// What passed meanwhile.
+        /// The time that passed meanwhile.
         passed: u64,
     },
     /// The times of steps before a save and during it, and of the save.
@@ -79,7 +79,7 @@ pub enum ClockFault {
         stall: u64,
         /// The whole save.
         complete: u64,
-        /// What passed meanwhile.
+        /// The time that passed meanwhile.
         passed: u64,
     },
 }
@@ -88,7 +88,7 @@ pub enum ClockFault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimedTime {
-    /// What was measured.
+    /// The time that was measured.
     Measured,
     /// The sum of all samples.
     Samples,
@@ -96,7 +96,7 @@ pub enum ClaimedTime {
     First,
     /// Beginning epochs.
     Begin,
-    /// What the clock stood.
+    /// The time that the clock stood.
     Stopped,
     /// Compiling.
     Compile,

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128, xxh3_128_with_seed};
 
 use super::kept::wide;
 use super::traits::{self, Traits};
-use super::{Dtype, FieldKind, Kept, KeptField, Moments, MomentsByField, Result};
+use super::{Dtype, FieldCopy, FieldKind, ItemCopy, Moments, MomentsByField, Result};
 
 /// Everything that a repeat delivered, reduced: independent of the order of elements and of how they were
 /// batched.
@@ -36,14 +36,14 @@ impl Content {
     /// Adds an item.
     ///
     /// # Errors
-    /// As [`Kept::check`]; nothing is added then.
-    pub fn add(&mut self, item: &Kept) -> Result<()> {
+    /// As [`ItemCopy::check`]; nothing is added then.
+    pub fn add(&mut self, item: &ItemCopy) -> Result<()> {
         self.take(item, false).map(drop)
     }
 
     /// As [`Content::add`], with traits of its elements where they are asked for; the moments of the item
     /// alone.
-    pub(super) fn take(&mut self, item: &Kept, with_traits: bool) -> Result<MomentsByField> {
+    pub(super) fn take(&mut self, item: &ItemCopy, with_traits: bool) -> Result<MomentsByField> {
         item.check()?;
         let mut taken = MomentsByField::new();
         let fields = item.by_name();
@@ -81,7 +81,7 @@ impl Content {
     ///
     /// # Errors
     /// As [`Content::add`].
-    pub fn add_with_traits(&mut self, item: &Kept) -> Result<()> {
+    pub fn add_with_traits(&mut self, item: &ItemCopy) -> Result<()> {
         self.take(item, true).map(drop)
     }
 }
@@ -103,8 +103,8 @@ impl HashKey {
     /// The hash of every element of an item: over name, type, element shape and bytes of its fields.
     ///
     /// # Errors
-    /// As [`Kept::check`].
-    pub fn hash(&self, item: &Kept) -> Result<Vec<u128>> {
+    /// As [`ItemCopy::check`].
+    pub fn hash(&self, item: &ItemCopy) -> Result<Vec<u128>> {
         item.check()?;
         let fields = item.by_name();
         let headers: Vec<u64> = fields.iter().map(|field| header_hash(field)).collect();
@@ -145,11 +145,11 @@ pub(crate) fn draw_epoch() -> u64 {
 }
 
 /// A field's name, type and element shape, hashed: the seed of its elements' hashes.
-fn header_hash(field: &KeptField) -> u64 {
+fn header_hash(field: &FieldCopy) -> u64 {
     xxh3_64(format!("{}\0{}\0{:?}", field.name, field.dtype.name(), field.shape).as_bytes())
 }
 
-fn for_each_number(field: &KeptField, mut each: impl FnMut(f64)) {
+fn for_each_number(field: &FieldCopy, mut each: impl FnMut(f64)) {
     macro_rules! numbers {
         ($type:ty) => {
             for bytes in field.bytes.as_chunks().0 {
@@ -185,13 +185,13 @@ mod hex {
 mod tests {
     use super::*;
 
-    fn item(rows: &[[f32; 2]]) -> Kept {
+    fn item(rows: &[[f32; 2]]) -> ItemCopy {
         let bytes = rows.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
-        let field = KeptField { name: "x".into(), dtype: Dtype::F32, shape: vec![2], bytes };
-        Kept { elements: rows.len(), fields: vec![field] }
+        let field = FieldCopy { name: "x".into(), dtype: Dtype::F32, shape: vec![2], bytes };
+        ItemCopy { elements: rows.len(), fields: vec![field] }
     }
 
-    fn content(items: &[Kept]) -> Content {
+    fn content(items: &[ItemCopy]) -> Content {
         let mut content = Content::default();
         for item in items {
             content.add(item).unwrap();
@@ -207,7 +207,7 @@ mod tests {
     fn a_bf16_is_the_upper_half_of_an_f32() {
         let numbers: [f32; 3] = [1.0, -2.5, 1e30];
         let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()[2..].to_vec()).collect();
-        let field = KeptField { name: "x".into(), dtype: Dtype::BF16, shape: vec![3], bytes };
+        let field = FieldCopy { name: "x".into(), dtype: Dtype::BF16, shape: vec![3], bytes };
         let mut read = Vec::new();
         for_each_number(&field, |number| read.push(number));
         assert_eq!(read[..2], [1.0, -2.5]);
@@ -217,8 +217,8 @@ mod tests {
     #[test]
     fn sums_that_no_number_holds_are_numbers_all_the_same() {
         let bytes = [1e300_f64, 1e308, 1e308].iter().flat_map(|x| x.to_le_bytes()).collect();
-        let field = KeptField { name: "x".into(), dtype: Dtype::F64, shape: vec![], bytes };
-        let item = Kept { elements: 3, fields: vec![field] };
+        let field = FieldCopy { name: "x".into(), dtype: Dtype::F64, shape: vec![], bytes };
+        let item = ItemCopy { elements: 3, fields: vec![field] };
         let content = content(&[item.clone(), item]);
         let stored = serde_json::to_string(&content).unwrap();
         assert_eq!(serde_json::from_str::<Content>(&stored).unwrap(), content);
@@ -243,7 +243,7 @@ mod tests {
     fn changing_a_bit_a_dtype_or_a_field_name_disagrees() {
         let whole = item(&[A, B]);
         let reference = content(std::slice::from_ref(&whole));
-        let changed = |change: fn(&mut KeptField)| {
+        let changed = |change: fn(&mut FieldCopy)| {
             let mut other = whole.clone();
             change(&mut other.fields[0]);
             content(&[other])
@@ -255,14 +255,14 @@ mod tests {
 
     #[test]
     fn a_count_that_no_bytes_stand_behind_is_refused_and_takes_no_time() {
-        let boundless = Kept { elements: 1 << 62, fields: Vec::new() };
+        let boundless = ItemCopy { elements: 1 << 62, fields: Vec::new() };
         let said = Content::default().add(&boundless).unwrap_err().to_string();
         assert!(said.contains("has no field"), "{said}");
         let mut wide = item(&[A]);
         wide.fields[0].shape = vec![1 << 40, 1 << 40];
         assert!(HashKey::draw().hash(&wide).unwrap_err().to_string().contains("field `x` has 8 bytes"));
-        assert!(Content::default().add(&Kept { elements: 3, ..item(&[A, B]) }).is_err());
-        Content::default().add(&Kept::default()).expect("nothing is nothing");
+        assert!(Content::default().add(&ItemCopy { elements: 3, ..item(&[A, B]) }).is_err());
+        Content::default().add(&ItemCopy::default()).expect("nothing is nothing");
     }
 
     #[test]

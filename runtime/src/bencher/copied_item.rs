@@ -1,20 +1,20 @@
 //! Copies of items at places that nobody can foresee.
 
 use super::work_fault::are_shown;
-use super::{Item, Kept, Result, WorkFault};
+use super::{Item, ItemCopy, Result, WorkFault};
 use crate::stats::SplitMix64;
 
 /// Of how many elements one batch of every later pass is copied: little enough to leave the caches as they
 /// are.
 const ROWS: u64 = 8;
 
-/// What was copied out of an item.
+/// A copy of an item, or of a few of its elements, with its place.
 pub(super) struct CopiedItem {
     /// The item's place in its epoch.
     pub(super) at: u64,
     /// Its first element that was copied.
     pub(super) first: u64,
-    pub(super) kept: Kept,
+    pub(super) kept: ItemCopy,
 }
 
 impl CopiedItem {
@@ -40,8 +40,8 @@ pub(super) fn draw(random: &mut SplitMix64, count: usize, batches: u64) -> Vec<u
     drawn
 }
 
-/// That a source does not show the items that it was asked for and says that it went through: what follows
-/// could not be told apart from what it left out.
+/// Refuses a source that does not show the items that it says that it went through: nothing that follows
+/// could be told apart from what it left out.
 #[inline]
 pub(super) fn check_shown(asked: u64, said: u64, shown: u64) -> Result<()> {
     if are_shown(asked, said, shown) {

@@ -1,18 +1,18 @@
 //! Counting what items hold: by the specification, where there is one, and not by what a subject says.
 
-use super::{Count, Expected, Item, Miscount};
+use super::{Count, ExpectedEpoch, Item, Miscount};
 
 /// Follows a cursor through an epoch.
 #[derive(Debug)]
 pub(super) struct ItemCounter {
-    expected: Option<Expected>,
+    expected: Option<ExpectedEpoch>,
     /// Items since the epoch was begun.
     at: u64,
     miscounted: Option<Miscount>,
 }
 
 impl ItemCounter {
-    pub(super) fn new(expected: Option<Expected>) -> Self {
+    pub(super) fn new(expected: Option<ExpectedEpoch>) -> Self {
         Self { expected, at: 0, miscounted: None }
     }
 
@@ -67,7 +67,7 @@ impl ItemCounter {
         Count { elements: item.elements.min(expected), bytes }
     }
 
-    /// What did not hold what it must.
+    /// The number of items that did not hold what they must, with the first of them; `None` if all did.
     pub(super) fn miscounted(&self) -> Option<Miscount> {
         self.miscounted
     }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::bencher::{Dtype, Field, FieldKind, ItemBytes};
 
-    const EPOCH: Expected = Expected {
+    const EPOCH: ExpectedEpoch = ExpectedEpoch {
         elements: 10,
         batch: 4,
         bytes: 40,
@@ -113,14 +113,14 @@ mod tests {
 
     #[test]
     fn where_the_order_is_lost_the_short_batch_may_be_anywhere() {
-        let mut counter = ItemCounter::new(Some(Expected { in_order: false, ..EPOCH }));
+        let mut counter = ItemCounter::new(Some(ExpectedEpoch { in_order: false, ..EPOCH }));
         for rows in [2, 4, 4] {
             see(&mut counter, rows, rows as usize);
         }
         assert_eq!(counter.miscounted(), None);
         see(&mut counter, 3, 3);
         assert!(counter.miscounted().is_some());
-        let mut by_two = ItemCounter::new(Some(Expected { in_order: false, makers: 2, ..EPOCH }));
+        let mut by_two = ItemCounter::new(Some(ExpectedEpoch { in_order: false, makers: 2, ..EPOCH }));
         for rows in [4, 1, 4, 1] {
             see(&mut by_two, rows, rows as usize);
         }

@@ -123,7 +123,7 @@ impl Error {
         Self { message, kind }
     }
 
-    /// What kind of end it is.
+    /// The kind of the error; a skip is one too.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
     }
@@ -159,7 +159,7 @@ impl Error {
         self.message == visible(&words)
     }
 
-    /// What an error says, and the errors that it came from.
+    /// Makes an error of the message of another one and of those of its sources.
     fn told(error: &dyn std::error::Error) -> Self {
         let mut message = error.to_string();
         let mut source = error.source();

@@ -8,30 +8,30 @@ use super::{FileUse, MomentsByField};
 /// The evidence of one repeat. It is journalled with the repeat, so that a stored run can be judged again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// What an epoch must hold.
-    pub expected: Option<Expected>,
+    /// The content that an epoch must have.
+    pub expected: Option<ExpectedEpoch>,
     /// Batches that did not hold what they must.
     pub miscounted: Option<Miscount>,
     /// Elements that a worker says its measured batches have.
     pub claimed: Option<u64>,
     /// The number of times that the epoch was begun for the measured passes.
     pub begun: u64,
-    /// How much was copied out of measured passes and verified.
+    /// The amount that was copied out of measured passes and verified.
     pub spots: Spots,
-    /// What became of them beside the reference's; `None` where there is nothing to compare with.
-    pub compared: Option<Compared>,
+    /// The comparison of those copies with the reference; `None` where there is nothing to compare with.
+    pub compared: Option<ReferenceComparison>,
     /// An epoch without a stop.
-    pub unstopped: Option<Unstopped>,
-    /// What a worker says of its time, beside what the harness saw of it.
+    pub unstopped: Option<UnstoppedEpoch>,
+    /// A worker's account of its time, beside what the harness saw of it.
     pub account: Option<Account>,
-    /// What a loop of the author's own said that it took, where that was more than passed: nanoseconds of
-    /// both.
+    /// Nanoseconds that a loop of the author's own claimed and those that passed, where it claimed more than
+    /// all processors had.
     pub overclaimed: Option<(u64, u64)>,
     /// Memory that opening the pipeline made, in bytes; `None` where it is not known.
     pub grown: Option<u64>,
-    /// What it cost to come to a stream.
+    /// The cost of coming to a stream: import, conversion, set-up, compilation.
     pub costs: Costs,
-    /// What a subject read and wrote; `None` where it is not known.
+    /// The subject's use of files; `None` where it is not known.
     pub files: Option<FileUse>,
     /// Nanoseconds of the fastest copy of as many bytes as a batch has, from cache to cache on this machine.
     pub copy: Option<f64>,
@@ -56,7 +56,7 @@ pub struct Costs {
 
 /// The content of an epoch, as it follows from the specification of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Expected {
+pub struct ExpectedEpoch {
     /// Elements of an epoch.
     pub elements: u64,
     /// Elements of a batch; the last one is short.
@@ -82,7 +82,7 @@ pub struct Expected {
 /// at most.
 const PADDED: u64 = 4;
 
-impl Expected {
+impl ExpectedEpoch {
     /// Batches of an epoch.
     #[inline]
     pub fn batches(&self) -> u64 {
@@ -209,7 +209,7 @@ impl TryFrom<String> for Hashes {
 /// A repeat's elements beside the reference's: told by the parent, which alone has the
 /// reference's hashes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Compared {
+pub struct ReferenceComparison {
     /// Elements that were looked at in measured passes.
     pub elements: u64,
     /// Of them, those that are not the reference's; in order, those that are not what the reference has at
@@ -222,7 +222,7 @@ pub struct Compared {
     /// The number of elements, each seen once, that say as much of the mean as those that were looked at:
     /// `(sum n)^2 / sum n^2` over the different ones, each seen `n` times (Kish 1965).
     pub independent: f64,
-    /// Which share of the reference's elements are different ones.
+    /// The share of distinct elements among the reference's.
     pub unique: f64,
     /// Moments of what the reference has where a measured repeat was looked at, by field: of its batches
     /// there, each as often as elements of it were looked at. Empty where the order of elements is free, so
@@ -233,7 +233,7 @@ pub struct Compared {
     pub same: Option<bool>,
 }
 
-impl Compared {
+impl ReferenceComparison {
     /// The number of elements that count where a mean is judged: at least one.
     pub(crate) fn sample(&self) -> f64 {
         self.independent.min(self.elements as f64).max(1.0)
@@ -242,7 +242,7 @@ impl Compared {
 
 /// An epoch without a stop: the first thing that a measured repeat does. Times in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unstopped {
+pub struct UnstoppedEpoch {
     /// From before it was begun to the end of its last batch.
     pub wall: u64,
     /// Until it was begun.
@@ -291,13 +291,13 @@ pub struct Account {
     pub wall: u64,
     /// The number of samples there are.
     pub count: u64,
-    /// What happened while its clock stood.
+    /// Wall and processor time while its clock stood.
     pub stopped: StoppedClock,
     /// CPU time while its clock ran.
     pub running: Option<u64>,
     /// True if its samples are whole passes.
     pub whole_pass: bool,
-    /// What was pending on a device after the last stamp of some batches.
+    /// Audits of some batches: work that was pending on a device after their last stamp.
     pub audits: Vec<Audit>,
     /// Nanoseconds of the median batch.
     pub batch: u64,
@@ -339,7 +339,7 @@ pub struct StoppedClock {
 mod tests {
     use super::*;
 
-    const IMAGES: Expected = Expected {
+    const IMAGES: ExpectedEpoch = ExpectedEpoch {
         elements: 1000,
         batch: 64,
         bytes: 1000 * 768,
@@ -359,10 +359,10 @@ mod tests {
         {
             assert!(!IMAGES.holds(elements, batches, whole), "{elements} in {batches}");
         }
-        let by_three = Expected { in_order: false, makers: 3, ..IMAGES };
+        let by_three = ExpectedEpoch { in_order: false, makers: 3, ..IMAGES };
         assert!(by_three.holds(1000, 18, true), "each of three ends with a short batch");
         assert!(!by_three.holds(1000, 19, true), "and no batch besides");
-        assert!(!Expected { in_order: true, ..by_three }.holds(1000, 17, true), "in order there is one");
+        assert!(!ExpectedEpoch { in_order: true, ..by_three }.holds(1000, 17, true), "in order there is one");
         assert!(!IMAGES.holds(u64::MAX, u64::MAX, false), "and nothing wraps");
     }
 

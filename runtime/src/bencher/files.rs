@@ -19,7 +19,8 @@ impl Bencher {
         given
     }
 
-    /// What there was, once a stream has been gone through. `input` is where the data set lies.
+    /// Notes the resident bytes of mapped files and whether there are child processes, once a stream has been
+    /// gone through. The data set, which lies at `input`, does not count.
     pub(super) fn note_files(&self, input: &[Range<usize>]) {
         let Some(mappings) = file_mappings() else { return };
         let is_input = |mapping: &Range<usize>| {

@@ -15,7 +15,7 @@ const BEFORE_THE_DEADLINE: f64 = 0.8;
 /// Warm-up is one in so many of the samples that fit.
 const WARM_UP: u64 = 5;
 
-/// What a repeat can measure, by what its first iteration took.
+/// The part of a budget that fits the time of a repeat, by its first iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Fit {
     /// All that was asked for.

@@ -12,7 +12,7 @@ use super::window::Windows;
 use super::yardstick::Yard;
 use super::{Bencher, Budget, PerIteration, Phase, Purpose};
 use crate::device::thread_time;
-use crate::metric::{Block, Taken};
+use crate::metric::{Block, SampleKind};
 
 /// About how long one sample (a block of iterations) should take: short enough that a quarter of the blocks
 /// at most is hit by a preemption, long enough that two clock readings are a ten-thousandth of it.
@@ -63,8 +63,8 @@ impl Bencher {
         });
     }
 
-    /// What a loop of the author's own says that it took, or what passed where that was more than all
-    /// processors had; then it is noted.
+    /// Returns the time that a loop of the author's own claims. Where that is more than all processors had,
+    /// it is noted, and the time that passed is returned.
     fn believable(&self, took: Duration, passed: Duration) -> Duration {
         let processors = std::thread::available_parallelism().map_or(1, usize::from) as u32;
         if took <= passed * processors + Duration::from_millis(1) {
@@ -247,7 +247,7 @@ impl Bencher {
                 .push(format!("a slowdown was planted: {more} of {of} iterations ran twice, {share:.2} %"));
         }
         seen.notes.extend(plan.note);
-        seen.taken = Some(Taken::Iterations);
+        seen.taken = Some(SampleKind::Iterations);
         seen.iterations_per_sample = plan.iterations;
         seen.passes = plan.samples.len() as u64 / plan.budget.batches.max(1);
         seen.warmup = plan.warmup;
@@ -285,7 +285,7 @@ struct HostSampling {
     /// True if the pace has been told that blocks can start.
     ready: bool,
     calibration: Calibrator,
-    /// What was asked for, where it does not fit.
+    /// The budget that was asked for, where it does not fit.
     asked: Option<Budget>,
     /// The reason why there are fewer samples than were asked for.
     note: Option<String>,
@@ -312,12 +312,12 @@ struct HostSampling {
     empty_cpu: Vec<u64>,
     watch: Option<SampleWatch>,
     yard: Option<Yard>,
-    /// What the measured samples handled, where they count it.
+    /// The work of the measured samples, where they count it.
     handled: PerIteration,
     measured: Duration,
     spent: Duration,
-    /// When the next sample was asked for, and how long the last one took with all that was done for it
-    /// beside the clock.
+    /// The moment at which the next sample was asked for, and the time of the last one with all that was done
+    /// for it beside the clock.
     asked_at: Duration,
     whole: Duration,
     /// The same of all measured samples.
@@ -422,7 +422,7 @@ impl HostSampling {
         }
     }
 
-    /// What comes after the first iteration.
+    /// Chooses the step after the first iteration, and fits the budget to the time.
     fn after_first(&mut self, passed: Duration, deadline: Option<Duration>) {
         // A smoke run asks for no time: it needs no blocks either.
         let blocks = self.budget.min_time > Duration::ZERO;

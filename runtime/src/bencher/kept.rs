@@ -8,12 +8,12 @@ use super::{Dtype, Result, WorkFault};
 /// A copy of one item, field by field.
 ///
 /// ```
-/// use weighbridge::{Content, Dtype, Kept, KeptField};
+/// use weighbridge::{Content, Dtype, ItemCopy, FieldCopy};
 ///
 /// let batch = |order: [u8; 4]| {
 ///     let bytes = order.to_vec();
-///     let pair = KeptField { name: "pair".to_owned(), dtype: Dtype::U8, shape: vec![2], bytes };
-///     Kept { elements: 2, fields: vec![pair] }
+///     let pair = FieldCopy { name: "pair".to_owned(), dtype: Dtype::U8, shape: vec![2], bytes };
+///     ItemCopy { elements: 2, fields: vec![pair] }
 /// };
 /// let (mut one, mut other) = (Content::default(), Content::default());
 /// one.add(&batch([1, 2, 3, 4]))?;
@@ -22,26 +22,26 @@ use super::{Dtype, Result, WorkFault};
 /// # Ok::<(), weighbridge::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Kept {
+pub struct ItemCopy {
     /// Elements in the item.
     pub elements: usize,
     /// Its fields, in any order.
-    pub fields: Vec<KeptField>,
+    pub fields: Vec<FieldCopy>,
 }
 
-impl Kept {
+impl ItemCopy {
     /// A part of the item: `elements` of them from `first` on, fewer where it ends.
     ///
     /// # Errors
-    /// As [`Kept::check`].
+    /// As [`ItemCopy::check`].
     pub fn rows(&self, first: usize, elements: usize) -> Result<Self> {
         self.check()?;
         let first = first.min(self.elements);
         let elements = elements.min(self.elements - first);
-        let cut = |field: &KeptField| {
+        let cut = |field: &FieldCopy| {
             let row = field.bytes.len() / self.elements.max(1);
             let bytes = field.bytes[first * row..][..elements * row].to_vec();
-            KeptField { name: field.name.clone(), shape: field.shape.clone(), bytes, ..*field }
+            FieldCopy { name: field.name.clone(), shape: field.shape.clone(), bytes, ..*field }
         };
         Ok(Self { elements, fields: self.fields.iter().map(cut).collect() })
     }
@@ -53,14 +53,14 @@ impl Kept {
     /// stands behind.
     pub fn check(&self) -> Result<()> {
         WorkFault::Fields { elements: self.elements as u64, fields: self.fields.len() as u64 }.or_go_on()?;
-        for KeptField { name, dtype, shape, bytes } in &self.fields {
+        for FieldCopy { name, dtype, shape, bytes } in &self.fields {
             check_bytes(name, *dtype, shape, bytes.len(), self.elements)?;
         }
         Ok(())
     }
 
-    pub(super) fn by_name(&self) -> Vec<&KeptField> {
-        let mut fields: Vec<&KeptField> = self.fields.iter().collect();
+    pub(super) fn by_name(&self) -> Vec<&FieldCopy> {
+        let mut fields: Vec<&FieldCopy> = self.fields.iter().collect();
         fields.sort_by(|a, b| a.name.cmp(&b.name));
         fields
     }
@@ -68,7 +68,7 @@ impl Kept {
 
 /// A copy of one field of an item.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KeptField {
+pub struct FieldCopy {
     /// The field's name.
     pub name: String,
     /// Type of its numbers.

@@ -56,21 +56,22 @@ pub use content::{Content, HashKey};
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result, fail, skip};
 pub use evidence::{
-    Account, Audit, Compared, Costs, Evidence, Expected, Hashes, Miscount, Spot, StoppedClock, Unstopped,
+    Account, Audit, Costs, Evidence, ExpectedEpoch, Hashes, Miscount, ReferenceComparison, Spot,
+    StoppedClock, UnstoppedEpoch,
 };
 pub use file_use::FileUse;
 pub(crate) use inject::{VARIABLE as INJECT, read as read_share};
 pub(crate) use iterate::BLOCK;
-pub use kept::{FieldKind, Kept, KeptField};
+pub use kept::{FieldCopy, FieldKind, ItemCopy};
 pub use moments::{Moments, MomentsByField};
 pub use on_device::{DeviceBencher, Stream};
 pub use pace::{Pace, PerIteration};
 pub use partial_budget::PartialBudget;
-pub use remote::{Asked, CheckedBatch, Ran, Remote, Whole};
+pub use remote::{CheckedBatch, Remote, RemoteEpoch, RemoteRun, UnstoppedRequest};
 pub use run_settings::RunSettings;
 pub use skip_reason::SkipReason;
 pub use source::{Count, Field, Item, ItemBytes, See, Source};
-pub use used::Used;
+pub use used::ResourceUse;
 pub use visible::{is_unseen, visible_in_line};
 pub(crate) use visible::{quoted, visible};
 pub use work::{Delivery, Operator, Work, WorkReport};

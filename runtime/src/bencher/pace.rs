@@ -28,12 +28,12 @@ pub struct PerIteration {
 }
 
 impl PerIteration {
-    /// What so many of it do.
+    /// The work of so many iterations.
     pub(super) fn times(self, count: u64) -> Self {
         Self { elements: self.elements * count, bytes: self.bytes * count, flops: self.flops * count }
     }
 
-    /// What both do.
+    /// The work of both together.
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             elements: self.elements + other.elements,

@@ -38,8 +38,8 @@ impl PartialBudget {
     /// Nothing is stated.
     pub const NONE: Self = Self { samples: None, min_time: None, max_time: None, repeats: None };
 
-    /// What is stated here, and for the rest what is stated there. Where a least and a most contradict each
-    /// other, the one that is stated here holds.
+    /// Fills in from `other` what is not stated here. Where a least and a most contradict each other, the one
+    /// that is stated here holds.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         let most = |max: Duration| self.min_time.map_or(max, |min| min.max(max));

@@ -6,11 +6,11 @@ use super::stream::empty;
 use super::watch::SampleWatch;
 use super::yardstick::Yard;
 use super::{
-    Account, Audit, Bencher, Budget, Costs, Error, ErrorKind, Evidence, Expected, FileUse, Kept, Phase,
-    Purpose, Result, StoppedClock, Unstopped, Used, WorkFault,
+    Account, Audit, Bencher, Budget, Costs, Error, ErrorKind, Evidence, ExpectedEpoch, FileUse, ItemCopy,
+    Phase, Purpose, ResourceUse, Result, StoppedClock, UnstoppedEpoch, WorkFault,
 };
 use crate::device::Usage;
-use crate::metric::{Block, Direction, Entry, Ledger, RanOut, Taken, Unit};
+use crate::metric::{Block, Direction, Entry, Ledger, RanOut, SampleKind, Unit};
 
 /// A stream that another process goes through, and times, with the same loop as [`Bencher::stream`].
 pub trait Remote {
@@ -18,26 +18,26 @@ pub trait Remote {
     ///
     /// # Errors
     /// What the system says; the repeat fails with it. What `each` says is handed on.
-    fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()>;
+    fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(ItemCopy) -> Result<()>) -> Result<()>;
 
     /// Measures passes of this epoch as `budget` say. In every pass batches that the process draws are copied
     /// between two stamps.
     ///
     /// # Errors
     /// What the system says; the repeat fails with it.
-    fn run(&mut self, epoch: u64, budget: Budget) -> Result<Ran>;
+    fn run(&mut self, epoch: u64, budget: Budget) -> Result<RemoteRun>;
 
     /// Goes through an epoch without a stop, from before it is begun: as much of it as is asked for.
     ///
     /// # Errors
     /// What the system says; of a whole epoch, that it claims more time than has passed.
-    fn time_epoch(&mut self, epoch: u64, asked: Asked) -> Result<Whole>;
+    fn time_epoch(&mut self, epoch: u64, asked: UnstoppedRequest) -> Result<RemoteEpoch>;
 
-    /// What it cost to come this far.
+    /// The cost of coming this far: import, conversion, set-up, compilation.
     fn costs(&self) -> Costs;
 
     /// The content of an epoch, as it follows from the specification of the work; `None` where it does not.
-    fn expected(&self) -> Option<Expected>;
+    fn expected(&self) -> Option<ExpectedEpoch>;
 
     /// Tells whether many batches run in one call, so that a pass is a sample.
     fn whole_pass(&self) -> bool {
@@ -47,8 +47,8 @@ pub trait Remote {
     /// Memory that opening the pipeline made, in bytes; `None` where it is not known.
     fn grown(&self) -> Option<u64>;
 
-    /// What it wrote while its pipeline was opened, and has read so far while it was measured; `None` where
-    /// it is not known.
+    /// Its use of files: what it wrote while its pipeline was opened, and has read so far while it was
+    /// measured; `None` where it is not known.
     fn files(&self) -> Option<FileUse>;
 
     /// The budget that it can be measured with, where that which was `asked` would not show what its batches
@@ -60,7 +60,7 @@ pub trait Remote {
 
 /// The part of an epoch that is gone through without a stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct UnstoppedRequest {
     /// Batches of the epoch, among which some are drawn and copied in part; 0 where nothing is copied.
     pub batches: u64,
     /// Until when; `None` to its end.
@@ -72,7 +72,7 @@ pub struct Asked {
 /// A run that was measured elsewhere, by that process's monotonic clock. Times are in nanoseconds; `None` is
 /// what it could not tell.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ran {
+pub struct RemoteRun {
     /// Every sample in order.
     pub samples: Vec<u64>,
     /// True if each sample is a whole pass in one call, and not a batch.
@@ -95,17 +95,18 @@ pub struct Ran {
     pub passes: u64,
     /// True if the epoch ended within a pass and was begun again.
     pub ran_out: bool,
-    /// What all its processes used while the clock ran.
-    pub usage: Used,
-    /// What happened between the first stamp and the last while the clock stood.
+    /// Processor time, page faults and switches of all its processes while the clock ran.
+    pub usage: ResourceUse,
+    /// Wall and processor time between the first stamp and the last while the clock stood.
     pub stopped: StoppedClock,
     /// The most processes that were seen.
     pub processes: Option<u64>,
     /// The most threads that were seen.
     pub threads: Option<u64>,
-    /// What was compiled for this run alone, with the clock stopped.
+    /// Time of compiling for this run alone, with the clock stopped.
     pub compile: Option<u64>,
-    /// What was pending on a device after the last stamp of some batches; none where there is no device.
+    /// Audits of some batches: work that was pending on a device after their last stamp; none where there is
+    /// no device.
     pub audits: Vec<Audit>,
     /// True if batches are handed out on a device.
     pub on_device: bool,
@@ -119,7 +120,7 @@ pub struct Ran {
     pub all_seen: bool,
     /// From the request to the answer, by the harness's clock.
     pub passed: u64,
-    /// What was copied out of its passes.
+    /// The parts of batches that were copied out of its passes.
     pub checked: Vec<CheckedBatch>,
 }
 
@@ -135,12 +136,12 @@ pub struct CheckedBatch {
     /// Elements of the whole batch.
     pub of: u64,
     /// The copy.
-    pub kept: Kept,
+    pub kept: ItemCopy,
 }
 
 /// An epoch without a stop, by the system's own clock.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Whole {
+pub struct RemoteEpoch {
     /// From before it was begun to the end of the last batch.
     pub wall: Duration,
     /// Until it was begun.
@@ -155,11 +156,11 @@ pub struct Whole {
     pub ended: bool,
     /// Time that copies took, with the clock running.
     pub copied: Duration,
-    /// What all its processes used meanwhile.
-    pub usage: Used,
-    /// What was copied.
+    /// Processor time, page faults and switches of all its processes meanwhile.
+    pub usage: ResourceUse,
+    /// The parts of batches that were copied.
     pub checked: Vec<CheckedBatch>,
-    /// What passed from the request to the answer by the harness's clock; `None` where nobody looked.
+    /// The time from the request to the answer by the harness's clock; `None` where nobody looked.
     pub passed: Option<Duration>,
 }
 
@@ -231,20 +232,25 @@ impl Bencher {
         Ok(())
     }
 
-    /// What it cost to come so far is told apart from what else was done before the body.
+    /// Charges import and conversion to entries of their own, out of the time of opening.
     fn recharge_costs(&self, costs: Costs) {
         self.recharge(Entry::Open, Entry::Import, costs.import.unwrap_or(0));
         self.recharge(Entry::Open, Entry::Convert, costs.convert.unwrap_or(0));
     }
 
     /// An epoch without a stop, before anything else is asked for.
-    fn unstopped_remote(&self, remote: &mut dyn Remote, epoch: u64, budget: Budget) -> Result<Unstopped> {
+    fn unstopped_remote(
+        &self,
+        remote: &mut dyn Remote,
+        epoch: u64,
+        budget: Budget,
+    ) -> Result<UnstoppedEpoch> {
         let least = budget.warmup + budget.batches;
         let batches = remote.expected().map_or(least, |expected| expected.batches());
         let limit = Some(super::unstopped::limit(budget));
-        let whole = remote.time_epoch(epoch, Asked { batches, limit, least })?;
+        let whole = remote.time_epoch(epoch, UnstoppedRequest { batches, limit, least })?;
         let nanoseconds = |time: Duration| time.as_nanos() as u64;
-        let seen = Unstopped {
+        let seen = UnstoppedEpoch {
             wall: nanoseconds(whole.wall),
             begin: nanoseconds(whole.begin),
             first: nanoseconds(whole.first),
@@ -256,7 +262,7 @@ impl Bencher {
             wait: whole.usage.wait,
             faults: whole.usage.minor_faults,
             passed: whole.passed.map(nanoseconds),
-            ..Unstopped::default()
+            ..UnstoppedEpoch::default()
         };
         self.take_spots(&whole.checked)?;
         self.state.borrow_mut().evidence.unstopped = Some(seen);
@@ -291,7 +297,7 @@ impl Bencher {
         if batches == 0 { Err(empty()) } else { Ok(()) }
     }
 
-    fn hand_in_costs(&self, costs: Costs, ran: &Ran) {
+    fn hand_in_costs(&self, costs: Costs, ran: &RemoteRun) {
         let Costs { import, convert, set_up, compile } = costs;
         let compile = match (compile, ran.compile) {
             (Some(once), Some(run)) => Some(once.saturating_add(run)),
@@ -320,7 +326,7 @@ impl Bencher {
         }
     }
 
-    fn hand_in_remote(&self, ran: Ran, budget: Budget, watch: SampleWatch, yard: Option<Yard>) {
+    fn hand_in_remote(&self, ran: RemoteRun, budget: Budget, watch: SampleWatch, yard: Option<Yard>) {
         // The measured part of the ledger is the worker's, as far as it has been seen to pass.
         for entry in [Entry::Begin, Entry::WarmUp, Entry::CaughtUp, Entry::Stopped, Entry::Verify] {
             self.recharge(Entry::Measured, entry, ran.ledger.get(entry));
@@ -343,9 +349,9 @@ impl Bencher {
                 budget.min_time
             ));
         }
-        let Used { cpu, wait, minor_faults, major_faults, voluntary_switches, involuntary_switches } =
+        let ResourceUse { cpu, wait, minor_faults, major_faults, voluntary_switches, involuntary_switches } =
             ran.usage;
-        seen.taken = Some(if ran.whole_pass { Taken::Passes } else { Taken::Items });
+        seen.taken = Some(if ran.whole_pass { SampleKind::Passes } else { SampleKind::Items });
         seen.iterations_per_sample = if ran.whole_pass { budget.batches } else { 1 };
         seen.flops = self.per_iteration.get().flops * ran.samples.len() as u64 * seen.iterations_per_sample;
         (seen.passes, seen.warmup, seen.caught_up) = (ran.passes, ran.warmup, ran.caught_up);
@@ -372,9 +378,8 @@ impl Bencher {
     }
 }
 
-/// What must hold of what was measured elsewhere, whoever it is: with anything else there is nothing to go on
-/// with.
-fn check(ran: &Ran, budget: Budget) -> Result<()> {
+/// Refuses a run that was measured elsewhere, where there is nothing to go on with.
+fn check(ran: &RemoteRun, budget: Budget) -> Result<()> {
     let broke = |what: String| Err(Error::of(ErrorKind::Protocol, what));
     let each = if ran.whole_pass { 1 } else { budget.batches };
     if ran.passes == 0 || Some(ran.samples.len() as u64) != ran.passes.checked_mul(each) {
@@ -403,8 +408,8 @@ fn check(ran: &Ran, budget: Budget) -> Result<()> {
 /// Copies that are due of the first pass.
 const SPOTS: usize = 4;
 
-/// What the worker says of its time, beside what was seen.
-fn account_of(ran: &Ran, budget: Budget) -> Account {
+/// The worker's account of its time, beside what was seen.
+fn account_of(ran: &RemoteRun, budget: Budget) -> Account {
     let mut samples = ran.samples.clone();
     samples.sort_unstable();
     let batches = if ran.whole_pass { budget.batches.max(1) } else { 1 };
@@ -431,33 +436,33 @@ fn account_of(ran: &Ran, budget: Budget) -> Account {
 }
 
 /// Tells whether the clock ran for less than was asked for.
-fn is_short(ran: &Ran, budget: Budget) -> bool {
+fn is_short(ran: &RemoteRun, budget: Budget) -> bool {
     Duration::from_nanos(ran.wall) < budget.min_time.mul_f64(1.0 - SHORT)
 }
 
 /// The time that the clock stood.
-fn stood(ran: &Ran) -> Duration {
+fn stood(ran: &RemoteRun) -> Duration {
     Duration::from_nanos(ran.stopped.wall.unwrap_or(0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bencher::{Dtype, KeptField, RepeatResult, Settings, WorkReport};
+    use crate::bencher::{Dtype, FieldCopy, RepeatResult, Settings, WorkReport};
 
     const BUDGET: Budget = Budget { warmup: 3, batches: 20, min_time: Duration::ZERO, max_time: None };
 
     /// Another process that says what it is told to say.
     struct Elsewhere {
-        change: fn(&mut Ran),
+        change: fn(&mut RemoteRun),
         /// The number of batches a pass of it has, where that is not what is asked for.
         pass: Option<u64>,
     }
 
-    fn item(position: u64) -> Kept {
+    fn item(position: u64) -> ItemCopy {
         let bytes = [position, 1000 + position].iter().flat_map(|row| row.to_le_bytes()).collect();
-        let field = KeptField { name: "row".into(), dtype: Dtype::I64, shape: vec![1], bytes };
-        Kept { elements: 2, fields: vec![field] }
+        let field = FieldCopy { name: "row".into(), dtype: Dtype::I64, shape: vec![1], bytes };
+        ItemCopy { elements: 2, fields: vec![field] }
     }
 
     fn checked(pass: Option<u64>, at: u64) -> CheckedBatch {
@@ -467,13 +472,13 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     impl Remote for Elsewhere {
-        fn verify(&mut self, _epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()> {
+        fn verify(&mut self, _epoch: u64, each: &mut dyn FnMut(ItemCopy) -> Result<()>) -> Result<()> {
             (0..30).try_for_each(|position| each(item(position)))
         }
 
-        fn run(&mut self, _epoch: u64, budget: Budget) -> Result<Ran> {
+        fn run(&mut self, _epoch: u64, budget: Budget) -> Result<RemoteRun> {
             let samples = vec![10; budget.batches as usize];
-            let mut ran = Ran {
+            let mut ran = RemoteRun {
                 elements: 2 * budget.batches,
                 bytes: 16 * budget.batches,
                 wall: samples.iter().sum(),
@@ -482,32 +487,43 @@ mod tests {
                 restarts: vec![5, 7],
                 warmup: budget.warmup,
                 passes: 1,
-                usage: Used { cpu: Some(200), wait: Some(3), minor_faults: 1, ..Used::default() },
+                usage: ResourceUse {
+                    cpu: Some(200),
+                    wait: Some(3),
+                    minor_faults: 1,
+                    ..ResourceUse::default()
+                },
                 processes: Some(3),
                 checked: (0..4).map(|at| checked(Some(0), at)).collect(),
                 ledger: Ledger { begin: 12, measured: 200, ..Ledger::default() },
                 passed: 10 * SECOND,
-                ..Ran::default()
+                ..RemoteRun::default()
             };
             (self.change)(&mut ran);
             Ok(ran)
         }
 
-        fn time_epoch(&mut self, _epoch: u64, asked: Asked) -> Result<Whole> {
+        fn time_epoch(&mut self, _epoch: u64, asked: UnstoppedRequest) -> Result<RemoteEpoch> {
             assert_eq!(
                 (asked.batches, asked.least),
                 (23, 23),
                 "as many as an epoch has, where that is known"
             );
             let wall = Duration::from_secs(1);
-            Ok(Whole { wall, elements: 60, batches: 30, checked: vec![checked(None, 7)], ..Whole::default() })
+            Ok(RemoteEpoch {
+                wall,
+                elements: 60,
+                batches: 30,
+                checked: vec![checked(None, 7)],
+                ..RemoteEpoch::default()
+            })
         }
 
         fn budget(&self, asked: Budget) -> Budget {
             self.pass.map_or(asked, |batches| Budget { warmup: 0, batches, ..asked })
         }
 
-        fn expected(&self) -> Option<Expected> {
+        fn expected(&self) -> Option<ExpectedEpoch> {
             None
         }
 
@@ -524,18 +540,18 @@ mod tests {
         }
     }
 
-    fn stream(purpose: Purpose, change: fn(&mut Ran)) -> Result<RepeatResult> {
+    fn stream(purpose: Purpose, change: fn(&mut RemoteRun)) -> Result<RepeatResult> {
         stream_within(BUDGET, purpose, change)
     }
 
-    fn stream_within(budget: Budget, purpose: Purpose, change: fn(&mut Ran)) -> Result<RepeatResult> {
+    fn stream_within(budget: Budget, purpose: Purpose, change: fn(&mut RemoteRun)) -> Result<RepeatResult> {
         let bencher = Bencher::new(Settings::new(purpose, budget));
         bencher.work(WorkReport::default());
         bencher.stream_remote(&mut Elsewhere { change, pass: None }, 0)?;
         bencher.finish()
     }
 
-    fn refused(change: fn(&mut Ran)) -> (ErrorKind, String) {
+    fn refused(change: fn(&mut RemoteRun)) -> (ErrorKind, String) {
         let error = stream(Purpose::Measure, change).unwrap_err();
         (error.kind().clone(), error.to_string())
     }
@@ -545,7 +561,7 @@ mod tests {
         let result = stream(Purpose::Measure, |_| {}).unwrap();
         let seen = result.seen;
         assert_eq!((seen.samples.len(), seen.wall, seen.elements, seen.bytes), (20, 200, 40, 320));
-        assert_eq!((seen.first_item, seen.warmup, seen.taken), (Some(99), 3, Some(Taken::Items)));
+        assert_eq!((seen.first_item, seen.warmup, seen.taken), (Some(99), 3, Some(SampleKind::Items)));
         assert_eq!(seen.usage.cpu, Duration::from_nanos(200));
         assert_eq!((seen.around.ran, seen.around.waited, seen.around.helpers), (Some(200), Some(3), None));
         let told = |name: &str| -> Vec<f64> {
@@ -612,7 +628,7 @@ mod tests {
 
     #[test]
     fn numbers_that_there_cannot_be_are_evidence_and_end_nothing() {
-        type Change = fn(&mut Ran);
+        type Change = fn(&mut RemoteRun);
         let absurd: [Change; 9] = [
             |ran| ran.wall = u64::MAX,
             |ran| ran.samples.fill(1 << 63),
@@ -621,7 +637,10 @@ mod tests {
             |ran| ran.stopped.wall = Some(u64::MAX),
             |ran| ran.ledger.begin = u64::MAX,
             |ran| ran.compile = Some(u64::MAX),
-            |ran| ran.usage = Used { cpu: Some(u64::MAX), minor_faults: u64::MAX, ..Used::default() },
+            |ran| {
+                ran.usage =
+                    ResourceUse { cpu: Some(u64::MAX), minor_faults: u64::MAX, ..ResourceUse::default() }
+            },
             |ran| ran.cpu = Some(u64::MAX),
         ];
         for change in absurd {
@@ -651,9 +670,9 @@ mod tests {
         let copy = WorkFault::Copy { elements: 3, first: 0, of: 2 };
         assert_eq!(kind, ErrorKind::Work(Box::new(copy)));
         assert!(said.contains("3 elements from 0 on of a batch of 2"), "{said}");
-        let (_, said) = refused(|ran| ran.checked[1].kept = Kept::default());
+        let (_, said) = refused(|ran| ran.checked[1].kept = ItemCopy::default());
         assert!(said.contains("0 elements from 0 on"), "{said}");
-        let (_, said) = refused(|ran| ran.checked[1].kept = Kept { elements: 1, ..item(3) });
+        let (_, said) = refused(|ran| ran.checked[1].kept = ItemCopy { elements: 1, ..item(3) });
         assert!(said.contains("not those of 1 elements"), "{said}");
         let (_, said) = refused(|ran| ran.checked[1].first = u64::MAX);
         assert!(said.contains("of a batch of 2"), "{said}");
@@ -667,7 +686,7 @@ mod tests {
     #[test]
     fn who_takes_long_to_begin_is_measured_for_less() {
         const STANDS: u64 = 20 * SECOND;
-        let run = |change: fn(&mut Ran)| {
+        let run = |change: fn(&mut RemoteRun)| {
             stream_within(Budget { min_time: Duration::from_secs(1), ..BUDGET }, Purpose::Measure, change)
         };
         let seen = run(|ran| {

@@ -15,7 +15,7 @@ use crate::metric::Mode;
 /// [`Settings`](super::Settings) have this value whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSettings {
-    /// What of the budget and repeats was asked for: nobody who writes a scenario can change that.
+    /// Limits and repeats that were asked for: nobody who writes a scenario can change them.
     pub asked: PartialBudget,
     /// The longest that a repeat may take, if somebody ends it then.
     pub timeout: Option<Duration>,
@@ -33,7 +33,7 @@ impl RunSettings {
     /// The seed where nobody says another: data sets are pinned at it.
     pub const SEED: u64 = 42;
 
-    /// What holds where nothing is asked for.
+    /// The settings where nothing is asked for.
     pub const DEFAULT: Self = Self {
         asked: PartialBudget::NONE,
         timeout: None,

@@ -6,31 +6,31 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipReason {
-    /// What a scenario, a filter or an adapter says.
+    /// A reason that a scenario, a filter or an adapter states.
     Stated(String),
     /// Real data is not on this machine: what would put it there.
     NoData(String),
     /// The system behind the adapter is not installed.
     NotInstalled {
-        /// What is missing.
+        /// The reason, which names the missing part.
         reason: String,
         /// The command that installs it.
         install: String,
     },
     /// It needs more memory than it may have.
     Memory {
-        /// What it needs, in bytes.
+        /// Memory that it needs, in bytes.
         needs: u64,
-        /// What the profile allows here, in bytes.
+        /// Memory that the profile allows here, in bytes.
         limit: u64,
         /// The profile.
         profile: String,
     },
     /// Its batches are larger than the profile allows.
     BatchSize {
-        /// How large they are.
+        /// The size of its batches.
         size: u64,
-        /// How large they may be.
+        /// The largest size that the profile allows.
         most: u64,
         /// The profile.
         profile: String,

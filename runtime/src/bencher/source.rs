@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::dtype::row_bytes;
 use super::kept::check_bytes;
-use super::{Expected, FieldKind, Kept, KeptField, Result, Used};
+use super::{ExpectedEpoch, FieldCopy, FieldKind, ItemCopy, ResourceUse, Result};
 
 /// The size of one item. Real elements only, never padding.
 ///
@@ -93,23 +93,23 @@ pub trait Source {
 
     /// The content of an epoch, as it follows from the specification of the work; `None` where it does not.
     /// Elements are counted by it, and not by what a subject says.
-    fn expected(&self) -> Option<Expected> {
+    fn expected(&self) -> Option<ExpectedEpoch> {
         None
     }
 
-    /// Where what the items are made from lies in the memory of this process, as addresses: an item in there
-    /// is a view of it. Empty where that is not known.
+    /// The address ranges, in the memory of this process, of the data that items are made from: an item in
+    /// there is a view of it. Empty where they are not known.
     fn input(&self) -> Vec<Range<usize>> {
         Vec::new()
     }
 
-    /// What all processes that make the items beside this one have used since some moment, with their
-    /// descendants: asked at both ends of each window of items, outside the clock, and added to what this one
+    /// The use of all processes that make the items beside this one, with their descendants, since some
+    /// moment: asked at both ends of each window of items, outside the clock, and added to what this one
     /// used. `None` where there are none, which is so of every source with whole passes.
     ///
     /// # Errors
     /// As [`Source::rewind`].
-    fn used_elsewhere(&mut self) -> Result<Option<Used>> {
+    fn used_elsewhere(&mut self) -> Result<Option<ResourceUse>> {
         Ok(None)
     }
 
@@ -153,7 +153,7 @@ pub enum ItemBytes<'a> {
         /// Bytes of all fields.
         bytes: u64,
         /// Copies the item.
-        fetch: &'a dyn Fn() -> Result<Kept>,
+        fetch: &'a dyn Fn() -> Result<ItemCopy>,
     },
 }
 
@@ -238,8 +238,8 @@ impl Item<'_> {
     /// A copy of elements of it: `count` from `first` on, or all.
     ///
     /// # Errors
-    /// As [`Kept::check`]; what a fetch says.
-    pub fn copy(&self, rows: Option<(usize, usize)>) -> Result<Kept> {
+    /// As [`ItemCopy::check`]; what a fetch says.
+    pub fn copy(&self, rows: Option<(usize, usize)>) -> Result<ItemCopy> {
         let (first, count) = rows.unwrap_or((0, usize::MAX));
         match self.bytes {
             ItemBytes::Elsewhere { fetch, .. } => fetch()?.rows(first, count),
@@ -251,9 +251,10 @@ impl Item<'_> {
                     let FieldKind { name, dtype, shape } = field.kind;
                     let row = check_bytes(name, *dtype, shape, field.bytes.len(), elements)?;
                     let bytes = field.bytes[first * row..][..count * row].to_vec();
-                    Ok(KeptField { name: name.clone(), dtype: *dtype, shape: shape.clone(), bytes })
+                    Ok(FieldCopy { name: name.clone(), dtype: *dtype, shape: shape.clone(), bytes })
                 };
-                let kept = Kept { elements: count, fields: fields.iter().map(copy).collect::<Result<_>>()? };
+                let kept =
+                    ItemCopy { elements: count, fields: fields.iter().map(copy).collect::<Result<_>>()? };
                 kept.check()?; // elements without a field
                 Ok(kept)
             }

@@ -10,9 +10,11 @@ use super::unstopped::{WholeEpoch, unstopped};
 use super::watch::SampleWatch;
 use super::window::Windows;
 use super::yardstick::Yard;
-use super::{Bencher, Budget, Content, Count, Error, Expected, Item, Phase, Purpose, Result, Source, Used};
+use super::{
+    Bencher, Budget, Content, Count, Error, ExpectedEpoch, Item, Phase, Purpose, ResourceUse, Result, Source,
+};
 use crate::device::{Platform, Usage};
-use crate::metric::{ELSEWHERE, Entry, Hardware, Observation, RanOut, Reading, Taken};
+use crate::metric::{ELSEWHERE, Entry, Hardware, Observation, RanOut, Reading, SampleKind};
 use crate::stats::SplitMix64;
 
 /// The number of batches of the first measured pass that are copied, whole.
@@ -136,9 +138,9 @@ struct StreamRun {
     windows: Windows,
     watch: Option<SampleWatch>,
     yard: Option<Yard>,
-    /// What other processes had used when the window was opened, and what they used in all windows.
-    before: Option<Used>,
-    elsewhere: Option<Used>,
+    /// The use of other processes up to the opening of the window, and their use in all windows.
+    before: Option<ResourceUse>,
+    elsewhere: Option<ResourceUse>,
     samples: Vec<u64>,
     /// CPU time of each pass that ran in one call.
     cpu: Vec<u64>,
@@ -159,17 +161,17 @@ struct StreamRun {
     epoch: Option<u64>,
     /// Draws what is copied; no subject can foresee it.
     secret: SplitMix64,
-    /// What was copied since it was hashed last.
+    /// Items that were copied since the last hashing.
     copied: Vec<CopiedItem>,
     /// The place where the data set lies; and whether batches lie in it.
     input: Vec<Range<usize>>,
     view: Option<bool>,
     ran_out: bool,
-    taken: Taken,
+    taken: SampleKind,
 }
 
 impl StreamRun {
-    fn new(bencher: &Bencher, expected: Option<Expected>) -> Self {
+    fn new(bencher: &Bencher, expected: Option<ExpectedEpoch>) -> Self {
         Self {
             windows: Windows::measured(bencher.settings.clock.clone()),
             watch: None,
@@ -195,7 +197,7 @@ impl StreamRun {
             input: Vec::new(),
             view: None,
             ran_out: false,
-            taken: Taken::Items,
+            taken: SampleKind::Items,
         }
     }
 
@@ -204,7 +206,7 @@ impl StreamRun {
         let whole = source.whole_pass();
         self.input = source.input();
         if whole {
-            self.taken = Taken::Passes;
+            self.taken = SampleKind::Passes;
         }
         if budget.min_time > Duration::ZERO {
             let epoch = (loops.unstopped)(bencher, source, &mut self.counter, &mut self.secret)?;
@@ -368,7 +370,7 @@ impl StreamRun {
         let begun = clock.now();
         while clock.now() - begun < due {
             let is_more = match self.taken {
-                Taken::Passes => self.leave_out_pass(1, source)? > 0,
+                SampleKind::Passes => self.leave_out_pass(1, source)? > 0,
                 _ => self.leave_out(source)?,
             };
             if !is_more {
@@ -465,8 +467,8 @@ impl StreamRun {
         Ok(self.windows.open())
     }
 
-    /// What follows a window of items that has been closed. What disturbed it is known of all its items
-    /// together: counters are not read between two stamps.
+    /// Takes in a window of items that has been closed. What disturbed it is known of all its items together:
+    /// counters are not read between two stamps.
     fn closed(&mut self, source: &mut dyn Source) -> Result<()> {
         if let (Some(before), Some(after)) = (self.before.take(), source.used_elsewhere()?) {
             let used = after.since(before);
@@ -571,7 +573,7 @@ impl StreamRun {
         }
         seen.taken = Some(self.taken);
         seen.iterations_per_sample = match self.taken {
-            Taken::Passes => bencher.budget().batches,
+            SampleKind::Passes => bencher.budget().batches,
             _ => 1,
         };
         seen.passes = self.passes;
@@ -597,7 +599,7 @@ impl StreamRun {
     }
 }
 
-/// What may make items while the clock stands.
+/// A party that may make items while the clock stands.
 #[derive(Clone, Copy, Debug)]
 enum Meanwhile {
     /// Nothing that counts: no time is kept, or who else is at work in this process is not known.
@@ -630,8 +632,9 @@ impl Meanwhile {
 
 /// Adds what other processes used in the windows to what this one did, and takes out what is known of this
 /// one alone.
-fn add(seen: &mut Observation, elsewhere: Used) {
-    let Used { cpu, wait, minor_faults, major_faults, voluntary_switches, involuntary_switches } = elsewhere;
+fn add(seen: &mut Observation, elsewhere: ResourceUse) {
+    let ResourceUse { cpu, wait, minor_faults, major_faults, voluntary_switches, involuntary_switches } =
+        elsewhere;
     let around = &mut seen.around;
     let own = around.ran.unwrap_or(seen.usage.cpu.as_nanos() as u64);
     around.ran = cpu.map(|cpu| own + cpu);
@@ -670,8 +673,8 @@ mod tests {
         at: u64,
         whole: bool,
         lie: u64,
-        /// What its other processes have used: a millisecond more each time that it is asked, if it tells.
-        elsewhere: Option<Used>,
+        /// The use of its other processes: a millisecond more each time that it is asked, if it tells.
+        elsewhere: Option<ResourceUse>,
     }
 
     impl Rows {
@@ -711,10 +714,10 @@ mod tests {
             Ok(())
         }
 
-        fn expected(&self) -> Option<Expected> {
+        fn expected(&self) -> Option<ExpectedEpoch> {
             let elements = 2 * self.batches;
             let bytes = 8 * elements;
-            let of = Expected {
+            let of = ExpectedEpoch {
                 elements,
                 batch: 2,
                 bytes,
@@ -728,7 +731,7 @@ mod tests {
             (self.batches > 0).then_some(of)
         }
 
-        fn used_elsewhere(&mut self) -> Result<Option<Used>> {
+        fn used_elsewhere(&mut self) -> Result<Option<ResourceUse>> {
             self.hand.advance(Duration::from_secs(1)); // outside the clock
             if let Some(used) = &mut self.elsewhere {
                 used.cpu = used.cpu.map(|cpu| cpu + 1_000_000);
@@ -773,7 +776,7 @@ mod tests {
 
     #[test]
     fn what_other_processes_use_in_the_windows_is_added_and_what_is_known_of_one_alone_is_absent() {
-        let told = Used { cpu: Some(5_000_000_000), wait: Some(7), ..Used::default() };
+        let told = ResourceUse { cpu: Some(5_000_000_000), wait: Some(7), ..ResourceUse::default() };
         let mut rows = Rows { elsewhere: Some(told), ..Rows::new(100) };
         let done = stream(Purpose::Measure, BUDGET, &mut rows).unwrap();
         // Five passes, the first of them in five windows.
@@ -786,7 +789,7 @@ mod tests {
         assert!(done.seen.ran_elsewhere() && done.seen.around.helpers.is_none());
         assert_eq!((done.seen.usage.moved, done.seen.usage.allocated), (None, None));
         assert_eq!(done.seen.hardware.cycles.unwrap().why(), Some(ELSEWHERE));
-        let silent = Some(Used { cpu: None, ..told });
+        let silent = Some(ResourceUse { cpu: None, ..told });
         let mut rows = Rows { elsewhere: silent, ..Rows::new(100) };
         let seen = stream(Purpose::Measure, BUDGET, &mut rows).unwrap().seen;
         assert_eq!((seen.around.ran, seen.usage.cpu), (None, Duration::ZERO), "a part is not the whole");
@@ -890,19 +893,19 @@ mod tests {
     fn a_whole_pass_is_one_sample_without_what_was_copied_in_it() {
         let mut rows = Rows { whole: true, ..Rows::new(100) };
         let result = stream(Purpose::Measure, BUDGET, &mut rows).unwrap();
-        assert_eq!(result.seen.taken, Some(Taken::Passes));
+        assert_eq!(result.seen.taken, Some(SampleKind::Passes));
         assert_eq!(result.seen.samples, vec![20_000_000; 5]);
         assert_eq!((result.seen.elements, result.spots.len()), (200, 12));
     }
 
     /// Items that take a millisecond each when they are waited for, and nothing when they are there: while an
     /// epoch is begun, which takes five, another thread makes three.
-    struct Ahead {
+    struct AheadSource {
         rows: Rows,
         there: Cell<u32>,
     }
 
-    impl Ahead {
+    impl AheadSource {
         fn stand(&self) {
             self.there.set(3);
             self.rows.hand.work(Duration::from_millis(3));
@@ -920,7 +923,7 @@ mod tests {
         }
     }
 
-    impl Source for Ahead {
+    impl Source for AheadSource {
         fn rewind(&mut self) -> Result<()> {
             self.rows.at = 0;
             self.stand();
@@ -952,7 +955,7 @@ mod tests {
     }
 
     fn ahead(whole: bool, batches: u64, budget: Budget) -> Observation {
-        let mut ahead = Ahead { rows: Rows { whole, ..Rows::new(batches) }, there: Cell::default() };
+        let mut ahead = AheadSource { rows: Rows { whole, ..Rows::new(batches) }, there: Cell::default() };
         let clock = ahead.rows.hand.clock();
         let settings = Settings { alone: true, clock, ..Settings::new(Purpose::Measure, budget) };
         let bencher = Bencher::new(settings);

@@ -10,8 +10,8 @@ use crate::device::{Clock, own_schedule, thread_time};
 /// Looks at the gate that a thread makes before it gives its processor to another one.
 const LOOKS: u32 = 1_000;
 
-/// Where threads meet before they start, and where they may meet again when they have ended. Who waits here
-/// looks again and again: a thread that sleeps would start late, each by another time.
+/// A spinning barrier at which threads meet before they start, and may meet again when they have ended. Who
+/// waits here looks again and again: a thread that sleeps would start late, each by another time.
 #[derive(Debug, Default)]
 struct StartGate {
     threads: usize,
@@ -91,7 +91,7 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// What one thread says of its iterations.
+/// One thread's times of its iterations.
 #[derive(Debug, Default)]
 struct ThreadRun {
     from: Duration,

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::kept::wide;
-use super::{Dtype, Kept, KeptField, Moments};
+use super::{Dtype, FieldCopy, ItemCopy, Moments};
 
 /// The traits, in the order in which they are told: name, and what it sees. With `x[i][j][k]` for the number
 /// in row `i`, column `j`, channel `k`.
@@ -45,7 +45,7 @@ const CHANNELS: usize = 4;
 pub type Traits = BTreeMap<String, Moments>;
 
 /// Adds the traits of every element of an item. The bytes of its fields were checked.
-pub(super) fn add(traits: &mut Traits, item: &Kept) {
+pub(super) fn add(traits: &mut Traits, item: &ItemCopy) {
     for field in &item.fields {
         let shape = FieldShape::of(&field.shape);
         let numbers = numbers(field);
@@ -145,7 +145,7 @@ fn differences(x: &[f32], apart: usize, order: usize) -> f64 {
 }
 
 /// The numbers of a field as `f32`, which holds what traits need of every type.
-fn numbers(field: &KeptField) -> Vec<f32> {
+fn numbers(field: &FieldCopy) -> Vec<f32> {
     macro_rules! numbers {
         ($type:ty) => {
             field.bytes.as_chunks().0.iter().map(|bytes| <$type>::from_le_bytes(*bytes) as f32).collect()
@@ -167,9 +167,9 @@ mod tests {
 
     fn of(shape: &[usize], numbers: &[f32]) -> BTreeMap<String, f64> {
         let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-        let field = KeptField { name: "x".into(), dtype: Dtype::F32, shape: shape.to_vec(), bytes };
+        let field = FieldCopy { name: "x".into(), dtype: Dtype::F32, shape: shape.to_vec(), bytes };
         let mut traits = Traits::default();
-        add(&mut traits, &Kept { elements: 1, fields: vec![field] });
+        add(&mut traits, &ItemCopy { elements: 1, fields: vec![field] });
         traits.into_iter().map(|(name, moments)| (name[3..].to_owned(), moments.mean())).collect()
     }
 

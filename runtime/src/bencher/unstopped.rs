@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::copied_item::{CopiedItem, check_shown, draw};
 use super::count::ItemCounter;
 use super::window::Windows;
-use super::{Bencher, Budget, Result, Source, Unstopped};
+use super::{Bencher, Budget, Result, Source, UnstoppedEpoch};
 use crate::device::NoiseReader;
 use crate::metric::{ExcludedTime, Surroundings};
 use crate::stats::SplitMix64;
@@ -28,9 +28,9 @@ pub(super) fn limit(budget: Budget) -> Duration {
     LONGEST.min(budget.min_time * TIMES)
 }
 
-/// What was seen of it.
+/// An epoch without a stop as it was seen, with the copies out of it.
 pub(super) struct WholeEpoch {
-    pub(super) seen: Unstopped,
+    pub(super) seen: UnstoppedEpoch,
     /// The first item of the process; none of a source with whole passes.
     pub(super) first_item: Option<Duration>,
     pub(super) copied: Vec<CopiedItem>,
@@ -48,7 +48,7 @@ pub(super) fn unstopped(
     let (least, longest) = (budget.warmup + budget.batches, limit(budget));
     let all = source.expected().map_or(least, |expected| expected.batches());
     let spots = draw(secret, SPOTS, all);
-    let mut seen = Unstopped::default();
+    let mut seen = UnstoppedEpoch::default();
     let mut copied = Vec::with_capacity(SPOTS);
     let mut addresses = Vec::with_capacity(all as usize);
     let mut failed = Ok(());

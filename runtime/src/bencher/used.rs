@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 /// Resources that processes used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct Used {
+pub struct ResourceUse {
     /// Time on a processor, in nanoseconds.
     pub cpu: Option<u64>,
     /// Time ready to run without one, in nanoseconds.
@@ -21,14 +21,14 @@ pub struct Used {
     pub involuntary_switches: u64,
 }
 
-impl Used {
+impl ResourceUse {
     /// The sum. What one of both cannot tell, the sum cannot.
     #[must_use]
     pub fn with(self, more: Self) -> Self {
         self.each(more, |one, other| one + other)
     }
 
-    /// What was used from `earlier` on. A counter that a process has taken along counts as if it had stood.
+    /// The use from `earlier` on. A counter that a process has taken along counts as if it had stood.
     #[must_use]
     pub(super) fn since(self, earlier: Self) -> Self {
         self.each(earlier, u64::saturating_sub)

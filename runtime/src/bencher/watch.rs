@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use crate::device::{Clock, Lost, Noise, NoiseReader, frequency, load_average, own_schedule};
-use crate::metric::{Block, Cause, ExcludedTime, Observation, Surroundings, Tagged};
+use crate::device::{Clock, Noise, NoiseReader, ProcessorLoss, frequency, load_average, own_schedule};
+use crate::metric::{Block, Cause, DisturbedSamples, ExcludedTime, Observation, Surroundings};
 use crate::stats;
 
 /// The kernel counts stolen time in ticks, mostly of this length: looking more often would see nothing more.
@@ -25,7 +25,7 @@ pub(super) struct SampleWatch {
     frequency: Option<u64>,
     load: Option<f64>,
     /// The last look at what is taken away, when it was, and how many samples there were.
-    looked: (Lost, Duration, usize),
+    looked: (ProcessorLoss, Duration, usize),
     /// Until the next look.
     pause: Duration,
     /// Page faults and samples of each window.
@@ -89,7 +89,7 @@ impl SampleWatch {
     }
 
     /// Tags all samples since the last look with what has grown.
-    fn look(&mut self, lost: Lost) {
+    fn look(&mut self, lost: ProcessorLoss) {
         let (before, _, from) = self.looked;
         let samples = from as u32..self.samples as u32;
         for cause in Cause::between(before, lost) {
@@ -117,7 +117,7 @@ impl SampleWatch {
         ];
         for (cause, samples) in tags {
             if !samples.is_empty() {
-                seen.tags.push(Tagged { cause, samples });
+                seen.tags.push(DisturbedSamples { cause, samples });
             }
         }
         seen.classify();
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn what_was_taken_away_tags_the_samples_since_the_last_look() {
         let mut watch = SampleWatch::begin(&ManualClock::default().clock());
-        let lost = |stolen, throttled| Lost { stolen: Some(stolen), throttled: Some(throttled) };
+        let lost = |stolen, throttled| ProcessorLoss { stolen: Some(stolen), throttled: Some(throttled) };
         watch.looked.0 = lost(5, 1);
         let window = |watch: &mut SampleWatch| watch.window(&Block::default(), 2);
         window(&mut watch);

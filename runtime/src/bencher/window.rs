@@ -14,27 +14,27 @@ pub(super) struct Windows {
     delays: Delays,
     opened: Option<OpenWindow>,
     /// Since when no window is open.
-    stands: Stands,
+    stands: Standstill,
     pub(super) wall: Duration,
     pub(super) usage: Usage,
     /// Nanoseconds that threads which have ended were on a processor, and waited for one.
     ended: (u64, u64),
-    /// What the last window saw, its iterations aside.
+    /// The counts of the last window, its iterations aside.
     pub(super) last: Block,
-    /// What the processor counted in windows that do not count.
+    /// The processor's counts in windows that do not count.
     forgotten: [u64; 3],
 }
 
-/// What windows had added up to at a moment.
+/// The sums over all windows up to a moment.
 pub(super) struct SoFar {
     wall: Duration,
     usage: Usage,
     counted: [u64; 3],
 }
 
-/// What was read when the clock was stopped.
+/// Readings at the moment when the clock was stopped.
 #[derive(Debug)]
-struct Stands {
+struct Standstill {
     since: Duration,
     /// Processor time of other threads than the measuring one.
     others: Duration,
@@ -44,7 +44,7 @@ struct Stands {
 /// that wait wake up now and then.
 const IDLE: u32 = 100;
 
-/// What was read when a window was opened.
+/// Readings at the opening of a window.
 #[derive(Debug)]
 struct OpenWindow {
     usage: Usage,
@@ -56,7 +56,7 @@ struct OpenWindow {
 
 impl Windows {
     pub(super) fn new(clock: Clock) -> Self {
-        let stands = Stands { since: clock.now(), others: clock.others() };
+        let stands = Standstill { since: clock.now(), others: clock.others() };
         Self {
             clock,
             hardware: None,
@@ -76,7 +76,7 @@ impl Windows {
         Self { hardware: Some(HardwareCounters::open()), ..Self::new(clock) }
     }
 
-    /// What the processor counted.
+    /// The processor's counts over the windows that count.
     pub(super) fn hardware(&mut self) -> Hardware {
         let Some(counters) = &mut self.hardware else { return Hardware::default() };
         let mut counts = counters.read();
@@ -88,7 +88,7 @@ impl Windows {
         Hardware::of(counts)
     }
 
-    /// What the windows so far add up to.
+    /// The sums over the windows so far.
     pub(super) fn so_far(&mut self) -> SoFar {
         SoFar { wall: self.wall, usage: self.usage, counted: self.counted() }
     }
@@ -110,7 +110,7 @@ impl Windows {
 
     /// The clock stands from now on: what went on before is told otherwise.
     pub(super) fn stand(&mut self) {
-        self.stands = Stands { since: self.clock.now(), others: self.clock.others() };
+        self.stands = Standstill { since: self.clock.now(), others: self.clock.others() };
     }
 
     /// The time that the clock has stood, and whether other threads were at work meanwhile.
@@ -180,7 +180,7 @@ impl Windows {
             // thread often loses its processor there, and it did not wait while it ran.
             let off = (end - start).saturating_sub(thread_now.saturating_sub(thread)).as_nanos() as u64;
             let delayed = delayed_now.zip(delayed).map(|(now, then)| now.saturating_sub(then).min(off));
-            self.stands = Stands { since: end, others: self.clock.others() };
+            self.stands = Standstill { since: end, others: self.clock.others() };
             self.wall += end - start;
             self.last = Block {
                 iterations: 0,

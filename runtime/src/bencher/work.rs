@@ -36,16 +36,17 @@ pub struct WorkReport {
     /// Facts of its process that may differ between systems though their work is equal: versions, threads.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// Where it ran: `cpu`, `cuda:0`; and where it delivered, if elsewhere: `cuda:0, delivered to cpu`.
+    /// The device it ran on: `cpu`, `cuda:0`; and the one it delivered to, if another: `cuda:0, delivered to
+    /// cpu`.
     pub ran_on: String,
     /// The way in which a batch was waited for: `returns when ready`, `stream synchronised`.
     pub synchronised: String,
-    /// What the consumer gets.
+    /// The form in which the consumer gets a batch: memory of its own, a view, or on the device.
     pub delivery: Delivery,
     /// Worker threads or processes that it really had.
     pub workers: u64,
-    /// What handed the batches out, where it comes from, and its version: of a system that is not the adapter
-    /// itself.
+    /// The entry point that handed the batches out, its origin and its version: of a system that is not the
+    /// adapter itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_point: Option<String>,
     /// The reason why its work is not equal to the reference's, where the adapter says so itself: listed
@@ -133,7 +134,7 @@ pub enum Delivery {
 }
 
 impl Delivery {
-    /// Where a batch is when it is handed over, in words.
+    /// The memory that a batch is in when it is handed over, in words.
     pub fn place(self) -> &'static str {
         match self {
             Self::Owned | Self::View => "the host",
@@ -145,8 +146,9 @@ impl Delivery {
 /// The work of one repeat: what was said and what was seen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Work {
-    /// What the subject said.
+    /// The subject's own report of its work.
     pub report: WorkReport,
-    /// What was seen: everything in an unmeasured repeat, the held-back batches in a measured one.
+    /// The content that was seen: everything in an unmeasured repeat, the held-back batches in a measured
+    /// one.
     pub content: Content,
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::dtype::row_bytes;
-use super::{Dtype, Expected};
+use super::{Dtype, ExpectedEpoch};
 
 /// A claim about work, beside what was seen of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,8 +50,8 @@ pub enum WorkFault {
     },
     /// A whole epoch that was timed.
     Epoch {
-        /// What it must hold.
-        expected: Expected,
+        /// The content that it must have.
+        expected: ExpectedEpoch,
         /// The number of elements that it had.
         elements: u64,
         /// The number of batches.
@@ -93,7 +93,7 @@ impl WorkFault {
     }
 }
 
-/// Tells whether a source shows the items that it says that it went through, and no more than it was asked for.
+/// Tells whether a source shows the items that it says that it went through, and was asked for so many.
 #[inline]
 pub(super) fn are_shown(asked: u64, said: u64, shown: u64) -> bool {
     said == shown && said <= asked

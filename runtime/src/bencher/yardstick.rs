@@ -46,7 +46,7 @@ pub(super) struct Yard {
     seen: Yardsticks,
     numbers: Vec<u64>,
     sorted: Vec<u64>,
-    /// How much had been measured at the last round.
+    /// The time that had been measured at the last round.
     last: Duration,
 }
 

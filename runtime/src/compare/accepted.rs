@@ -7,13 +7,13 @@ use crate::json;
 use crate::plan::CaseId;
 use crate::record::{Baseline, MachineId};
 
-/// What stands for every machine, where an author says so.
+/// The name that stands for every machine, where an author says so.
 const ANY_MACHINE: &str = "any";
 
 /// A change that somebody has accepted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Accepted {
+pub struct Acceptance {
     /// `<package>/<bench target>`.
     pub suite: String,
     /// The case, as it is printed.
@@ -22,7 +22,7 @@ pub struct Accepted {
     pub metric: String,
     /// The id of the machine on which it did, or `any`.
     pub machine: String,
-    /// How much more a unit of work costs since, on top of what was accepted before, as a share: 0.08 is 8 %
+    /// The rise in the cost of a unit of work, on top of what was accepted before, as a share: 0.08 is 8 %
     /// more. Below zero it costs less.
     pub slowdown: f64,
     /// The run or the duel that says so. A baseline that was measured later has the change in it.
@@ -36,10 +36,10 @@ pub struct Accepted {
 #[serde(deny_unknown_fields)]
 struct AcceptedFile {
     #[serde(default)]
-    accepted: Vec<Accepted>,
+    accepted: Vec<Acceptance>,
 }
 
-impl Accepted {
+impl Acceptance {
     /// Reads `benches/accepted.toml`.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Accepted {
         basic_toml::to_string(&file).map_err(|error| error.to_string())
     }
 
-    /// What may be accepted once: what a run shows of a metric of a case on a machine.
+    /// The key of what may be accepted once: a run's change of a metric of a case on a machine.
     pub fn key(&self) -> [&str; 5] {
         [&self.suite, &self.case, &self.metric, &self.machine, &self.run]
     }
@@ -92,8 +92,8 @@ impl Accepted {
         all.iter().filter(move |one| one.case == case && one.metric == metric)
     }
 
-    /// How much worse all of them together made a metric of a case, as a logarithm. `None` where there are
-    /// none.
+    /// The sum of all changes that were accepted of a metric of a case, as a logarithm: above zero is worse.
+    /// `None` where there are none.
     pub(super) fn shift(all: &[Self], case: &CaseId, metric: &str) -> Option<f64> {
         Self::of(all, case, metric).map(|one| one.slowdown.ln_1p()).reduce(|one, other| one + other)
     }
@@ -108,8 +108,8 @@ impl Accepted {
 mod tests {
     use super::*;
 
-    fn one() -> Accepted {
-        Accepted {
+    fn one() -> Acceptance {
+        Acceptance {
             suite: "toy/suite".into(),
             case: "SORT-1/len=1000/stable".into(),
             metric: "wall_time".into(),
@@ -122,41 +122,41 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let all = [one(), Accepted { machine: ANY_MACHINE.into(), ..one() }];
-        let text = Accepted::write(&all).unwrap();
+        let all = [one(), Acceptance { machine: ANY_MACHINE.into(), ..one() }];
+        let text = Acceptance::write(&all).unwrap();
         assert!(text.starts_with("[[accepted]]\n"), "{text}");
-        assert_eq!(Accepted::read(&text).unwrap(), all);
-        assert_eq!(Accepted::read("").unwrap(), []);
+        assert_eq!(Acceptance::read(&text).unwrap(), all);
+        assert_eq!(Acceptance::read("").unwrap(), []);
     }
 
     #[test]
     fn an_entry_that_cannot_be_is_refused_by_name() {
-        let wrong = |change: fn(&mut Accepted)| {
+        let wrong = |change: fn(&mut Acceptance)| {
             let mut changed = one();
             change(&mut changed);
-            Accepted::read(&Accepted::write(&[changed]).unwrap()).unwrap_err()
+            Acceptance::read(&Acceptance::write(&[changed]).unwrap()).unwrap_err()
         };
         assert!(
             wrong(|one| one.slowdown = -1.0).contains("SORT-1/len=1000/stable: slowdown is a share above -1")
         );
         assert!(wrong(|one| one.because = " ".into()).contains("`because` says why"));
-        let twice = Accepted::write(&[one(), one()]).unwrap();
+        let twice = Acceptance::write(&[one(), one()]).unwrap();
         assert!(
-            Accepted::read(&twice)
+            Acceptance::read(&twice)
                 .unwrap_err()
                 .contains("wall_time of run 20260102-000000-000001 is accepted twice")
         );
-        let unknown = Accepted::write(&[one()]).unwrap() + "worse = 1\n";
-        assert!(Accepted::read(&unknown).unwrap_err().contains("worse"));
+        let unknown = Acceptance::write(&[one()]).unwrap() + "worse = 1\n";
+        assert!(Acceptance::read(&unknown).unwrap_err().contains("worse"));
     }
 
     #[test]
     fn it_is_of_one_suite_and_one_machine_or_any() {
         let machine = |id: &str| id.parse::<MachineId>().unwrap();
         let (own, other) = (machine("m-0123456789ab"), machine("m-ba9876543210"));
-        let one = Accepted { machine: own.to_string(), ..one() };
+        let one = Acceptance { machine: own.to_string(), ..one() };
         assert!(one.belongs("toy/suite", &own));
         assert!(!one.belongs("toy/suite", &other) && !one.belongs("toy/other", &own));
-        assert!(Accepted { machine: ANY_MACHINE.into(), ..one }.belongs("toy/suite", &other));
+        assert!(Acceptance { machine: ANY_MACHINE.into(), ..one }.belongs("toy/suite", &other));
     }
 }

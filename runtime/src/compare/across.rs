@@ -102,7 +102,7 @@ fn costs(metric: &MetricRecord) -> Option<Vec<f64>> {
 pub struct Ranking<'a> {
     /// Its case.
     pub case: &'a CaseRecord,
-    /// What it is ranked by.
+    /// The metric that it is ranked by.
     pub metric: &'a MetricRecord,
     /// Its place, from 1. Those that cannot be told from the best are all first; else equals share no place.
     pub rank: usize,

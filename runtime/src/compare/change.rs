@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Judgement, Reservations, weigh};
 use super::values::{LogValues, Sides};
-use super::{Accepted, InconclusiveReason, Policy, Tendency, Tolerance, Verdict};
+use super::{Acceptance, InconclusiveReason, Policy, Tendency, Tolerance, Verdict};
 use crate::metric::names;
 use crate::metric::{DEVICE_METRICS, Direction, METRICS, Stationarity, Unit};
 use crate::record::{Estimate, MetricRecord};
@@ -17,17 +17,17 @@ pub struct MetricChange {
     pub metric: String,
     /// Its unit.
     pub unit: Unit,
-    /// Which way is better.
+    /// The direction in which the metric is better.
     pub direction: Direction,
-    /// What it was; `None` where it had no value.
+    /// The baseline's estimate; `None` where it had no value.
     pub baseline: Option<Estimate>,
-    /// What it is.
+    /// The candidate's estimate; `None` where it has no value.
     pub candidate: Option<Estimate>,
     /// The candidate's median less the baseline's, in percent of the latter.
     pub change_percent: Option<f64>,
     /// The candidate's median over the baseline's.
     pub ratio: Option<f64>,
-    /// What the repeats say of it, by the rule that judges cases.
+    /// The tendency that the repeats show, by the rule that judges cases.
     pub tendency: Tendency,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct WeighedMetric {
     pub(super) values: LogValues,
     pub(super) reservations: Reservations,
     pub(super) judgement: Option<Judgement>,
-    /// What was accepted of it, as a logarithm: the baseline's values have it added.
+    /// The change of the metric that was accepted, as a logarithm: the baseline's values have it added.
     pub(super) accepted: Option<f64>,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn change(
     let values = LogValues::of(sides, before, after, direction);
     let has_ratio = values.is_some();
     let mut values = values.unwrap_or_default();
-    let accepted = Accepted::shift(&policy.accepted, &sides.after.id, &metric.name);
+    let accepted = Acceptance::shift(&policy.accepted, &sides.after.id, &metric.name);
     if let Some(shift) = accepted {
         values.sides[0].iter_mut().for_each(|value| *value += shift);
     }
@@ -94,7 +94,8 @@ pub(super) fn is_of_samples(name: &str, unit: &Unit) -> bool {
     ours && (*unit == Unit::SECONDS || unit.symbol().ends_with("/s")) && name != names::FIRST_ITEM
 }
 
-/// What disturbed the blocks that the values are of: the larger of both sides' middle processes.
+/// The reservations about the blocks that the values are of: each share is the larger of both sides' medians
+/// over processes.
 fn reservations(sides: &Sides<'_>, values: &LogValues, limit: f64) -> Reservations {
     let mut reservations = Reservations { limit, ..Reservations::default() };
     if values.of_blocks {
@@ -110,7 +111,7 @@ fn reservations(sides: &Sides<'_>, values: &LogValues, limit: f64) -> Reservatio
 }
 
 impl MetricChange {
-    /// What both sides have: the baseline first.
+    /// The change of a metric between two estimates, the baseline's first.
     pub(super) fn new(
         metric: &str,
         unit: &Unit,

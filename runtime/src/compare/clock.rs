@@ -4,7 +4,7 @@ use super::rule::Judgement;
 use super::{ClockHalf, InconclusiveReason, Verdict};
 use crate::metric::names;
 
-/// What a device's time is read from, and what else follows from it.
+/// The metric of a device's time, and those that follow from it.
 const TIMES: [&str; 3] = [names::DEVICE_TIME, names::DEVICE_BANDWIDTH, names::DEVICE_FLOPS];
 
 /// The same at the clock that the device had meanwhile.

@@ -14,16 +14,17 @@ use crate::record::{Difference, Environment, RunId};
 pub struct Comparison {
     /// `<package>/<bench target>` of the run.
     pub suite: String,
-    /// Which of the two methods spoke.
+    /// The method of the comparison.
     pub method: Method,
     /// The baseline.
-    pub baseline: Promoted,
+    pub baseline: ComparedBaseline,
     /// The run that is judged.
     pub candidate: RunId,
-    /// Where both sides of a duel were measured, with the candidate's commit and whether its tree was dirty.
+    /// The environment in which both sides of a duel were measured, with the candidate's commit and whether
+    /// its tree was dirty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
-    /// What changed around the code: to be told before any row.
+    /// Changes around the code: to be told before any row.
     pub environment_changes: Vec<EnvironmentChange>,
     /// The reason why nothing is judged, if nothing is.
     pub refused: Option<Refusal>,
@@ -47,7 +48,7 @@ pub enum Method {
 
 /// The baseline that a run is compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Promoted {
+pub struct ComparedBaseline {
     /// Its name; in a duel the revision, program or adapter.
     pub name: String,
     /// The run that was promoted; none in a duel.
@@ -57,31 +58,31 @@ pub struct Promoted {
 /// A case of the run that failed, or whose work does not verify.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaseFailure {
-    /// Which case.
+    /// The id of the case.
     pub case: CaseId,
-    /// What happened.
+    /// The reason why it is a failure.
     pub why: IncomparableReason,
 }
 
 /// The verdict on one case, with its figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Which case.
+    /// The id of the case.
     pub case: CaseId,
-    /// What is said of it.
+    /// The verdict on the case.
     pub verdict: Verdict,
     /// The metric that decided.
     pub metric: String,
     /// By how much that metric is worse; `None` where the case was not weighed.
     pub effect: Option<Effect>,
-    /// How much worse it might have been.
+    /// The margin by which the metric might have been worse.
     pub tolerance: Option<Tolerance>,
     /// The smallest effect that would have been found, as a share.
     pub detectable: Option<f64>,
     /// By how much the metric was accepted to be worse, as a share: `effect` is what comes on top of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted: Option<f64>,
-    /// What to know before believing the verdict.
+    /// Remarks to read before believing the verdict.
     pub marks: Vec<RowMark>,
     /// Advice that would make an inconclusive case decidable.
     #[serde(default, skip_serializing_if = "Option::is_none")]

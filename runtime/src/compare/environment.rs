@@ -9,7 +9,7 @@ use crate::record::{Baseline, Difference, RunManifest};
 pub struct EnvironmentChange {
     /// Of which kind.
     pub kind: FactKind,
-    /// What, with the run's value here and the baseline's there.
+    /// The fact that differs, with the run's value here and the baseline's there.
     pub difference: Difference,
 }
 

@@ -13,7 +13,7 @@ use crate::stats;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History(BTreeMap<String, Past>);
 
-/// What earlier runs measured of one case.
+/// The figures of one case in earlier runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Past {
     /// In the order of their ids.
@@ -35,7 +35,7 @@ pub(super) struct PastRun {
     pub(super) work: [f64; 2],
     /// Iterations or items of the whole repeat.
     pub(super) iterations: f64,
-    /// What each kind of yardstick took.
+    /// The time of each kind of yardstick.
     pub(super) yardsticks: [Option<f64>; 3],
 }
 
@@ -94,7 +94,7 @@ impl History {
         }
     }
 
-    /// What is known of a case.
+    /// The history of a case, if it has one.
     pub(super) fn past(&self, case: &CaseId) -> Option<&Past> {
         self.0.get(&case.to_string())
     }

@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use super::change::{WeighedMetric, change};
 use super::clock::hold_against_cycles;
-use super::comparison::{Method, Promoted};
+use super::comparison::{ComparedBaseline, Method};
 use super::environment::changes;
 use super::rule::{Judgement, LEAST, unsteady};
 use super::values::Sides;
 use super::{
-    Accepted, Advice, AxisChange, Basis, CaseFailure, Comparison, History, IncomparableReason, Policy,
+    Acceptance, Advice, AxisChange, Basis, CaseFailure, Comparison, History, IncomparableReason, Policy,
     ProcessValues, Refusal, Remedy, Row, RowMark, Tendency, Verdict, VerdictCounts,
 };
 use crate::device::on_all_processors;
@@ -28,7 +28,7 @@ pub fn judge(baseline: &Baseline, candidate: &RunRecord, history: &History, poli
     let mut comparison = Comparison {
         suite: manifest.suite.clone(),
         method: Method::Stored,
-        baseline: Promoted { name: baseline.name.clone(), run: Some(baseline.run.clone()) },
+        baseline: ComparedBaseline { name: baseline.name.clone(), run: Some(baseline.run.clone()) },
         candidate: manifest.id.clone(),
         environment: None,
         environment_changes: changes(baseline, manifest),
@@ -64,7 +64,7 @@ fn refusal(baseline: &Baseline, candidate: &RunRecord, policy: &Policy) -> Optio
         .then(|| Refusal::OtherMachine(manifest.environment.differences(&baseline.environment).machine))
 }
 
-/// What is wrong with a case by itself.
+/// The failure of a case by itself: it ended in one, differs from the reference, or does not verify.
 fn failure(case: &CaseRecord) -> Option<CaseFailure> {
     let why = match (&case.status, &case.agreement) {
         (CaseStatus::Failed(why), _) => IncomparableReason::Failed(Side::Candidate, why.clone()),
@@ -138,14 +138,14 @@ fn row(
         Some(why) => incomparable(why),
         None => {
             // How far figures wandered is known of the runs that have what was accepted.
-            let since = Accepted::last_run(&policy.accepted, &after.id, &after.primary_metric);
+            let since = Acceptance::last_run(&policy.accepted, &after.id, &after.primary_metric);
             let past = history.past(&after.id).map(|past| past.since(since));
             Some(weighed(Sides { before, after, past: past.as_deref() }, revision, policy))
         }
     }
 }
 
-/// What is said of a body that has a bound and no figure, on one side or on both: it cannot be told from an
+/// The verdict on a body that has a bound and no figure, on one side or on both: it cannot be told from an
 /// empty loop.
 fn of_nothing(before: &BaselineCase, after: &CaseRecord) -> Option<Verdict> {
     let named = |metrics: &'_ [MetricRecord]| {

@@ -24,11 +24,11 @@ mod tolerance;
 mod values;
 mod verdict;
 
-pub use accepted::Accepted;
+pub use accepted::Acceptance;
 pub use across::{Ranking, Ratio, RatioClass, STRONGER, WEAKER, rank};
 pub use change::MetricChange;
 pub use comparison::{
-    CaseFailure, Comparison, GateOutcome, Method, ProcessValues, Promoted, Refusal, Row, RowMark,
+    CaseFailure, ComparedBaseline, Comparison, GateOutcome, Method, ProcessValues, Refusal, Row, RowMark,
     VerdictCounts,
 };
 pub use duel::{Decider, JudgedRounds, decide};

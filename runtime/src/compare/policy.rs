@@ -4,7 +4,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::{Accepted, Effect};
+use super::{Acceptance, Effect};
 use crate::json;
 use crate::plan::{CaseId, nearest};
 use crate::registry::Point;
@@ -35,13 +35,13 @@ pub struct Policy {
     pub inconclusive_passes: bool,
     /// True if figures of another machine are compared all the same.
     pub allow_different_machine: bool,
-    /// What holds for every scenario.
+    /// The gate of every scenario.
     pub gate: Gate,
-    /// What holds for some, by id.
+    /// Gates of single scenarios, by id.
     pub scenarios: BTreeMap<String, Gate>,
-    /// What was accepted of the suite that is judged, on its machine, since its baseline.
+    /// The changes that were accepted of the suite that is judged, on its machine, since its baseline.
     #[serde(default)]
-    pub accepted: Vec<Accepted>,
+    pub accepted: Vec<Acceptance>,
 }
 
 /// The metrics that gate, and from where on. What is not set is taken from the level above, then from the

@@ -18,7 +18,7 @@ pub enum InconclusiveReason {
         baseline: usize,
         /// Of the candidate.
         candidate: usize,
-        /// What is needed on each side.
+        /// The number that is needed on each side.
         least: usize,
     },
     /// The values have no interval.
@@ -57,7 +57,7 @@ pub enum InconclusiveReason {
     DeviceClock {
         /// The way that the metric tends.
         metric: Tendency,
-        /// What it is held against.
+        /// The half that it is held against: time or cycles.
         other: ClockHalf,
         /// The way that it tends.
         tends: Tendency,
@@ -140,7 +140,7 @@ pub enum IncomparableReason {
     Information(String),
     /// It took so many seconds, and is below this bound now: as fast as an empty loop.
     NowBelow {
-        /// What it took.
+        /// The time that it took, in seconds.
         was: f64,
         /// The bound.
         bound: f64,
@@ -149,7 +149,7 @@ pub enum IncomparableReason {
     NoLongerBelow {
         /// The bound.
         bound: f64,
-        /// What it takes.
+        /// The time that it takes, in seconds.
         is: f64,
     },
     /// A round of a duel showed no time at all.
@@ -169,16 +169,16 @@ pub struct AxisChange {
     pub axis: String,
     /// The label.
     pub value: String,
-    /// What it meant in the baseline.
+    /// The meaning in the baseline.
     pub was: String,
-    /// What it means.
+    /// The meaning now.
     pub is: String,
 }
 
 /// Advice that would make an inconclusive case decidable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advice {
-    /// What helps.
+    /// The remedy that helps.
     pub remedy: Remedy,
     /// The revision that the two can be measured in turns with, where it is known.
     pub revision: Option<String>,

@@ -8,7 +8,7 @@ pub(super) const LEAST: usize = 6;
 /// From this share of disturbed blocks on, what is left says more of the machine than of the case.
 const DISTURBED: f64 = 0.25;
 
-/// What stands in the way of believing values, however clear they are.
+/// Reasons not to believe values, however clear they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Reservations {
     /// The share of blocks in which a thread was taken off its processor: the larger of both sides.
@@ -24,7 +24,7 @@ pub(super) struct Reservations {
 }
 
 impl Reservations {
-    /// What disturbed too many blocks.
+    /// The disturbance of too many blocks, if there is one.
     pub(super) fn disturbed(&self) -> Option<InconclusiveReason> {
         if self.switched > DISTURBED {
             Some(InconclusiveReason::Busy(self.switched))
@@ -41,7 +41,7 @@ pub(super) fn unsteady([baseline, candidate]: [bool; 2]) -> Option<InconclusiveR
     (baseline || candidate).then_some(InconclusiveReason::Unsteady { baseline, candidate })
 }
 
-/// What two samples say.
+/// The judgement on two samples of a metric: a verdict, and the effect where there is one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Judgement {
     pub(super) verdict: Verdict,

@@ -17,7 +17,7 @@ const SPREADS: f64 = 3.0;
 pub struct Tolerance {
     /// The share: 0.05 for 5 %.
     pub share: f64,
-    /// What it rests on.
+    /// The basis of the share.
     pub basis: Basis,
     /// Stored runs behind it.
     pub runs: usize,

@@ -42,11 +42,12 @@ pub(super) struct Sides<'a> {
 /// The wall time of a body without its waiting for a processor.
 const UNDELAYED: &str = names::UNDELAYED_TIME;
 
-/// What a case has a value of where it was timed by a device's clock, and where it ran on a device at all.
+/// Metrics that a case has a value of: where it was timed by a device's clock, and where it ran on a device
+/// at all.
 const BY_DEVICE: &str = names::DEVICE_TIME;
 const ON_DEVICE: &str = names::DEVICE_MEMORY_USED;
 
-/// What the names of metrics begin with that are of a device.
+/// Prefixes of the names of metrics that are of a device.
 const DEVICES: [&str; 2] = ["device_", "phase/"];
 
 /// The values of a metric: logarithms, turned so that more is worse.

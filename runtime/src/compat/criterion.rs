@@ -45,10 +45,10 @@ pub use std::hint::black_box;
 use crate::bencher::{self, Budget, Error, PartialBudget, Purpose, Settings};
 use crate::harness::Suite;
 use crate::registry::{
-    Added, Axes, Axis, AxisTraits, Keep, Location, Point, ScenarioEntry, TypedAxis, WrittenValue, add,
+    Additions, Axes, Axis, AxisTraits, Keep, Location, Point, ScenarioEntry, TypedAxis, WrittenValue, add,
 };
 
-/// What stands for criterion's measurements, of which there is one.
+/// Criterion's measurements, of which there is one.
 pub mod measurement {
     /// Time by the clock on the wall.
     #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ pub mod measurement {
 
 use measurement::WallTime;
 
-/// What goes through the functions of a file is done for.
+/// The purpose of going through the functions of a file.
 enum Visit {
     /// To find out what there is.
     Finding(Vec<FoundBench>),
@@ -76,7 +76,7 @@ static GROUPS: OnceLock<Vec<fn()>> = OnceLock::new();
 #[derive(Clone, Debug, PartialEq)]
 struct FoundBench {
     scenario: String,
-    /// What it is called within its group.
+    /// The name within its group; `None` outside of one.
     label: Option<String>,
     budget: PartialBudget,
 }
@@ -140,11 +140,11 @@ pub fn main(suite: Suite, groups: &[fn()]) -> ExitCode {
         Some(Visit::Finding(found)) => found,
         _ => Vec::new(),
     };
-    add(Added { scenarios: entries(&found), adapters: Vec::new(), alone: false });
+    add(Additions { scenarios: entries(&found), adapters: Vec::new(), alone: false });
     crate::harness::main(suite)
 }
 
-/// Where all of them are written, as far as is known.
+/// The place at which all of them are written, as far as is known.
 const HERE: Location = Location { module: "", file: "criterion_main!", line: 0 };
 
 /// One scenario for each group, with what is in it on one axis. What is there twice stays so, for the
@@ -220,7 +220,7 @@ fn run(lent: &mut bencher::Bencher, _: Option<&mut dyn Any>, point: &Point) -> R
     }
 }
 
-/// What of criterion's settings has a meaning here.
+/// Criterion's settings that have a meaning here.
 #[derive(Clone, Copy, Debug, Default)]
 struct Config {
     budget: PartialBudget,
@@ -348,7 +348,7 @@ pub struct BenchmarkGroup<'a, M = WallTime> {
 }
 
 impl BenchmarkGroup<'_> {
-    /// What one iteration of those that follow handles.
+    /// States how much an iteration of those that follow handles.
     pub fn throughput(&mut self, throughput: Throughput) -> &mut Self {
         self.throughput = Some(throughput);
         self
@@ -426,7 +426,7 @@ impl BenchmarkGroup<'_> {
     pub fn finish(self) {}
 }
 
-/// What a benchmark is called: a function, a parameter, or both.
+/// The name of a benchmark: a function, a parameter, or both.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BenchmarkId {
     function: Option<String>,
@@ -461,7 +461,7 @@ impl From<String> for BenchmarkId {
     }
 }
 
-/// What one iteration handles.
+/// The amount that one iteration handles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Throughput {
     /// Bytes, shown in powers of 1024.
@@ -545,7 +545,7 @@ pub enum AxisScale {
     Logarithmic,
 }
 
-/// What a benchmark measures with.
+/// A bencher: it times the body of one benchmark.
 #[derive(Debug)]
 pub struct Bencher<'a, M = WallTime> {
     bencher: bencher::Bencher,

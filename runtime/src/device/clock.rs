@@ -73,7 +73,7 @@ impl Clock {
         }
     }
 
-    /// What the clock is called.
+    /// The name of the clock.
     pub fn name(&self) -> &'static str {
         match self.0 {
             ClockSource::Monotonic(_) => "CLOCK_MONOTONIC",
@@ -82,7 +82,7 @@ impl Clock {
         }
     }
 
-    /// What a pair of readings costs: the median over some hundred rounds of many pairs, each timed as a
+    /// The cost of a pair of readings: the median over some hundred rounds of many pairs, each timed as a
     /// whole.
     pub fn pair(&self) -> Duration {
         const PAIRS: u32 = 64;

@@ -6,9 +6,9 @@ use std::ops::Range;
 /// A file that is mapped, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// Where.
+    /// The range of its addresses.
     pub at: Range<usize>,
-    /// How much of it is in memory, in bytes.
+    /// Bytes of it that are in memory.
     pub resident: u64,
 }
 

@@ -94,8 +94,8 @@ impl ProcessTree {
         sum
     }
 
-    /// What calls of the tree's processes have read and written since they began, with those of children that
-    /// they have waited for. `None` where the system does not say.
+    /// Bytes that calls of the tree's processes have read and written since they began, with those of
+    /// children that they have waited for. `None` where the system does not say.
     #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "asked for of workers"))]
     pub fn moved(self) -> Option<IoBytes> {
         let of = |process: &u32| IoBytes::read(&fs::read_to_string(format!("/proc/{process}/io")).ok()?);

@@ -34,7 +34,7 @@ pub use device_info::{Backend, DeviceInfo, DeviceMemory, Telemetry, throttle_rea
 pub use load::load_average;
 pub use mappings::file_mappings;
 pub use memory::{ProcessTree, available_memory, peak_memory, resident_memory};
-pub use noise::{Delays, Lost, Noise, NoiseReader, ThreadSchedule, frequency, own_schedule};
+pub use noise::{Delays, Noise, NoiseReader, ProcessorLoss, ThreadSchedule, frequency, own_schedule};
 pub use open::{add_libraries, find_device, open_device};
 pub use page_fault::page_fault_cost;
 pub use perf::HardwareCounters;

@@ -17,8 +17,8 @@ pub struct Noise {
     pub threads: Vec<ThreadSchedule>,
     /// Processor time of all processes below this one, the ended and the living, in nanoseconds.
     pub helpers: Option<u64>,
-    /// What can be looked at often.
-    pub lost: Lost,
+    /// Counters that can be looked at often.
+    pub lost: ProcessorLoss,
 }
 
 /// The scheduler's counts for a thread.
@@ -34,7 +34,7 @@ pub struct ThreadSchedule {
 
 /// Processors taken away: counters that are cheap enough to be looked at between samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
+pub struct ProcessorLoss {
     /// Time that a hypervisor gave to others while a processor of this machine had work, in nanoseconds. The
     /// kernel counts it in ticks, mostly of 10 ms, over all processors.
     pub stolen: Option<u64>,
@@ -69,8 +69,8 @@ impl NoiseReader {
         Noise { threads: scheduled(), helpers: self.helpers(), lost: self.lost() }
     }
 
-    /// What can be looked at often: up to three small files.
-    pub fn lost(&self) -> Lost {
+    /// The counters that can be looked at often: up to three small files.
+    pub fn lost(&self) -> ProcessorLoss {
         let stolen = self.stat.as_ref().and_then(start_of).and_then(|text| stolen_ticks(&text));
         let group = self.group.as_ref().and_then(start_of).and_then(|text| field(&text, "nr_throttled"));
         let heat = self.heat.as_ref().and_then(start_of).and_then(|text| text.trim().parse::<u64>().ok());
@@ -78,7 +78,7 @@ impl NoiseReader {
             (None, None) => None,
             _ => Some(group.unwrap_or(0) + heat.unwrap_or(0)),
         };
-        Lost { stolen: stolen.map(|ticks| ticks * self.tick), throttled }
+        ProcessorLoss { stolen: stolen.map(|ticks| ticks * self.tick), throttled }
     }
 
     /// A process that ended is in the sum of its parent, whole, from when its parent waited for it.

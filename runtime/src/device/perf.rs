@@ -65,7 +65,7 @@ impl HardwareCounters {
         }
     }
 
-    /// What was counted so far, or why it is not known.
+    /// The counts so far, or the reason why one is not known.
     #[cfg(all(feature = "perf", target_os = "linux"))]
     pub fn read(&mut self) -> [Result<u64, String>; 3] {
         let mut counts = HARDWARE.map(|name| Err(format!("no {name} were counted")));

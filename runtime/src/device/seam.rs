@@ -13,7 +13,7 @@ use super::{DeviceInfo, DeviceMemory, Telemetry};
 ///
 /// What a backend cannot do is told by data (`None`, `false`), never by a panic.
 pub trait Device: fmt::Debug {
-    /// What it is.
+    /// The description of the device.
     fn info(&self) -> &DeviceInfo;
 
     /// The host's clock, in nanoseconds since an arbitrary moment.
@@ -92,7 +92,7 @@ pub trait Device: fmt::Debug {
         self.telemetry().sm_clock_mhz
     }
 
-    /// What the device says of itself now. May take milliseconds: never within a window.
+    /// The telemetry of the device as it is now. May take milliseconds: never within a window.
     fn telemetry(&self) -> Telemetry {
         Telemetry::default()
     }
@@ -320,7 +320,7 @@ impl Numbers {
 /// is lost must not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceError {
-    /// What was attempted: `synchronise the device`.
+    /// The attempt that failed: `synchronise the device`.
     pub what: String,
     /// The backend's code; 0 where it was not the backend that refused.
     pub code: i32,
@@ -331,7 +331,7 @@ pub struct DeviceError {
 }
 
 impl DeviceError {
-    /// What cannot be asked of this backend, and why.
+    /// The error where something cannot be asked of this backend, with the reason.
     pub fn refused(what: &str, why: &str) -> Self {
         Self { what: what.to_owned(), code: 0, name: why.to_owned(), fatal: false }
     }

@@ -43,7 +43,7 @@ pub struct IoBytes {
 }
 
 impl Usage {
-    /// What nothing used: the beginning of a sum.
+    /// The usage of nothing: the beginning of a sum.
     pub const NONE: Self = Self {
         cpu: Duration::ZERO,
         minor_faults: 0,

@@ -7,7 +7,7 @@ use crate::bencher::RunSettings;
 use crate::plan::{Param, PlanSettings};
 use crate::process::TraceKind;
 
-/// What was typed.
+/// The command line as it was typed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct BenchArgs {
     pub(super) filters: Vec<String>,
@@ -22,9 +22,9 @@ pub(super) struct BenchArgs {
     pub(super) params: Vec<Param>,
     pub(super) profile: Option<String>,
     pub(super) quick: bool,
-    /// What holds of every repeat: handed on as it is.
+    /// Settings of every repeat: handed on as they are.
     pub(super) run: RunSettings,
-    /// What holds of all repeats together: handed on as it is.
+    /// Settings of all repeats together: handed on as they are.
     pub(super) together: PlanSettings,
     pub(super) warmup: Option<u64>,
     pub(super) show_output: bool,
@@ -67,7 +67,7 @@ pub(super) struct BenchArgs {
 }
 
 impl BenchArgs {
-    /// What scenarios find in their environment: the variable and what was typed for it.
+    /// The variables that scenarios find in their environment, each with what was typed for it.
     pub(super) fn for_children(&self) -> [(&'static str, Option<&String>); 3] {
         [
             ("WEIGHBRIDGE_DATA_ROOT", self.data_root.as_ref()),

@@ -7,7 +7,7 @@ use super::session::{Session, check};
 use super::smoke::program;
 use super::{Context, Exit, TargetError, page, resume, traces};
 use crate::bencher::Phase;
-use crate::compare::{Accepted, Comparison, Policy, judge};
+use crate::compare::{Acceptance, Comparison, Policy, judge};
 use crate::plan::{self, CaseId, Plan};
 use crate::record::{
     Baseline, CaseRecord, CaseStatus, Environment, RunId, RunManifest, RunRecord, RunStatus, assemble_run,
@@ -206,8 +206,8 @@ fn against(baseline: &Baseline, record: &RunRecord, runs: &Runs, policy: &Policy
 /// The number of runs a history looks back.
 const MOST_RUNS: usize = 30;
 
-/// What the workspace's settings say of the gate, and the flags over it. A scenario that is set apart there
-/// must be one of this bench target, or be listed for another one.
+/// The policy of the gate: the workspace's settings, and the flags over them. A scenario that is set apart
+/// there must be one of this bench target, or be listed for another one.
 pub(super) fn policy(context: &Context<'_>, registry: &Registry) -> Result<Policy, TargetError> {
     let args = &context.args;
     let stated = match &context.settings {
@@ -242,11 +242,11 @@ pub(super) fn policy(context: &Context<'_>, registry: &Registry) -> Result<Polic
 }
 
 /// The changes that a file says are accepted.
-fn accepted_in(file: &Path) -> Result<Vec<Accepted>, TargetError> {
+fn accepted_in(file: &Path) -> Result<Vec<Acceptance>, TargetError> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file)
         .map_err(|source| TargetError::Settings { file: name.clone(), source })?;
-    Ok(Accepted::read(&text).map_err(|why| plan::PlanError::Settings { file: name, why })?)
+    Ok(Acceptance::read(&text).map_err(|why| plan::PlanError::Settings { file: name, why })?)
 }
 
 /// The exit code of the measuring alone.

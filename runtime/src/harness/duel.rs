@@ -13,7 +13,7 @@ use super::smoke::program;
 use super::{Context, Exit, TargetError, resume, usage::UsageError};
 use crate::bencher::{HashKey, INJECT, RunSettings};
 use crate::compare::{
-    BreakOff, Comparison, Decider, IncomparableReason, Method, Promoted, Refusal, Row, Verdict,
+    BreakOff, ComparedBaseline, Comparison, Decider, IncomparableReason, Method, Refusal, Row, Verdict,
     VerdictCounts, axis_changed,
 };
 use crate::metric::names;
@@ -111,7 +111,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     let mut comparison = Comparison {
         suite: suite.name(),
         method: Method::Duel,
-        baseline: Promoted { name, run: None },
+        baseline: ComparedBaseline { name, run: None },
         candidate: id.clone(),
         environment: Some(session.environment.clone()),
         environment_changes: Vec::new(),
@@ -246,7 +246,7 @@ fn list(program: &Program, flags: Vec<String>) -> Result<Vec<CaseId>, TargetErro
     Ok(listing.cases)
 }
 
-/// What is read of another program's listing.
+/// The part that is read of another program's listing.
 #[derive(serde::Deserialize)]
 struct ProgramListing {
     cases: Vec<CaseId>,

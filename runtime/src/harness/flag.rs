@@ -10,7 +10,7 @@ pub(super) struct Flag {
     pub(super) name: &'static str,
     /// Its short name.
     pub(super) short: Option<char>,
-    /// What its value is called; `None` if it takes none.
+    /// The name of its value; `None` if it takes none.
     pub(super) value: Option<&'static str>,
     /// The place where it stands in the help.
     pub(super) group: FlagGroup,

@@ -22,7 +22,7 @@ pub(super) fn trace(flag: &Flag, value: &str) -> Result<TraceKind, UsageError> {
     kind_of(flag, value, &[TraceKind::Torch, TraceKind::Jax, TraceKind::Perf, TraceKind::Tracemalloc])
 }
 
-/// What a compiler writes, likewise.
+/// A dump by a compiler, likewise.
 pub(super) fn dump(flag: &Flag, value: &str) -> Result<TraceKind, UsageError> {
     kind_of(flag, value, &[TraceKind::Hlo])
 }

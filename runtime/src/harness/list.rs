@@ -65,7 +65,8 @@ fn pretty(registry: &Registry, plan: &Plan) -> String {
     text
 }
 
-/// What each variant of a labelled axis does, the other axes at their first value, where the author says.
+/// Descriptions of the variants of a labelled axis, the other axes at their first value, where the author
+/// gives them.
 fn described(scenario: &ScenarioEntry, axes: &[Axis], axis: &Axis) -> Vec<(String, String)> {
     let Some(describe) = scenario.describe.filter(|_| axis.is_labelled()) else { return Vec::new() };
     let of = |value: &AxisValue| Some((value.text.clone(), describe(&point(axes, axis, value))?));
@@ -80,7 +81,7 @@ fn point(axes: &[Axis], axis: &Axis, value: &AxisValue) -> Point {
     Point(axes.iter().filter_map(first).collect())
 }
 
-/// What must agree at a scenario's first point, and where it is something else with one other value:
+/// The equivalence at a scenario's first point, and the other ones by the one value that brings them:
 /// `operators=own`.
 fn agreements(scenario: &ScenarioEntry, axes: &[Axis]) -> (Equivalence, BTreeMap<String, Equivalence>) {
     let first = Point(axes.iter().filter_map(|axis| axis.values.first().cloned()).collect());
@@ -105,7 +106,7 @@ fn selected(registry: &Registry, plan: &Plan) -> Vec<&'static ScenarioEntry> {
     scenarios
 }
 
-/// What `--list --format json` gives, for programs. Its parts are written as they lie: 10,000 cases are
+/// The listing of `--list --format json`, for programs. Its parts are written as they lie: 10,000 cases are
 /// quickly listed.
 #[derive(Serialize)]
 struct ListedCases<'a> {

@@ -9,7 +9,7 @@ use crate::record::RunId;
 use crate::report::Terminal;
 use crate::tool::{INSTALL, tool};
 
-/// What cargo says of a subcommand that is not installed.
+/// Cargo's message about a subcommand that is not installed.
 const NO_SUCH: &str = "no such command";
 
 /// Has the page of a run written, and says where it lies, or why there is none. The run is what it is either
@@ -51,7 +51,7 @@ mod tests {
     fn a_missing_command_is_told_by_the_line_that_installs_it_and_another_failure_by_its_last_line() {
         let run = RunId::new(1_000, 7);
         let said = why("error: no such command: `weighbridge`\n\nhelp: view all installed commands\n", &run);
-        assert!(said.ends_with("cargo install weighbridge-xtask --bin cargo-weighbridge"), "{said}");
+        assert!(said.ends_with("weighbridge-xtask --bin cargo-weighbridge"), "{said}");
         let said = why("   Compiling x\nerror: there is no run `7`\n\n", &run);
         assert!(
             said.contains("report html 19700101-001640-000007` failed: error: there is no run `7`"),

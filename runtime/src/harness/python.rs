@@ -8,7 +8,7 @@ use std::process::Command;
 use super::error::TargetError;
 use super::usage::UsageError;
 
-/// Where probes, workers and the search for libraries look for it.
+/// The variable by which probes, workers and the search for libraries find the interpreter.
 pub(super) const PYTHON: &str = "WEIGHBRIDGE_PYTHON";
 
 /// Has the interpreter that was named in the environment. A process cannot safely change its own, and probes

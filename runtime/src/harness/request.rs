@@ -3,7 +3,7 @@
 use super::args::BenchArgs;
 use crate::plan::{Isolation, MemoryLimit, PlanError, Profiles, Request};
 
-/// What the command line is for.
+/// The mode that the command line asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HarnessMode {
     /// Measure and store.
@@ -19,7 +19,7 @@ pub(super) enum HarnessMode {
 /// The profile of a plain `cargo bench`.
 const PROFILE: &str = "ci_cpu";
 
-/// What the plan is asked for. `settings` is the workspace's settings file: its name and its text.
+/// Makes the request to the plan. `settings` is the workspace's settings file: its name and its text.
 ///
 /// # Errors
 /// A wrong settings file; an unknown profile; a profile for another platform.

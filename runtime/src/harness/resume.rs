@@ -47,8 +47,8 @@ fn refuse_other_flags() -> Result<(), TargetError> {
     Err(super::usage::UsageError(why.to_owned()).into())
 }
 
-/// What is today's in a run that is taken up again: where things lie, how long it may take, how it is judged
-/// and shown.
+/// Takes up the arguments of an earlier run, with today's for where things lie, how long it may take, and how
+/// it is judged and shown.
 fn of_today(today: &BenchArgs, then: BenchArgs) -> BenchArgs {
     BenchArgs {
         typed: today.typed.clone(),

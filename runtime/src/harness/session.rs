@@ -11,20 +11,20 @@ use super::{Context, TargetError, resume};
 use crate::bencher::{INJECT, draw_epoch};
 use crate::device::{DeviceInfo, add_libraries, find_device};
 use crate::plan::Plan;
-use crate::record::{Build, Environment, Planned, RunId, RunManifest, RunStatus};
+use crate::record::{Build, Environment, RunId, RunManifest, RunPlan, RunStatus};
 use crate::report;
 use crate::run::Program;
 use crate::store::{Layout, MachineLock, RunLock, Runs};
 
 /// A machine that is ready to measure, until this is dropped.
 pub(super) struct Session {
-    /// What serves the platform that was asked for.
+    /// The device that serves the platform that was asked for.
     pub(super) device: DeviceInfo,
     pub(super) layout: Layout,
     /// As it was before anything was measured: the load is the machine's and not ours, the commit the one
     /// that runs.
     pub(super) environment: Environment,
-    /// What is left of the budget after waiting for others.
+    /// The time that is left of the budget after waiting for others.
     pub(super) budget: Option<Duration>,
     _locks: Vec<MachineLock>,
 }
@@ -87,7 +87,7 @@ impl Session {
             active_backend: self.device.backend.platform().name().to_owned(),
             seed: plan.run.seed,
             epoch: draw_epoch(),
-            planned: Planned {
+            planned: RunPlan {
                 cases: plan.cases.iter().map(|case| case.id.clone()).collect(),
                 repeats: plan.repeats,
                 stated: stated(plan),
@@ -108,8 +108,8 @@ impl Session {
     }
 }
 
-/// What must hold before anything is measured. Gives what serves the platform: the requested one is the
-/// active one.
+/// Checks all that must hold before anything is measured. Returns the device that serves the platform: the
+/// requested one is the active one.
 pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, TargetError> {
     let args = &context.args;
     let duel = args.versus.is_some() || args.versus_adapter.is_some();
@@ -149,7 +149,7 @@ pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, Ta
     Ok(device)
 }
 
-/// What this binary knows of its own build.
+/// The facts that this binary knows of its own build.
 fn build(context: &Context<'_>) -> Build {
     let suite = context.suite;
     let mut crates = BTreeMap::new();

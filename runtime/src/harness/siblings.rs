@@ -8,7 +8,7 @@ use super::{Context, HarnessMode};
 use crate::plan::{Plan, nearest};
 use crate::registry::Registry;
 
-/// What is said where filters take no case of this bench target, and the package has others that may have it;
+/// The remark where filters take no case of this bench target, and the package has others that may have it;
 /// `None` where that is an error, or where something is to be run. In a gate nothing is passed over.
 pub(super) fn passed_over(
     context: &Context<'_>,
@@ -61,8 +61,8 @@ const OF_LIBTEST: [&str; 18] = [
     "test",
 ];
 
-/// What is said where cargo hands a flag of ours to libtest as well, which refuses it: under plain `cargo
-/// bench -- FLAGS`, where a library or a binary of the package is a bench target too.
+/// The note where cargo hands a flag of ours to libtest as well, which refuses it: under plain `cargo bench
+/// -- FLAGS`, where a library or a binary of the package is a bench target too.
 pub(super) fn refused_elsewhere(context: &Context<'_>) -> Option<String> {
     let args = &context.args;
     let flag = args.typed.iter().find(|name| !OF_LIBTEST.contains(name)).filter(|_| args.bench)?;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::json;
 
-/// What of a `Cargo.toml` says which targets there are.
+/// The parts of a `Cargo.toml` that say which targets there are.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct CargoManifest {

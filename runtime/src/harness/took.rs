@@ -39,7 +39,7 @@ fn needs(known: RepeatTimes) -> bool {
     known.verifying.is_none() || known.measuring.is_none()
 }
 
-/// What the first repeat of each kind took. One that failed may have done so at once, or at its timeout.
+/// The times of the first repeat of each kind. One that failed may have done so at once, or at its timeout.
 fn times(runs: &Runs, run: &RunManifest, plan: &Plan, case: usize) -> RepeatTimes {
     let [verifying, measuring] = [0, 1].map(|number| {
         let repeat = runs.repeat(run, &plan.cases[case].id, number).ok()??;

@@ -66,7 +66,7 @@ pub(super) fn trace(
     Ok(())
 }
 
-/// What a repeat that is traced measures: as little as can be, of the size that the case has.
+/// The budget of a repeat that is traced: as little as can be, of the size that the case has.
 const BUDGET: Budget = Budget {
     warmup: 0,
     batches: 2,
@@ -129,7 +129,7 @@ fn attachment(
     Ok(attached(&trace, &run_folder, status))
 }
 
-/// What came of a trace, by how its repeat ended and by what lies in its folder.
+/// The attachment that comes of a trace, by how its repeat ended and by what lies in its folder.
 fn attached(trace: &Trace, run: &Path, outcome: Outcome) -> Attachment {
     let kind = trace.kind;
     let failed = |why: String| Attachment::missing(kind, AttachmentStatus::Failed(why));
@@ -177,7 +177,7 @@ mod tests {
         Outcome::Measured { seen: Box::default(), work: None, evidence: Box::default() }
     }
 
-    /// What comes of these files.
+    /// The attachment that comes of these files.
     fn of(kind: TraceKind, files: &[(&str, &str)], outcome: Outcome) -> Attachment {
         let run = tempfile::tempdir().unwrap();
         let folder = run.path().join("attached").join("case").join(kind.name());

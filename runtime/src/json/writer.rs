@@ -18,7 +18,7 @@ pub(crate) fn write<T: Serialize + ?Sized>(value: &T) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Where the next value goes.
+/// The place of the next value in the text.
 struct Writer<'a>(&'a mut String);
 
 // As in the reader, what does not depend on the type that is written stays out of what is made for each type.
@@ -68,7 +68,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Why writing into a text cannot fail.
+/// The reason why writing into a text cannot fail.
 const FITS: &str = "a String takes all that is written";
 
 /// Methods of the serializer that a method of the writer does.
@@ -221,7 +221,7 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Where the next element or key goes.
+    /// Returns the place of the next element or key, after a comma if it is not the first.
     #[inline(never)]
     fn next(&mut self) -> Writer<'_> {
         if self.begun {
@@ -231,14 +231,14 @@ impl Parts<'_> {
         Writer(self.text)
     }
 
-    /// Where the value of this field goes.
+    /// Writes the name of a field and returns the place of its value.
     #[inline(never)]
     fn field(&mut self, name: &str) -> Result<Writer<'_>, Error> {
         self.next().text(name)?;
         Ok(self.value())
     }
 
-    /// Where the value of the key before goes.
+    /// Writes the colon after a key and returns the place of its value.
     #[inline(never)]
     fn value(&mut self) -> Writer<'_> {
         self.text.push(':');
@@ -320,7 +320,7 @@ impl SerializeMap for Parts<'_> {
     }
 }
 
-/// Where a key of a map goes: a text, or a number in quotes.
+/// The place of a map's key: a text, or a number in quotes.
 struct KeyWriter<'a>(Writer<'a>);
 
 /// Keys that are numbers.

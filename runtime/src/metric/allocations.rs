@@ -15,7 +15,7 @@ pub(super) const CALLS: Metric = Metric {
     read: |seen| each(seen, |allocated| allocated.calls),
 };
 
-/// How much.
+/// Bytes that they asked for.
 pub(super) const BYTES: Metric = Metric {
     name: names::ALLOCATED_BYTES,
     unit: Unit::BYTES,

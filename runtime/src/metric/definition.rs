@@ -9,7 +9,7 @@ pub struct Metric {
     pub name: &'static str,
     /// The unit of its values.
     pub unit: Unit,
-    /// Which way is better.
+    /// The direction in which it is better.
     pub direction: Direction,
     /// One sentence for `--list-metrics` and the documentation.
     pub description: &'static str,

@@ -185,7 +185,7 @@ pub(super) const ENERGY: Metric = Metric {
     read: energy,
 };
 
-/// What a watt does.
+/// Performance per watt: bodies, or elements, for each joule.
 pub(super) const PERFORMANCE_PER_WATT: Metric = Metric {
     name: names::DEVICE_PERFORMANCE_PER_WATT,
     unit: Unit::other("1/J"),
@@ -279,7 +279,7 @@ fn median(values: &[f64], why: &'static str) -> Result<f64, &'static str> {
     if values.is_empty() { Err(why) } else { Ok(stats::median(values)) }
 }
 
-/// What was stated at `place`, by the median time of a body.
+/// The rate of what was stated at `place`, in units a second, by the median time of a body.
 fn rate(seen: &OnDevice, place: usize, why: &'static str) -> Result<f64, &'static str> {
     let amount = seen.stated[place];
     if amount == 0 {

@@ -48,7 +48,7 @@ pub enum DeviceCaveat {
     },
     /// The device was slowed down.
     Throttled {
-        /// Why, in words.
+        /// The reasons, in words.
         reasons: Vec<String>,
         /// In which share of the looks.
         share: f64,
@@ -87,14 +87,14 @@ pub enum DeviceCaveat {
     },
     /// The rate is beyond what the device can do.
     BeyondRoofline {
-        /// Which limit.
+        /// The name of the limit.
         roofline: String,
         /// The rate by the limit.
         share: f64,
     },
     /// A limit of the device was another one at the end.
     DeviceDrift {
-        /// Which.
+        /// The name of the limit.
         roofline: String,
         /// By what share it changed.
         change: f64,
@@ -163,7 +163,7 @@ impl DeviceCaveat {
         matches!(self, Self::ForgotToSync { .. } | Self::HiddenStream { .. })
     }
 
-    /// What to do about it.
+    /// Advice on what to do about it.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::ForgotToSync { .. } => {

@@ -30,7 +30,7 @@ const ROOFLINE_DRIFT: f64 = 0.03;
 /// A body in a row that costs no more than this many launches is bound by them.
 const LAUNCHES: f64 = 1.5;
 
-/// Where more than this share of samples was left out, what is left is a choice.
+/// The share of samples left out beyond which what is left is a choice.
 const DISCARDED: f64 = 0.2;
 
 /// Those that fail a case: they need audits and a few samples, and nothing else.

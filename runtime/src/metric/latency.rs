@@ -2,7 +2,7 @@
 
 use super::names;
 use super::observation::NO_SAMPLES;
-use super::{Direction, Metric, Observation, Reading, Taken, Unit};
+use super::{Direction, Metric, Observation, Reading, SampleKind, Unit};
 use crate::stats;
 
 const fn percentile(
@@ -31,10 +31,12 @@ const CONFIDENCE: f64 = 0.99;
 
 fn read(seen: &Observation, q: f64) -> Reading {
     match seen.taken {
-        Some(Taken::Items) if !seen.samples.is_empty() => {}
-        Some(Taken::Items) | None => return Reading::absent(NO_SAMPLES),
-        Some(Taken::Iterations) => return Reading::absent("iterations of one body: no items are streamed"),
-        Some(Taken::Passes) => return Reading::absent("the adapter runs a whole pass in one call"),
+        Some(SampleKind::Items) if !seen.samples.is_empty() => {}
+        Some(SampleKind::Items) | None => return Reading::absent(NO_SAMPLES),
+        Some(SampleKind::Iterations) => {
+            return Reading::absent("iterations of one body: no items are streamed");
+        }
+        Some(SampleKind::Passes) => return Reading::absent("the adapter runs a whole pass in one call"),
     }
     // A median needs no bound: half of the items lie beyond it.
     if q > 0.5 {

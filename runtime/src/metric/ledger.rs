@@ -19,9 +19,9 @@ pub enum Entry {
     Unstopped,
     /// Going to before the first item.
     Begin,
-    /// What is left out as warm-up, calibration with it.
+    /// Time that is left out as warm-up, calibration with it.
     WarmUp,
-    /// What is left out since it may have been made while the clock stood.
+    /// Time of items that are left out since they may have been made while the clock stood.
     CaughtUp,
     /// The clock ran.
     Measured,

@@ -39,14 +39,14 @@ pub use device_caveat::DeviceCaveat;
 pub use device_rules::{device_caveats, fatal};
 pub use ledger::{Entry, Ledger};
 pub(crate) use observation::ELSEWHERE;
-pub use observation::{Collector, Custom, Observation, RanOut, RankMetric, Region, Taken};
+pub use observation::{Collector, Custom, Observation, RanOut, RankMetric, Region, SampleKind};
 pub use on_device::{
     Calibration, DeviceAudit, DevicePhase, DeviceSample, Mode, OnDevice, ReplayCosts, Returns, Roofline,
     SamplingEnd,
 };
 pub use quantity::{Direction, Quantity, Reading, Unit};
 pub use stationarity::Stationarity;
-pub use surroundings::{Cause, ExcludedTime, Surroundings, Tagged};
+pub use surroundings::{Cause, DisturbedSamples, ExcludedTime, Surroundings};
 pub use yardstick::Yardsticks;
 
 /// Every metric of a repeat, in the order in which people see them.

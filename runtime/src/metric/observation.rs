@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Direction, Hardware, Ledger, OnDevice, Reading, Stationarity, Surroundings, Tagged, Unit, Yardsticks,
+    Direction, DisturbedSamples, Hardware, Ledger, OnDevice, Reading, Stationarity, Surroundings, Unit,
+    Yardsticks,
 };
 use crate::device::Usage;
 
@@ -16,7 +17,7 @@ pub struct Observation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u32>,
     /// The way in which the samples were taken; `None` when the scenario measured regions alone.
-    pub taken: Option<Taken>,
+    pub taken: Option<SampleKind>,
     /// Every sample in order, in nanoseconds: each covers [`Observation::iterations_per_sample`] iterations.
     pub samples: Vec<u64>,
     /// CPU time of all threads of the process over each sample, in nanoseconds. Empty for streamed items:
@@ -32,7 +33,7 @@ pub struct Observation {
     /// CPU time of each of them, in nanoseconds.
     pub empty_cpu: Vec<u64>,
     /// Samples that are known to have been disturbed, and by what. Nothing is left out for it.
-    pub tags: Vec<Tagged>,
+    pub tags: Vec<DisturbedSamples>,
     /// The course of the samples; `None` where there are too few to say.
     pub stationarity: Option<Stationarity>,
     /// Iterations behind each sample (1 for streamed items).
@@ -55,13 +56,13 @@ pub struct Observation {
     pub first_item: Option<u64>,
     /// Counters over the measured windows.
     pub usage: Usage,
-    /// What the processor counted over the measured windows.
+    /// The processor's counts over the measured windows.
     pub hardware: Hardware,
-    /// What went on around the measured windows.
+    /// The surroundings of the measured windows: waiting, throttling, load.
     pub around: Surroundings,
     /// Fixed work that was measured between the samples.
     pub yardsticks: Yardsticks,
-    /// What was seen of a body that ran on a device; null where none did.
+    /// The observation of a body that ran on a device; null where none did.
     pub device: Option<Box<OnDevice>>,
     /// The account of the time of the repeat.
     pub ledger: Ledger,
@@ -74,7 +75,7 @@ pub struct Observation {
     /// Values that each of several ranks told of itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankMetric>,
-    /// Where the data set was too small for a pass, so that the epoch was begun again inside it.
+    /// The data set, where it was too small for a pass, so that the epoch was begun again inside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ran_out: Option<RanOut>,
     /// Things worth knowing about how the samples came about.
@@ -93,7 +94,7 @@ pub struct RanOut {
 /// The way in which samples were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Taken {
+pub enum SampleKind {
     /// Blocks of iterations of one body.
     Iterations,
     /// Item by item, each from its request to the moment it was ready.
@@ -160,7 +161,7 @@ pub struct Custom {
     pub value: f64,
     /// Its unit.
     pub unit: Unit,
-    /// Which way it is better.
+    /// The direction in which it is better.
     pub direction: Direction,
 }
 
@@ -171,7 +172,7 @@ pub struct RankMetric {
     pub name: String,
     /// Its unit.
     pub unit: Unit,
-    /// Which way it is better.
+    /// The direction in which it is better.
     pub direction: Direction,
     /// By rank what it told; null of a rank that told nothing, or never came.
     pub values: Vec<Option<f64>>,

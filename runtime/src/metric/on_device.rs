@@ -169,11 +169,11 @@ pub struct OnDevice {
     pub info: DeviceInfo,
     /// The way in which the body was timed.
     pub mode: Mode,
-    /// What the body says is done when it returns.
+    /// The body's promise of what is done when it returns.
     pub returns: Returns,
     /// The clock of the samples: `CUDA events`, `the host's clock`.
     pub clock: String,
-    /// What the measuring itself costs.
+    /// The cost of the measuring itself.
     pub calibration: Calibration,
     /// Runs of the body that were looked at for when its work was done.
     pub audits: Vec<DeviceAudit>,
@@ -199,7 +199,7 @@ pub struct OnDevice {
     pub overlap: Option<f64>,
     /// The same body recorded and replayed, in mode `hot`.
     pub replayed: Option<ReplayCosts>,
-    /// What the device said of itself, before and after the samples.
+    /// The telemetry of the device, before and after the samples.
     pub telemetry: [Telemetry; 2],
     /// The phases of one body, in the order in which they began; none where the body told of none. Together
     /// they are the mean time of a body.

@@ -31,28 +31,28 @@ const PLACEMENT: f64 = 0.25;
 /// the processor's as much as ever.
 pub(super) fn below(seen: &Observation) -> Option<f64> {
     let clocks = [(&seen.samples, &seen.empty), (&seen.cpu, &seen.empty_cpu)];
-    let found = clocks.into_iter().filter_map(|(samples, empty)| Beside::of(samples, empty));
+    let found = clocks.into_iter().filter_map(|(samples, empty)| EmptyBlockTimes::of(samples, empty));
     let beside = found.min_by(|one, other| one.error.total_cmp(&other.error))?;
     beside.below().map(|most| most * 1e-9 / seen.iterations_per_sample as f64)
 }
 
 /// Samples beside empty blocks, in nanoseconds.
-struct Beside {
+struct EmptyBlockTimes {
     /// The median empty block.
     without: f64,
-    /// What the median sample takes more than that.
+    /// The excess of the median sample over that.
     difference: f64,
     /// The same of quick samples and quick empty blocks.
     quick: f64,
     error: f64,
 }
 
-/// Which samples are the quick ones. A body that takes time takes it from them as well, while a machine that
-/// changes between two speeds may show the median of one kind at one of them, and that of the other at the
-/// other.
+/// The quantile that stands for quick samples. A body that takes time takes it from them as well, while a
+/// machine that changes between two speeds may show the median of one kind at one of them, and that of the
+/// other at the other.
 const QUICK: f64 = 0.1;
 
-impl Beside {
+impl EmptyBlockTimes {
     /// The standard error of a median is that of normal values with the same median absolute deviation (sd =
     /// 1.4826 MAD; of the median, sd sqrt(pi / 2 n)).
     fn of(samples: &[u64], empty: &[u64]) -> Option<Self> {

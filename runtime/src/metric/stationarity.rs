@@ -2,7 +2,7 @@
 
 pub use crate::stats::Stationarity;
 
-use super::{Cause, Observation, Tagged};
+use super::{Cause, DisturbedSamples, Observation};
 use crate::stats;
 
 impl Observation {
@@ -20,7 +20,8 @@ impl Observation {
         self.stationarity = Some(steady.stationarity);
         let before = steady.start.map_or(0, place_of);
         if before > 0 {
-            self.tags.push(Tagged { cause: Cause::Unsteady, samples: (0..before as u32).collect() });
+            self.tags
+                .push(DisturbedSamples { cause: Cause::Unsteady, samples: (0..before as u32).collect() });
         }
     }
 }

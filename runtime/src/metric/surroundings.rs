@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::{Lost, Noise, ThreadSchedule};
+use crate::device::{Noise, ProcessorLoss, ThreadSchedule};
 
 /// The disturbances of a repeat, from the first measured window to the end of the last, pauses between them
 /// included. `None` where the system does not say.
@@ -30,7 +30,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// What the counters say between two readings that lie `span` apart, less what was `apart` from the
+    /// The growth of the counters between two readings that lie `span` apart, less what was `apart` from the
     /// subject.
     pub fn between(before: &Noise, after: &Noise, span: Duration, apart: ExcludedTime) -> Self {
         let less = |time: Option<u64>, apart: u64| time.map(|time| time.saturating_sub(apart));
@@ -112,8 +112,8 @@ impl Cause {
         }
     }
 
-    /// What grew between two looks at the counters.
-    pub fn between(before: Lost, after: Lost) -> Vec<Self> {
+    /// The causes whose counters grew between two looks.
+    pub fn between(before: ProcessorLoss, after: ProcessorLoss) -> Vec<Self> {
         let mut found = Vec::new();
         if grown(before.stolen, after.stolen) > Some(0) {
             found.push(Self::Stolen);
@@ -127,10 +127,10 @@ impl Cause {
 
 /// The samples that one cause disturbed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tagged {
-    /// What it was.
+pub struct DisturbedSamples {
+    /// The cause of the disturbance.
     pub cause: Cause,
-    /// Which: the indices into the repeat's samples, ascending.
+    /// The indices of the samples among those of the repeat, ascending.
     pub samples: Vec<u32>,
 }
 
@@ -183,12 +183,15 @@ mod tests {
         let around = between(&Noise::default(), &Noise::default(), 7, ExcludedTime::default());
         assert_eq!(around, Surroundings { span: 7, ..Surroundings::default() });
         assert_eq!(around.waiting_share(), None);
-        assert_eq!(Cause::between(Lost::default(), Lost { stolen: Some(7), throttled: Some(1) }), []);
+        assert_eq!(
+            Cause::between(ProcessorLoss::default(), ProcessorLoss { stolen: Some(7), throttled: Some(1) }),
+            []
+        );
     }
 
     #[test]
     fn time_that_was_taken_has_its_cause() {
-        let lost = |stolen, throttled| Lost { stolen: Some(stolen), throttled: Some(throttled) };
+        let lost = |stolen, throttled| ProcessorLoss { stolen: Some(stolen), throttled: Some(throttled) };
         assert_eq!(Cause::between(lost(1, 1), lost(1, 1)), []);
         assert_eq!(Cause::between(lost(1, 1), lost(2, 1)), [Cause::Stolen]);
         assert_eq!(Cause::between(lost(1, 1), lost(2, 3)), [Cause::Stolen, Cause::Throttled]);

@@ -2,7 +2,7 @@
 
 use super::names;
 use super::observation::NO_SAMPLES;
-use super::{Direction, Metric, Observation, Reading, Taken, Unit, overhead};
+use super::{Direction, Metric, Observation, Reading, SampleKind, Unit, overhead};
 use crate::stats;
 
 /// Median over the samples of wall time less the time in which the thread was ready and waited for a
@@ -21,7 +21,7 @@ fn read(seen: &Observation) -> Reading {
     if seen.samples.is_empty() {
         return Reading::absent(NO_SAMPLES);
     }
-    if seen.taken != Some(Taken::Iterations) || seen.delayed.len() != seen.samples.len() {
+    if seen.taken != Some(SampleKind::Iterations) || seen.delayed.len() != seen.samples.len() {
         return Reading::absent("only bodies on one thread have it, where the kernel says how long it waits");
     }
     if let Some(bound) = overhead::below(seen) {
@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn a_sleep_that_ended_late_and_a_loop_that_was_interrupted_take_what_they_take() {
         let seen = |samples: &[u64], delayed: &[u64]| Observation {
-            taken: Some(Taken::Iterations),
+            taken: Some(SampleKind::Iterations),
             samples: samples.to_vec(),
             delayed: delayed.to_vec(),
             iterations_per_sample: 1,

@@ -2,7 +2,7 @@
 
 use super::names;
 use super::observation::NO_SAMPLES;
-use super::{Direction, Metric, Observation, Reading, Taken, Unit, overhead};
+use super::{Direction, Metric, Observation, Reading, SampleKind, Unit, overhead};
 use crate::stats;
 
 /// Median over the samples of wall time per iteration (for streams: per item; for whole passes: per pass
@@ -19,7 +19,7 @@ fn read(seen: &Observation) -> Reading {
     if seen.samples.is_empty() {
         return Reading::absent(NO_SAMPLES);
     }
-    if seen.taken == Some(Taken::Passes) {
+    if seen.taken == Some(SampleKind::Passes) {
         return Reading::absent("a whole pass runs in one call: there is no time of one item");
     }
     if let Some(bound) = overhead::below(seen) {

@@ -24,7 +24,7 @@ mod tree;
 pub(crate) use memory_watch::MemoryWatch;
 pub(crate) use output::Output;
 pub(crate) use place::ChildPlace;
-pub(crate) use subprocess::{ReceivedBytes, Spawning, Subprocess};
+pub(crate) use subprocess::{ReceivedBytes, SpawnOptions, Subprocess};
 pub(crate) use trace::Trace;
 pub use trace::TraceKind;
 pub(crate) use tree::end_tree;

@@ -20,7 +20,7 @@ use crate::json::{Frames, send};
 
 /// The way in which a child is started.
 #[derive(Debug)]
-pub(crate) struct Spawning<'a> {
+pub(crate) struct SpawnOptions<'a> {
     /// The longest that [`Subprocess::receive`] waits.
     pub(crate) look: Duration,
     /// The longest that the child may leave a message unread; for ever, where that is not said.
@@ -70,7 +70,7 @@ impl Subprocess {
     pub(crate) fn spawn(
         command: &mut Command,
         place: ChildPlace,
-        spawning: &Spawning<'_>,
+        spawning: &SpawnOptions<'_>,
     ) -> io::Result<Self> {
         adopted::adopt_orphans();
         let (ours, theirs) = UnixStream::pair()?;
@@ -235,7 +235,8 @@ mod tests {
         let outputs = [Output::default(), Output::default()];
         let [out, err] = &outputs;
         let look = Duration::from_millis(50);
-        let spawning = Spawning { look, patience: None, longest: 1 << 20, leads: true, outputs: [out, err] };
+        let spawning =
+            SpawnOptions { look, patience: None, longest: 1 << 20, leads: true, outputs: [out, err] };
         let place = ChildPlace::new(Duration::from_secs(1));
         (Subprocess::spawn(Command::new("sh").args(["-c", script]), place, &spawning).unwrap(), outputs)
     }

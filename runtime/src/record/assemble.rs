@@ -9,7 +9,7 @@ use crate::metric::{DEVICE_METRICS, METRICS, Stationarity};
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
 use crate::run::{Outcome, Repeat};
-use crate::verify::{self, Agreement, Examined, agree};
+use crate::verify::{self, Agreement, ExaminedCase, agree};
 
 /// The facts of a case that are known before it runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +59,7 @@ pub fn assemble(
     let mut status = status(&repeats, planned);
     let work = verified_work(&repeats).cloned();
     let agreement = agreement(&repeats, work.as_ref(), case.equivalence, reference);
-    let mut findings = verify::judge(&Examined {
+    let mut findings = verify::judge(&ExaminedCase {
         equivalence: case.equivalence,
         agreement: &agreement,
         reference: match reference {

@@ -8,7 +8,7 @@ use std::fmt;
 use super::MetricRecord;
 use super::derive::MeasuredRepeat;
 use crate::metric::names;
-use crate::metric::{ELSEWHERE, Observation, RanOut, Reading, Stationarity, Taken};
+use crate::metric::{ELSEWHERE, Observation, RanOut, Reading, SampleKind, Stationarity};
 use crate::run::{Repeat, TreeMemory};
 use crate::stats;
 use crate::verify::{Figure, Finding, Severity};
@@ -413,7 +413,7 @@ const UNEVEN: u64 = 10;
 
 /// Tells whether the repeats of a body have numbers of iterations a sample that differ tenfold.
 pub(super) fn uneven(measured: &[&Observation]) -> Option<Caveat> {
-    let bodies = || measured.iter().filter(|seen| seen.taken == Some(Taken::Iterations));
+    let bodies = || measured.iter().filter(|seen| seen.taken == Some(SampleKind::Iterations));
     let iterations = || bodies().map(|seen| seen.iterations_per_sample);
     let (least, most) = (iterations().min()?, iterations().max()?);
     (most >= least.saturating_mul(UNEVEN) && most > least).then_some(Caveat::Uneven { least, most })

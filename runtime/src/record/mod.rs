@@ -37,7 +37,7 @@ pub use estimate::Estimate;
 pub use process::{Blocks, Process};
 pub use ranks::{OverRanks, RankAggregate};
 pub(crate) use redigest::redigest;
-pub use run::{Planned, RunId, RunManifest, RunRecord, RunStatus};
+pub use run::{RunId, RunManifest, RunPlan, RunRecord, RunStatus};
 #[cfg(test)]
 pub(crate) use schema::fitting;
 pub(crate) use schema::{Document, read, write};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::metric::{Cause, Observation, Taken};
+use crate::metric::{Cause, Observation, SampleKind};
 use crate::stats;
 
 /// The quantiles that are kept of blocks.
@@ -149,7 +149,7 @@ impl Process {
 impl Blocks {
     fn of(seen: &Observation) -> Option<Self> {
         let count = seen.samples.len();
-        if seen.taken != Some(Taken::Iterations) || count == 0 || seen.cpu.len() != count {
+        if seen.taken != Some(SampleKind::Iterations) || count == 0 || seen.cpu.len() != count {
             return None;
         }
         let mut clean = vec![true; count];
@@ -207,14 +207,14 @@ pub(super) fn short(value: f64) -> f64 {
 #[expect(clippy::float_cmp, reason = "numbers of five digits are meant to the last")]
 mod tests {
     use super::*;
-    use crate::metric::{Tagged, Yardsticks};
+    use crate::metric::{DisturbedSamples, Yardsticks};
 
     fn seen() -> Observation {
         Observation {
-            taken: Some(Taken::Iterations),
+            taken: Some(SampleKind::Iterations),
             samples: vec![1000, 1010, 1020, 9000, 1030],
             cpu: vec![990, 1000, 1010, 1500, 1020],
-            tags: vec![Tagged { cause: Cause::Preempted, samples: vec![3] }],
+            tags: vec![DisturbedSamples { cause: Cause::Preempted, samples: vec![3] }],
             iterations_per_sample: 10,
             elements: 50 * 7,
             yardsticks: Yardsticks { chain: vec![500, 510, 520], ..Yardsticks::default() },
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_stream_has_no_blocks_and_may_have_yardsticks() {
-        let process = Process::of(&Observation { taken: Some(Taken::Items), cpu: vec![], ..seen() });
+        let process = Process::of(&Observation { taken: Some(SampleKind::Items), cpu: vec![], ..seen() });
         assert_eq!((process.blocks, process.yardsticks[0]), (None, Some(502.0)));
     }
 

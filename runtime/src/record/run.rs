@@ -117,7 +117,7 @@ pub struct RunManifest {
     /// The number of the epoch that its streams went through: drawn for it.
     pub epoch: u64,
     /// The plan of a run, as its manifest has it.
-    pub planned: Planned,
+    pub planned: RunPlan,
     /// Its end.
     pub status: RunStatus,
     /// True if it was broken off and taken up again: it cannot become a baseline.
@@ -137,7 +137,7 @@ impl RunManifest {
 
 /// The plan of a run, as its manifest has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct RunPlan {
     /// The cases, in the order of listings.
     pub cases: Vec<CaseId>,
     /// Measured repeats of each; the least where there is a target.

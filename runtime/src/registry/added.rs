@@ -7,7 +7,7 @@ use super::{AdapterEntry, ScenarioEntry};
 
 /// Scenarios and adapters that were added, and whether they are all that there is.
 #[derive(Debug)]
-pub struct Added {
+pub struct Additions {
     /// The scenarios.
     pub scenarios: Vec<ScenarioEntry>,
     /// The adapters.
@@ -16,13 +16,13 @@ pub struct Added {
     pub alone: bool,
 }
 
-static ADDED: OnceLock<Added> = OnceLock::new();
+static ADDED: OnceLock<Additions> = OnceLock::new();
 
 /// Adds entries: once, before the harness starts. A child process is the same program and must add the same.
 ///
 /// # Panics
 /// When entries have been added before.
-pub fn add(added: Added) {
+pub fn add(added: Additions) {
     assert!(ADDED.set(added).is_ok(), "entries are added once, before the harness starts");
 }
 

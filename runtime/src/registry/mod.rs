@@ -16,7 +16,7 @@ mod scenario;
 mod sweep;
 
 pub use adapter::{AdapterEntry, AdapterOutput, Availability, Contract};
-pub use added::{Added, add};
+pub use added::{Additions, add};
 #[cfg(feature = "divan_compat")]
 pub(crate) use axis::without_modules;
 pub use axis::{Axis, AxisValue, DisplayValue, Point, TypedAxis, WrittenValue, plain};

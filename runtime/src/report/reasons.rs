@@ -264,8 +264,8 @@ impl fmt::Display for ClockFault {
             }
             Self::Epoch { wall, begin, first, copied, passed } => write!(
                 f,
-                "it claims {:?} for an epoch, {:?} to begin it, {:?} for its first batch and {:?} for copies, \
-                 but {:?} passed",
+                "it claims {:?} for an epoch, {:?} to begin it, {:?} for its first batch and {:?} for \
+                 copies, but {:?} passed",
                 time(wall),
                 time(begin),
                 time(first),

@@ -606,7 +606,7 @@ CPU: by the processor's clock, since threads waited for a processor in over 10 %
             case.metrics.push(rate);
             for repeat in &mut case.repeats {
                 if let Outcome::Measured { seen, .. } = &mut repeat.outcome {
-                    seen.taken = Some(crate::metric::Taken::Iterations);
+                    seen.taken = Some(crate::metric::SampleKind::Iterations);
                 }
             }
             case

@@ -4,7 +4,7 @@ use super::cells::{Changes, UNFINISHED, interval, median};
 use super::columns::Columns;
 use super::{Style, Terminal, quantity};
 use crate::bencher::visible_in_line;
-use crate::metric::Taken;
+use crate::metric::SampleKind;
 use crate::metric::names;
 use crate::record::{CaseRecord, CaseStatus};
 use crate::run::Outcome;
@@ -67,7 +67,7 @@ fn row(name: String, case: &CaseRecord, changes: &Changes) -> Vec<String> {
 /// The fastest sample, in seconds an iteration; none where records were read without their samples.
 fn fastest(case: &CaseRecord) -> Option<f64> {
     let of = |outcome: &Outcome| match outcome {
-        Outcome::Measured { seen, .. } if seen.taken == Some(Taken::Iterations) => {
+        Outcome::Measured { seen, .. } if seen.taken == Some(SampleKind::Iterations) => {
             let sample = *seen.samples.iter().min()?;
             Some(sample as f64 * 1e-9 / seen.iterations_per_sample.max(1) as f64)
         }

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use crate::bencher::{Compared, Evidence, HashKey, Moments, MomentsByField, Purpose, Spot};
+use crate::bencher::{Evidence, HashKey, Moments, MomentsByField, Purpose, ReferenceComparison, Spot};
 use crate::plan::{Plan, PlannedCase};
 
 /// The references of a run, by case.
@@ -97,7 +97,12 @@ impl ReferenceElements {
         }
     }
 
-    pub(super) fn compare(&self, purpose: Purpose, evidence: &Evidence, spots: &[Spot]) -> Compared {
+    pub(super) fn compare(
+        &self,
+        purpose: Purpose,
+        evidence: &Evidence,
+        spots: &[Spot],
+    ) -> ReferenceComparison {
         let hashes = || spots.iter().flat_map(|spot| &spot.hashes.0);
         let in_order =
             evidence.expected.is_some_and(|expected| expected.in_order) && !self.ordered.is_empty();
@@ -122,7 +127,7 @@ impl ReferenceElements {
         }
         let total: f64 = counts.values().sum();
         let whole = purpose == Purpose::Verify;
-        Compared {
+        ReferenceComparison {
             elements: total as u64,
             // In an unmeasured repeat the multiset counts: its order is the scenario's own business.
             strangers: if whole { 0 } else { spots.iter().map(is_strange).sum() },
@@ -197,9 +202,9 @@ fn sum(hashes: &[u128]) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bencher::Expected;
+    use crate::bencher::ExpectedEpoch;
 
-    const EPOCH: Expected = Expected {
+    const EPOCH: ExpectedEpoch = ExpectedEpoch {
         elements: 6,
         batch: 2,
         bytes: 6,
@@ -212,7 +217,7 @@ mod tests {
     };
 
     fn evidence(in_order: bool) -> Evidence {
-        Evidence { expected: Some(Expected { in_order, ..EPOCH }), ..Evidence::default() }
+        Evidence { expected: Some(ExpectedEpoch { in_order, ..EPOCH }), ..Evidence::default() }
     }
 
     fn spot(at: u64, first: u64, hashes: &[u128]) -> Spot {

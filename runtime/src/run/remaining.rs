@@ -26,7 +26,7 @@ impl Slots {
 
 /// Times of repeats: those that verify go through everything, those that measure do not.
 #[derive(Debug)]
-pub(super) struct Remaining {
+pub(super) struct RemainingTime {
     cases: Vec<CaseSlots>,
 }
 
@@ -46,9 +46,9 @@ impl CaseSlots {
 }
 
 /// A repeat that runs: its case, its number, and for how long it has.
-pub(super) type Running = (usize, u32, Duration);
+pub(super) type RunningRepeat = (usize, u32, Duration);
 
-impl Remaining {
+impl RemainingTime {
     pub(super) fn new(cases: &[PlannedCase]) -> Self {
         let of = |case: &PlannedCase| CaseSlots {
             seen: [Slots::default(); 2],
@@ -74,7 +74,7 @@ impl Remaining {
     pub(super) fn of<'a>(
         &self,
         left: impl Iterator<Item = &'a (usize, u32)>,
-        running: Option<Running>,
+        running: Option<RunningRepeat>,
     ) -> Duration {
         let unknown = [0, 1].map(|number| self.unknown(number));
         let mut sum = Duration::ZERO;
@@ -120,9 +120,9 @@ mod tests {
     const SLOW: Duration = Duration::from_mins(1);
 
     /// So many cases, of which nothing is known.
-    fn unknown(cases: usize) -> Remaining {
+    fn unknown(cases: usize) -> RemainingTime {
         let ids = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
-        let mut remaining = Remaining::new(&plan(&ids[..cases], 2, CaseOrder::Declared).cases);
+        let mut remaining = RemainingTime::new(&plan(&ids[..cases], 2, CaseOrder::Declared).cases);
         remaining.cases.iter_mut().for_each(|case| case.guess = GUESS);
         remaining
     }

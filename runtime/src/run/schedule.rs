@@ -9,7 +9,7 @@ use super::event::{Event, RunEnding};
 use super::executor::{Executor, Turn};
 use super::protocol::RepeatRequest;
 use super::reference::References;
-use super::remaining::{Remaining, Running};
+use super::remaining::{RemainingTime, RunningRepeat};
 use super::stop::CaseRepeats;
 use super::supervised::EndedRequest;
 use super::{Outcome, Repeat};
@@ -154,7 +154,7 @@ struct RunProgress {
     round: u32,
     /// The measured values of each case, where there is a target.
     seen: Vec<CaseRepeats>,
-    remaining: Remaining,
+    remaining: RemainingTime,
 }
 
 impl RunProgress {
@@ -193,7 +193,7 @@ impl RunProgress {
         };
         let again: Vec<(usize, u32)> = (0..plan.cases.len()).filter(again).map(|index| (index, 0)).collect();
         left.splice(0..0, again);
-        let remaining = Remaining::new(&plan.cases);
+        let remaining = RemainingTime::new(&plan.cases);
         Self { left, at: 0, given_up, done, planned, extra: HashSet::new(), round, seen, remaining }
     }
 
@@ -260,7 +260,7 @@ impl RunProgress {
     }
 
     /// About how long the rest takes, with the repeat that comes next or is running.
-    fn remaining(&self, running: Option<Running>) -> Duration {
+    fn remaining(&self, running: Option<RunningRepeat>) -> Duration {
         let left = self.left[self.at - 1..].iter().filter(|repeat| self.is_due(**repeat));
         self.remaining.of(left, running)
     }

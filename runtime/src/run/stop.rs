@@ -87,7 +87,7 @@ pub(crate) fn half_width(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metric::{Observation, Taken};
+    use crate::metric::{Observation, SampleKind};
 
     const PROFILE: Budget =
         Budget { warmup: 0, batches: 20, min_time: Duration::from_millis(500), max_time: None };
@@ -99,7 +99,7 @@ mod tests {
             (0..20).map(|at| (centre + (at * 7 + u64::from(number)) % 20 * within / 20) * 1000).collect();
         let wall = samples.iter().sum();
         let seen = Observation {
-            taken: Some(Taken::Iterations),
+            taken: Some(SampleKind::Iterations),
             samples,
             iterations_per_sample: 1,
             wall,

@@ -15,7 +15,7 @@ use super::protocol::{
 use super::{Failure, How, Outcome, TreeMemory};
 use crate::bencher::{ClaimedTime, ClockFault, PerIteration, Phase, Spot, visible};
 use crate::metric::{Block, Entry, TimedBy};
-use crate::process::{ChildPlace, MemoryWatch, Output, ReceivedBytes, Spawning, Subprocess, left_behind};
+use crate::process::{ChildPlace, MemoryWatch, Output, ReceivedBytes, SpawnOptions, Subprocess, left_behind};
 
 /// The interval at which the parent looks at the deadline of a child that is silent.
 const LOOK: Duration = Duration::from_millis(50);
@@ -77,7 +77,7 @@ impl SupervisedChild {
     pub(super) fn start(program: &Program, silence: Duration) -> io::Result<Self> {
         let since = left_behind::now();
         let (stdout, stderr) = (Output::default(), Output::default());
-        let spawning = Spawning {
+        let spawning = SpawnOptions {
             look: LOOK,
             patience: None,
             longest: LONGEST,

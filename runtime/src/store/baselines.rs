@@ -25,7 +25,7 @@ pub struct Baselines {
 
 /// A baseline and where it lies.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stored {
+pub struct StoredBaseline {
     /// The baseline.
     pub baseline: Baseline,
     /// Its file.
@@ -49,7 +49,7 @@ impl Baselines {
     ///
     /// # Errors
     /// [`StoreError::NotPromoted`] when the run may not be judged by, else those of the file system.
-    pub fn set(&self, name: &BaselineName, run: &RunRecord) -> Result<Stored, StoreError> {
+    pub fn set(&self, name: &BaselineName, run: &RunRecord) -> Result<StoredBaseline, StoreError> {
         self.write(name, run, &self.layout.baselines(), false)
     }
 
@@ -57,7 +57,7 @@ impl Baselines {
     ///
     /// # Errors
     /// As [`Baselines::set`], and [`StoreError::TooBig`] over a megabyte.
-    pub fn commit(&self, name: &BaselineName, run: &RunRecord) -> Result<Stored, StoreError> {
+    pub fn commit(&self, name: &BaselineName, run: &RunRecord) -> Result<StoredBaseline, StoreError> {
         let root = self.layout.committed().ok_or_else(|| StoreError::NoWorkspace(name.to_string()))?;
         self.write(name, run, &root, true)
     }
@@ -68,7 +68,7 @@ impl Baselines {
         run: &RunRecord,
         root: &Path,
         committed: bool,
-    ) -> Result<Stored, StoreError> {
+    ) -> Result<StoredBaseline, StoreError> {
         may_be_judged_by(run).map_err(|why| StoreError::NotPromoted {
             run: run.manifest.id.clone(),
             name: name.to_string(),
@@ -89,7 +89,7 @@ impl Baselines {
             self.files.make_dirs(directory).map_err(StoreError::io("make", directory))?;
         }
         replace(&*self.files, &path, &content)?;
-        Ok(Stored { baseline, path, committed })
+        Ok(StoredBaseline { baseline, path, committed })
     }
 
     /// The baseline of that name for a suite on a machine. One in the data directory goes before a committed
@@ -97,13 +97,18 @@ impl Baselines {
     ///
     /// # Errors
     /// [`StoreError::NoBaseline`] with the nearest name that is there, or what is the matter with the file.
-    pub fn find(&self, machine: &MachineId, suite: &str, name: &BaselineName) -> Result<Stored, StoreError> {
+    pub fn find(
+        &self,
+        machine: &MachineId,
+        suite: &str,
+        name: &BaselineName,
+    ) -> Result<StoredBaseline, StoreError> {
         for (root, committed) in self.roots() {
             let path = Layout::baseline(&root, machine, suite, name);
             match self.read(&path) {
                 Ok(baseline) => {
                     expect_place(&baseline, &path, &root)?;
-                    return Ok(Stored { baseline, path, committed });
+                    return Ok(StoredBaseline { baseline, path, committed });
                 }
                 Err(error) if error.absent() => {}
                 Err(error) => return Err(error),
@@ -116,7 +121,7 @@ impl Baselines {
     ///
     /// # Errors
     /// When a directory cannot be read. When it is not there, there are none.
-    pub fn list(&self) -> Result<(Vec<Stored>, Vec<Unreadable>), StoreError> {
+    pub fn list(&self) -> Result<(Vec<StoredBaseline>, Vec<Unreadable>), StoreError> {
         self.those(|_, _| true)
     }
 
@@ -125,7 +130,7 @@ impl Baselines {
     ///
     /// # Errors
     /// As [`Baselines::list`].
-    pub fn named(&self, name: &BaselineName) -> Result<(Vec<Stored>, Vec<Unreadable>), StoreError> {
+    pub fn named(&self, name: &BaselineName) -> Result<(Vec<StoredBaseline>, Vec<Unreadable>), StoreError> {
         self.those(|_, path| path.file_stem().is_some_and(|stem| stem == name.as_str()))
     }
 
@@ -138,7 +143,7 @@ impl Baselines {
         &self,
         machine: &MachineId,
         suite: &str,
-    ) -> Result<(Vec<Stored>, Vec<Unreadable>), StoreError> {
+    ) -> Result<(Vec<StoredBaseline>, Vec<Unreadable>), StoreError> {
         self.those(|root, path| {
             path.parent().is_some_and(|folder| folder == Layout::baselines_of(root, machine, suite))
         })
@@ -161,7 +166,7 @@ impl Baselines {
     fn those(
         &self,
         meant: impl Fn(&Path, &Path) -> bool,
-    ) -> Result<(Vec<Stored>, Vec<Unreadable>), StoreError> {
+    ) -> Result<(Vec<StoredBaseline>, Vec<Unreadable>), StoreError> {
         let (mut stored, mut broken) = (Vec::new(), Vec::new());
         for (root, committed) in self.roots() {
             for path in self.beneath(&root)?.into_iter().filter(|path| meant(&root, path)) {
@@ -170,14 +175,14 @@ impl Baselines {
                     Ok(baseline)
                 });
                 match checked {
-                    Ok(baseline) => stored.push(Stored { baseline, path, committed }),
+                    Ok(baseline) => stored.push(StoredBaseline { baseline, path, committed }),
                     Err(error) => {
                         broken.push(Unreadable { name: path.display().to_string(), why: error.to_string() });
                     }
                 }
             }
         }
-        stored.sort_by_cached_key(|stored: &Stored| {
+        stored.sort_by_cached_key(|stored: &StoredBaseline| {
             let of = &stored.baseline;
             format!("{}\0{}\0{}\0{}", of.name, of.suite, of.environment.machine_id(), stored.committed)
         });
@@ -384,8 +389,8 @@ mod tests {
             }
             let damaged = baselines.set(&name("damaged"), &one).expect("promoted").path;
             std::fs::write(&damaged, "{").expect("writable");
-            let told = |(stored, broken): (Vec<Stored>, Vec<Unreadable>)| {
-                let told = |of: &Stored| format!("{} of {}", of.baseline.name, of.baseline.suite);
+            let told = |(stored, broken): (Vec<StoredBaseline>, Vec<Unreadable>)| {
+                let told = |of: &StoredBaseline| format!("{} of {}", of.baseline.name, of.baseline.suite);
                 (stored.iter().map(told).collect::<Vec<_>>(), broken.len())
             };
             let named = told(baselines.named(&name("main")).expect("readable"));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::fixtures::{Failing, StoreFault, case, case_id, manifest, repeat, run};
+use super::fixtures::{FailingDisk, StoreFault, case, case_id, manifest, repeat, run};
 use super::*;
 use crate::compare::History;
 use crate::record::{Baseline, Process, RunId, RunManifest, RunRecord, RunStatus, SCHEMA};
@@ -18,8 +18,8 @@ fn runs(home: &tempfile::TempDir) -> Runs {
     Runs::new(Layout::new(home.path()))
 }
 
-fn failing(home: &tempfile::TempDir, fault: StoreFault) -> (Arc<Failing>, Runs) {
-    let files = Arc::new(Failing::new(fault));
+fn failing(home: &tempfile::TempDir, fault: StoreFault) -> (Arc<FailingDisk>, Runs) {
+    let files = Arc::new(FailingDisk::new(fault));
     (files.clone(), Runs::on(files, Layout::new(home.path())))
 }
 

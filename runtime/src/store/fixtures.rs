@@ -11,7 +11,7 @@ use crate::bencher::{Budget, Purpose, Work};
 use crate::metric::{Direction, Observation, Reading, Unit};
 use crate::plan::CaseId;
 use crate::record::{
-    CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, Planned, RunId, RunManifest, RunRecord,
+    CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, RunId, RunManifest, RunPlan, RunRecord,
     RunStatus,
 };
 use crate::registry::{AxisValue, Equivalence, Point};
@@ -39,7 +39,7 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         active_backend: "cpu".into(),
         seed: 42,
         epoch: 0,
-        planned: Planned {
+        planned: RunPlan {
             cases: (0..cases).map(case_id).collect(),
             repeats: 7,
             stated: std::collections::BTreeMap::new(),
@@ -135,13 +135,13 @@ pub(crate) enum StoreFault {
 
 /// A disk that fails.
 #[derive(Debug)]
-pub(crate) struct Failing {
+pub(crate) struct FailingDisk {
     fault: StoreFault,
     changes: AtomicUsize,
     syncs: AtomicUsize,
 }
 
-impl Failing {
+impl FailingDisk {
     pub(crate) fn new(fault: StoreFault) -> Self {
         Self { fault, changes: AtomicUsize::new(0), syncs: AtomicUsize::new(0) }
     }
@@ -168,7 +168,7 @@ impl Failing {
     }
 }
 
-impl Files for Failing {
+impl Files for FailingDisk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         Disk.read(path)
     }

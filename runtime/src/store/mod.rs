@@ -14,7 +14,7 @@ mod prune;
 mod runs;
 
 pub use baseline_name::BaselineName;
-pub use baselines::{Baselines, Stored};
+pub use baselines::{Baselines, StoredBaseline};
 pub use duels::Duels;
 pub use error::StoreError;
 pub use files::{Disk, Files, redigest, replace_file};

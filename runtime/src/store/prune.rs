@@ -396,7 +396,7 @@ mod tests {
         for second in 0..30 {
             runs.create(&run(second, 1).manifest).expect("writable");
         }
-        let files = std::sync::Arc::new(super::super::fixtures::Failing::new(
+        let files = std::sync::Arc::new(super::super::fixtures::FailingDisk::new(
             super::super::fixtures::StoreFault::Full(usize::MAX),
         ));
         let counted = Runs::on(files.clone(), runs.layout().clone());

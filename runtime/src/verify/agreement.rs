@@ -212,13 +212,13 @@ fn or_none(text: Option<&String>) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bencher::{Delivery, Dtype, Kept, KeptField, WorkReport};
+    use crate::bencher::{Delivery, Dtype, FieldCopy, ItemCopy, WorkReport};
 
     fn work(values: &[f32]) -> Work {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        let field = KeptField { name: "x".into(), dtype: Dtype::F32, shape: vec![], bytes };
+        let field = FieldCopy { name: "x".into(), dtype: Dtype::F32, shape: vec![], bytes };
         let mut content = Content::default();
-        content.add(&Kept { elements: values.len(), fields: vec![field] }).unwrap();
+        content.add(&ItemCopy { elements: values.len(), fields: vec![field] }).unwrap();
         let report = WorkReport {
             input: Some("d1".into()),
             transforms: vec!["normalize".into(), "cast".into()],

@@ -8,7 +8,7 @@ use crate::run::{How, Outcome, Repeat};
 
 /// A case with its repeats, as the rules see it.
 #[derive(Clone, Copy, Debug)]
-pub struct Examined<'a> {
+pub struct ExaminedCase<'a> {
     /// The agreement with the reference that its work must show.
     pub equivalence: Equivalence,
     /// The standing of its unmeasured repeat to the reference's.
@@ -45,7 +45,7 @@ impl EndedRepeat<'_> {
     }
 }
 
-impl<'a> Examined<'a> {
+impl<'a> ExaminedCase<'a> {
     /// The repeats that came to their end.
     pub(super) fn ended(&self) -> impl Iterator<Item = EndedRepeat<'a>> + use<'a> {
         self.repeats.iter().filter_map(|repeat| match &repeat.outcome {

@@ -10,6 +10,6 @@ mod finding;
 mod rules;
 
 pub use agreement::{Agreement, agree};
-pub use examined::Examined;
+pub use examined::ExaminedCase;
 pub use finding::{Figure, Finding, Severity};
 pub use rules::{RULES, Rule, judge};

@@ -14,12 +14,12 @@ use super::conversation::Conversation;
 use super::epoch;
 use super::exchange::Exchange;
 use super::protocol::{
-    Collected, CopiedBatch, ElementOrder, EpochRequest, ExchangedBatch, Hello, OpenedPipeline, RunRequest,
-    TimedEpoch, VERSION, WorkerRequest, WorkerResponse,
+    CollectorAnswer, CopiedBatch, ElementOrder, EpochRequest, ExchangedBatch, Hello, OpenedPipeline,
+    RunRequest, TimedEpoch, VERSION, WorkerRequest, WorkerResponse,
 };
 use crate::bencher::{
-    Asked, Budget, CheckedBatch, ClockFault, Costs, Count, Error, ErrorKind, Expected, FileUse, Kept, Ran,
-    Remote, Result, Used, Whole, WorkFault, skip,
+    Budget, CheckedBatch, ClockFault, Costs, Count, Error, ErrorKind, ExpectedEpoch, FileUse, ItemCopy,
+    Remote, RemoteEpoch, RemoteRun, ResourceUse, Result, UnstoppedRequest, WorkFault, skip,
 };
 use crate::device::Platform;
 use crate::metric::Ledger;
@@ -76,7 +76,7 @@ pub struct PipelineTask<'a> {
     pub converted: &'a str,
     /// The content of an epoch, where that is known: the worker's figures are checked by it. Whether batches
     /// come in order is what the worker says.
-    pub epoch: Option<Expected>,
+    pub epoch: Option<ExpectedEpoch>,
     /// True if what it hands out is to be on the device of the platform that the run was asked for, and not
     /// on the host.
     pub on_device: bool,
@@ -88,7 +88,7 @@ struct Open {
     folder: PathBuf,
     exchange: Exchange,
     what: OpenedPipeline,
-    epoch: Option<Expected>,
+    epoch: Option<ExpectedEpoch>,
     /// The place where what it hands out is to be.
     on: Platform,
     /// Memory that the worker's processes had made themselves while the pipeline was opened, in bytes: no
@@ -224,7 +224,7 @@ impl Worker {
         let active = what.backend.clone();
         let in_order = what.order == ElementOrder::Kept;
         let makers = what.executed.workers.max(1);
-        let epoch = task.epoch.map(|epoch| Expected { in_order, makers, ..epoch });
+        let epoch = task.epoch.map(|epoch| ExpectedEpoch { in_order, makers, ..epoch });
         self.open = Some(Open { folder, exchange, what, epoch, on, grown, files, failed: false });
         if active != on.name() {
             self.close()?;
@@ -258,7 +258,7 @@ impl Worker {
     ///
     /// # Errors
     /// What went wrong.
-    pub fn advance(&mut self) -> Result<Option<Kept>> {
+    pub fn advance(&mut self) -> Result<Option<ItemCopy>> {
         match self.ask("making a batch", &WorkerRequest::Advance {})? {
             WorkerResponse::Batch(batch) => self.read(&batch).map(Some),
             WorkerResponse::End(_) => Ok(None),
@@ -285,7 +285,7 @@ impl Worker {
     ///
     /// # Errors
     /// What went wrong.
-    pub fn fetch(&mut self) -> Result<Kept> {
+    pub fn fetch(&mut self) -> Result<ItemCopy> {
         match self.ask("handing a batch over", &WorkerRequest::Fetch {})? {
             WorkerResponse::Batch(batch) => self.read(&batch),
             other => Err(self.not(&other, "`batch`")),
@@ -297,7 +297,7 @@ impl Worker {
     ///
     /// # Errors
     /// What went wrong.
-    pub fn used(&mut self) -> Result<Used> {
+    pub fn used(&mut self) -> Result<ResourceUse> {
         match self.ask("saying what it has used", &WorkerRequest::Usage {})? {
             WorkerResponse::Used(usage) => Ok(usage),
             other => Err(self.not(&other, "`used`")),
@@ -347,7 +347,7 @@ impl Worker {
     ///
     /// # Errors
     /// As [`Worker::call`].
-    pub fn collect(&mut self, collectors: &[&str]) -> Result<Collected> {
+    pub fn collect(&mut self, collectors: &[&str]) -> Result<CollectorAnswer> {
         self.collected_by("collect", &serde_json::json!({ "collectors": collectors }))
     }
 
@@ -355,11 +355,11 @@ impl Worker {
     ///
     /// # Errors
     /// As [`Worker::call`].
-    pub fn collected(&mut self) -> Result<Collected> {
+    pub fn collected(&mut self) -> Result<CollectorAnswer> {
         self.collected_by("collected", &serde_json::json!({}))
     }
 
-    fn collected_by(&mut self, name: &str, parts: &impl Serialize) -> Result<Collected> {
+    fn collected_by(&mut self, name: &str, parts: &impl Serialize) -> Result<CollectorAnswer> {
         match self.ask_to(name, parts)? {
             WorkerResponse::Answer(answer) => Ok(answer.collected()),
             other => Err(self.not(&other, "`answer`")),
@@ -370,7 +370,7 @@ impl Worker {
     ///
     /// # Errors
     /// As [`Worker::call`].
-    pub fn call_for_batch(&mut self, name: &str, parts: &impl Serialize) -> Result<Kept> {
+    pub fn call_for_batch(&mut self, name: &str, parts: &impl Serialize) -> Result<ItemCopy> {
         match self.ask_to(name, parts)? {
             WorkerResponse::Batch(batch) => self.read(&batch),
             other => Err(self.not(&other, "`batch`")),
@@ -446,7 +446,7 @@ impl Worker {
     }
 
     /// Reads a batch that was handed over. One that is not what it is said to be breaks the protocol.
-    fn read(&mut self, batch: &ExchangedBatch) -> Result<Kept> {
+    fn read(&mut self, batch: &ExchangedBatch) -> Result<ItemCopy> {
         let open = self.open.as_ref().ok_or_else(nothing_open)?;
         open.exchange.read(batch).map_err(|why| {
             self.alive = false;
@@ -467,7 +467,7 @@ impl Worker {
 }
 
 impl Remote for Worker {
-    fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()> {
+    fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(ItemCopy) -> Result<()>) -> Result<()> {
         let mut ask = WorkerRequest::Verify { epoch };
         loop {
             match self.ask("going through an epoch to be verified", &ask)? {
@@ -482,7 +482,7 @@ impl Remote for Worker {
         }
     }
 
-    fn run(&mut self, epoch: u64, budget: Budget) -> Result<Ran> {
+    fn run(&mut self, epoch: u64, budget: Budget) -> Result<RemoteRun> {
         let Budget { warmup, batches, min_time, .. } = budget;
         let (clock, tree) = (self.process.clock().clone(), self.process.tree());
         let moved = tree.moved();
@@ -504,7 +504,7 @@ impl Remote for Worker {
             files.read = files.read.saturating_add(after.read.saturating_sub(before.read));
         }
         let checked = self.checked(&ran.checked)?;
-        Ok(Ran {
+        Ok(RemoteRun {
             whole_pass: self.opened()?.whole_pass,
             samples: ran.samples,
             elements: ran.elements,
@@ -540,10 +540,10 @@ impl Remote for Worker {
         })
     }
 
-    fn time_epoch(&mut self, epoch: u64, asked: Asked) -> Result<Whole> {
+    fn time_epoch(&mut self, epoch: u64, asked: UnstoppedRequest) -> Result<RemoteEpoch> {
         let clock = self.process.clock().clone();
         let begun = clock.now();
-        let Asked { batches, limit, least } = asked;
+        let UnstoppedRequest { batches, limit, least } = asked;
         let limit = limit.map(|limit| limit.as_nanos() as u64);
         let timed = match self
             .ask("timing an epoch", &WorkerRequest::Epoch(EpochRequest { epoch, batches, limit, least }))?
@@ -561,7 +561,7 @@ impl Remote for Worker {
                 WorkFault::Epoch { expected: *expected, elements, batches }.or_go_on()?;
             }
         }
-        Ok(Whole {
+        Ok(RemoteEpoch {
             passed: Some(passed),
             wall: Duration::from_nanos(timed.wall),
             begin: Duration::from_nanos(timed.begin),
@@ -584,7 +584,7 @@ impl Remote for Worker {
         }
     }
 
-    fn expected(&self) -> Option<Expected> {
+    fn expected(&self) -> Option<ExpectedEpoch> {
         self.open.as_ref().and_then(|open| open.epoch)
     }
 

@@ -14,7 +14,7 @@ use super::command::{Command, HOST_ALONE};
 use super::protocol::{LONGEST, WorkerRequest, WorkerResponse};
 use crate::bencher::{Error, ErrorKind, Result};
 use crate::device::{Clock, Platform, ProcessTree};
-use crate::process::{ChildPlace, Output, ReceivedBytes, Spawning, Subprocess, Trace, TraceKind};
+use crate::process::{ChildPlace, Output, ReceivedBytes, SpawnOptions, Subprocess, Trace, TraceKind};
 
 /// The interval at which it is looked whether a silent worker still runs: what it started may hold its end of
 /// the socket open.
@@ -70,7 +70,7 @@ impl Conversation {
         process.env("TMPDIR", &temporary).env("XDG_CACHE_HOME", temporary.join("cache"));
         let output = Output::handed_on();
         let silence = place.silence();
-        let spawning = Spawning {
+        let spawning = SpawnOptions {
             look: LOOK.min(silence),
             patience: Some(silence),
             longest: LONGEST,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::bencher::{Budget, Expected};
+use crate::bencher::{Budget, ExpectedEpoch};
 
 /// A worker's times may be beyond those of this process by so much: the two clocks are read one after the
 /// other.
@@ -16,7 +16,7 @@ const CHUNKS: u64 = 4;
 /// on: what each pass makes is in its samples then. The last batch of an epoch stays out, since the first of
 /// a process always does. Those that were asked for where they reach as far, or further than the epoch. A
 /// pass that is one call (`whole_pass`) is one chunk.
-pub(super) fn budget(expected: &Expected, asked: Budget, chunk: u64, whole_pass: bool) -> Budget {
+pub(super) fn budget(expected: &ExpectedEpoch, asked: Budget, chunk: u64, whole_pass: bool) -> Budget {
     let all = expected.batches().saturating_sub(1);
     let chunks = if whole_pass { 1 } else { CHUNKS };
     let batches = chunk.saturating_mul(chunks).min(all);
@@ -30,7 +30,7 @@ mod tests {
     const BUDGET: Budget = Budget { warmup: 2, batches: 10, min_time: Duration::ZERO, max_time: None };
 
     /// 1000 images of 8 x 8 x 3 as numbers of 4 bytes, in batches of 64.
-    const IMAGES: Expected = Expected {
+    const IMAGES: ExpectedEpoch = ExpectedEpoch {
         elements: 1000,
         batch: 64,
         bytes: 768_000,

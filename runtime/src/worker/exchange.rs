@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::protocol::{ExchangedBatch, ExchangedField};
-use crate::bencher::{Dtype, Kept, KeptField};
+use crate::bencher::{Dtype, FieldCopy, ItemCopy};
 
 /// The exchange file of an open pipeline.
 #[derive(Debug)]
@@ -26,13 +26,13 @@ impl Exchange {
     }
 
     /// Reads the batch that is said to lie there; the error says what is wrong with it.
-    pub(super) fn read(&self, batch: &ExchangedBatch) -> Result<Kept, String> {
+    pub(super) fn read(&self, batch: &ExchangedBatch) -> Result<ItemCopy, String> {
         let length = self.file.metadata().map_err(|error| error.to_string())?.len();
         let fields = batch.fields.iter().map(|field| self.field(batch.elements, field, length));
-        Ok(Kept { elements: batch.elements as usize, fields: fields.collect::<Result<_, _>>()? })
+        Ok(ItemCopy { elements: batch.elements as usize, fields: fields.collect::<Result<_, _>>()? })
     }
 
-    fn field(&self, elements: u64, field: &ExchangedField, length: u64) -> Result<KeptField, String> {
+    fn field(&self, elements: u64, field: &ExchangedField, length: u64) -> Result<FieldCopy, String> {
         let ExchangedField { name, dtype, shape, offset } = field;
         let known = Dtype::ALL.into_iter().find(|known| known.name() == dtype).ok_or_else(|| {
             let all: Vec<&str> = Dtype::ALL.into_iter().map(Dtype::name).collect();
@@ -52,7 +52,7 @@ impl Exchange {
         self.file
             .read_exact_at(&mut buffer, *offset)
             .map_err(|error| format!("the exchange file {} cannot be read: {error}", self.path.display()))?;
-        Ok(KeptField { name: name.clone(), dtype: known, shape: shape.clone(), bytes: buffer })
+        Ok(FieldCopy { name: name.clone(), dtype: known, shape: shape.clone(), bytes: buffer })
     }
 }
 

@@ -15,5 +15,6 @@ mod protocol;
 pub use client::{PipelineTask, Worker};
 pub use command::Command;
 pub use protocol::{
-    Better, Collected, CollectedMetric, ElementOrder, ExecutedPipeline, Hello, OpenedPipeline, OpeningCosts,
+    Better, CollectedMetric, CollectorAnswer, ElementOrder, ExecutedPipeline, Hello, OpenedPipeline,
+    OpeningCosts,
 };

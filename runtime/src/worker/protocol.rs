@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::bencher::{Audit, StoppedClock, Used};
+use crate::bencher::{Audit, ResourceUse, StoppedClock};
 use crate::device::Platform;
 
 /// The version of the protocol: part of the first thing that a worker says.
@@ -77,7 +77,7 @@ pub(super) enum WorkerResponse {
     Timed(Box<TimedEpoch>),
     Begun(Nothing),
     Stepped(StepReply),
-    Used(Used),
+    Used(ResourceUse),
     Saved(SaveReply),
     Restored(Nothing),
     Answer(CallAnswer),
@@ -124,15 +124,15 @@ pub(super) struct CallAnswer {
 
 impl CallAnswer {
     /// Returns the part of the collectors.
-    pub(super) fn collected(self) -> Collected {
+    pub(super) fn collected(self) -> CollectorAnswer {
         let Self { metrics, cost, failed, .. } = self;
-        Collected { metrics, cost, failed }
+        CollectorAnswer { metrics, cost, failed }
     }
 }
 
 /// The answer of the collectors of a worker: that they have begun, or what they found in a region.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Collected {
+pub struct CollectorAnswer {
     /// The metrics that were found.
     pub metrics: Vec<CollectedMetric>,
     /// The time that each collector took itself, by its name, in nanoseconds.
@@ -320,7 +320,7 @@ pub(super) struct MeasuredRun {
     pub(super) caught_up: u64,
     pub(super) passes: u64,
     pub(super) ran_out: bool,
-    pub(super) usage: Used,
+    pub(super) usage: ResourceUse,
     pub(super) stopped: StoppedClock,
     pub(super) processes: Option<u64>,
     pub(super) threads: Option<u64>,
@@ -382,7 +382,7 @@ pub(super) struct TimedEpoch {
     pub(super) batches: u64,
     pub(super) ended: bool,
     pub(super) copied: u64,
-    pub(super) usage: Used,
+    pub(super) usage: ResourceUse,
     #[serde(default)]
     pub(super) checked: Vec<CopiedBatch>,
 }
@@ -455,7 +455,7 @@ mod tests {
             "metrics": [{"tag": "a/b", "value": 2.5, "unit": "s", "better": "higher"}, {"tag": "c"}],
             "cost": {"one": 7}, "failed": {"two": "gone"}}}"#;
         let Ok(WorkerResponse::Answer(answer)) = read::<WorkerResponse>(said) else { panic!() };
-        let Collected { metrics, cost, failed } = answer.collected();
+        let CollectorAnswer { metrics, cost, failed } = answer.collected();
         assert_eq!((metrics[0].value, metrics[0].better), (Some(2.5), Some(Better::Higher)));
         assert_eq!((metrics[1].value, &*metrics[1].unit, metrics[1].better), (None, "", None));
         assert_eq!((cost["one"], &*failed["two"]), (7, "gone"));

@@ -3,8 +3,9 @@
 //! One directory per data set:
 //!
 //! ```text
-//! <cache>/<fields, shapes, count, origin>-v1/data.json       what is in it: format, elements, fields, digests
-//!                                            <field>.bin     elements one after the other, little-endian, C order
+//! <cache>/<fields, shapes, count, origin>-v1/data.json    what is in it: format, elements, fields, digests
+//!                                            <field>.bin  elements one after the other, little-endian,
+//!                                                         C order
 //! ```
 //!
 //! `<cache>` is `$WEIGHBRIDGE_DATA_CACHE`, else `$XDG_CACHE_HOME/weighbridge`, else `~/.cache/weighbridge`,
@@ -29,7 +30,7 @@ use super::room::{Cap, make_room};
 use super::statistics::Statistics;
 use super::{DataSet, DataSpec, FieldSpec, Origin, layout, real};
 
-/// How much is generated at a time.
+/// The number of bytes that are generated at a time.
 const CHUNK: usize = 4 << 20;
 
 /// The place where data sets are kept, and the place of real data.
@@ -41,7 +42,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// What the environment says: `WEIGHBRIDGE_DATA_CACHE`, `WEIGHBRIDGE_DATA_CACHE_CAP` and
+    /// The cache that the environment names: `WEIGHBRIDGE_DATA_CACHE`, `WEIGHBRIDGE_DATA_CACHE_CAP` and
     /// `WEIGHBRIDGE_DATA_ROOT`.
     pub fn from_env() -> Self {
         Self::from_variables(&|name| std::env::var_os(name).filter(|value| !value.is_empty()))
@@ -58,7 +59,7 @@ impl Cache {
         Self { cap: Cap::Bytes(bytes), ..self }
     }
 
-    /// Where data sets are kept.
+    /// The directory of the data sets.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -184,7 +185,8 @@ fn generate(spec: &DataSpec, directory: &Path) -> std::io::Result<DataManifest> 
         let row = file.row_bytes;
         let per_chunk = (CHUNK / row.max(1)).max(1);
         let mut left = spec.elements;
-        let mut words = vec![0_u64; (per_chunk.min(left) * row).div_ceil(8)]; // aligned for every type of number
+        // Aligned for every type of number.
+        let mut words = vec![0_u64; (per_chunk.min(left) * row).div_ceil(8)];
         while left > 0 {
             let rows = per_chunk.min(left);
             let chunk = &mut bytemuck::cast_slice_mut(&mut words)[..rows * row];
@@ -250,7 +252,8 @@ impl FieldFile {
         if let Some(statistics) = &mut self.statistics {
             match bytemuck::try_cast_slice(chunk) {
                 Ok(numbers) => statistics.add(numbers),
-                Err(_) => statistics.add(&bytemuck::pod_collect_to_vec::<u8, f32>(chunk)), // not aligned: copy
+                // Not aligned: copy.
+                Err(_) => statistics.add(&bytemuck::pod_collect_to_vec::<u8, f32>(chunk)),
             }
         }
         Ok(())
@@ -316,7 +319,8 @@ mod tests {
         let last = bytemuck::cast_slice::<u8, f32>(set.rows(0, 2_099..2_100));
         assert!(last.iter().any(|&x| x != 0.0));
         let constants = set.normalisation(0).unwrap();
-        assert!(constants.mean.iter().all(|mean| mean.abs() < 0.15)); // six standard deviations of 1/sqrt(2100)
+        // Six standard deviations of 1/sqrt(2100).
+        assert!(constants.mean.iter().all(|mean| mean.abs() < 0.15));
         assert!(constants.scale.iter().all(|scale| (0.9..1.1).contains(scale)));
     }
 
@@ -350,7 +354,8 @@ mod tests {
             |folder| fs::remove_file(folder.join(layout::MANIFEST)).unwrap(),
             |folder| {
                 let text = fs::read_to_string(folder.join(layout::MANIFEST)).unwrap();
-                fs::write(folder.join(layout::MANIFEST), text.replacen("0.", "1.", 1)).unwrap(); // a constant of Normalize
+                // A constant of Normalize.
+                fs::write(folder.join(layout::MANIFEST), text.replacen("0.", "1.", 1)).unwrap();
             },
             |folder| {
                 let text = fs::read_to_string(folder.join(layout::MANIFEST)).unwrap();

@@ -44,8 +44,8 @@ pub(super) fn read(paths: &[PathBuf], images: usize, side: usize) -> Result<Vec<
         let bytes = fs::read(path).map_err(|error| root::unreadable(path, &error))?;
         if bytes.is_empty() || bytes.len() % RECORD != 0 {
             return Err(Error::new(format!(
-                "{} has {} bytes, which is no whole number of CIFAR-10 records of {RECORD} bytes: the file is truncated \
-                 or of another format; unpack it again",
+                "{} has {} bytes, which is no whole number of CIFAR-10 records of {RECORD} bytes: the file \
+                 is truncated or of another format; unpack it again",
                 path.display(),
                 bytes.len()
             )));
@@ -53,7 +53,8 @@ pub(super) fn read(paths: &[PathBuf], images: usize, side: usize) -> Result<Vec<
         for (number, record) in bytes.chunks_exact(RECORD).take(left).enumerate() {
             if record[0] > 9 {
                 return Err(Error::new(format!(
-                    "{}: record {number} has the label {}, but CIFAR-10 has labels 0 to 9: the file is of another format",
+                    "{}: record {number} has the label {}, but CIFAR-10 has labels 0 to 9: \
+                     the file is of another format",
                     path.display(),
                     record[0]
                 )));
@@ -68,7 +69,8 @@ pub(super) fn read(paths: &[PathBuf], images: usize, side: usize) -> Result<Vec<
     }
     if left > 0 {
         return Err(Error::new(format!(
-            "{} and the files beside it hold {} images, but {images} are asked for: fetch all five training files",
+            "{} and the files beside it hold {} images, but {images} are asked for: \
+             fetch all five training files",
             paths[0].display(),
             images - left
         )));

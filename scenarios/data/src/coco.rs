@@ -28,7 +28,7 @@ pub(super) const FILES: &[&str] = &[CAPTIONS, IMAGES];
 pub(super) const REMEDY: &str =
     "unpack annotations_trainval2017.zip and val2017.zip of COCO (https://cocodataset.org, 1 GB)";
 
-/// What is read of the JSON file.
+/// The part of the JSON file that is read.
 #[derive(Deserialize)]
 struct Captions {
     images: Vec<Image>,
@@ -102,7 +102,7 @@ pub(super) fn read(paths: &[PathBuf], spec: &DataSpec, vocabulary: u32) -> Resul
     Ok(fields)
 }
 
-/// Whether a file's name leads nowhere else.
+/// Returns whether a file's name leads nowhere else.
 fn is_plain(name: &str) -> bool {
     Path::new(name).file_name().is_some_and(|file| file == name)
 }

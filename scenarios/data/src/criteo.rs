@@ -22,8 +22,9 @@ const COLUMNS: usize = 1 + DENSE + CATEGORIES;
 
 pub(super) const FILES: &[&str] = &["criteo/train.txt", "criteo/dac_sample.txt"];
 
-pub(super) const REMEDY: &str = "unpack the Criteo display advertising data (`train.txt`, or the small `dac_sample.txt` of \
-                                 dac_sample.tar.gz, https://huggingface.co/datasets/Recommenders/criteo)";
+pub(super) const REMEDY: &str = "unpack the Criteo display advertising data (`train.txt`, or the small \
+                                 `dac_sample.txt` of dac_sample.tar.gz, \
+                                 https://huggingface.co/datasets/Recommenders/criteo)";
 
 /// The whole log, or the sample of it.
 pub(super) fn find(data_root: Option<&Path>) -> Result<Vec<PathBuf>> {
@@ -68,7 +69,8 @@ pub(super) fn read(path: &Path, spec: &DataSpec) -> Result<Vec<Vec<u8>>> {
     }
     if lines < rows {
         return Err(Error::new(format!(
-            "{} has {lines} lines, but {rows} are asked for: the file is truncated or only a sample; unpack the whole",
+            "{} has {lines} lines, but {rows} are asked for: the file is truncated or only a sample; \
+             unpack the whole",
             path.display()
         )));
     }

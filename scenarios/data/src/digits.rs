@@ -11,7 +11,7 @@ use weighbridge::{Dtype, Error, FieldKind, Result};
 use super::DataSpec;
 use super::bounded::below;
 
-/// How many there are.
+/// The number of digits.
 pub const DIGITS: usize = 1_797;
 
 /// Points of each.

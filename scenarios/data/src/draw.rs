@@ -27,7 +27,7 @@ impl Draws {
         Self { epoch: split(seed, epoch) }
     }
 
-    /// What they are derived from, for implementations that draw elsewhere.
+    /// The key that they are derived from, for implementations that draw elsewhere.
     pub fn key(self) -> u64 {
         self.epoch
     }

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use weighbridge::{
-    Count, Delivery, FieldKind, Kept, KeptField, Operator, Remote, Result, Used, WorkReport, skip,
+    Count, Delivery, FieldCopy, FieldKind, ItemCopy, Operator, Remote, ResourceUse, Result, WorkReport, skip,
 };
 
 use crate::DataSet;
@@ -36,7 +36,7 @@ pub trait Epochs {
     /// The current batch. The consumer lets it go by asking for the next one.
     fn batch(&self) -> &dyn Batch;
 
-    /// Whether the pipeline runs a whole pass in one call, and so has no latency of a batch.
+    /// Returns whether the pipeline runs a whole pass in one call, and so has no latency of a batch.
     fn whole_pass(&self) -> bool {
         false
     }
@@ -75,17 +75,17 @@ pub trait Epochs {
         Err(skip("it cannot restore its place in an epoch"))
     }
 
-    /// Whether batches come in the order of the epoch. Where they do not, nothing may be compared place by
-    /// place.
+    /// Returns whether batches come in the order of the epoch. Where they do not, nothing may be compared
+    /// place by place.
     fn in_order(&self) -> bool {
         true
     }
 
-    /// What the pipeline really does, for the work report.
-    fn executed(&self) -> Executed;
+    /// Returns the work that the pipeline really does, for the work report.
+    fn executed(&self) -> ExecutedWork;
 
-    /// What hands out the batches, where it comes from, and its version: for a system that is not the adapter
-    /// itself.
+    /// Names what hands out the batches, where it comes from, and its version: for a system that is not the
+    /// adapter itself.
     fn entry_point(&self) -> Option<String> {
         None
     }
@@ -105,8 +105,8 @@ pub trait Epochs {
         None
     }
 
-    /// How long a whole epoch takes by the clock of the process that it runs in, from the first request to
-    /// its end; `None` where that is this one.
+    /// Returns the time of a whole epoch by the clock of the process that it runs in, from the first request
+    /// to its end; `None` where that is this one.
     ///
     /// # Errors
     /// As [`Epochs::begin`].
@@ -115,8 +115,8 @@ pub trait Epochs {
         Ok(None)
     }
 
-    /// How often the system has compiled in its process so far; `None` where it compiles nothing, or does not
-    /// tell.
+    /// The number of compilations of the system in its process so far; `None` where it compiles nothing, or
+    /// does not tell.
     ///
     /// # Errors
     /// As [`Epochs::begin`].
@@ -134,8 +134,8 @@ pub trait Epochs {
     }
 }
 
-/// How long a whole epoch takes, from the first request to its end; by its own clock where it runs in another
-/// process.
+/// Returns the time of a whole epoch, from the first request to its end; by its own clock where it runs in
+/// another process.
 ///
 /// # Errors
 /// What the pipeline says.
@@ -177,16 +177,16 @@ pub trait Rank {
     /// As [`Epochs::begin`].
     fn fetch(&mut self) -> Result<()>;
 
-    /// What the process and all below it have used since some moment.
+    /// Returns the resources that the process and all below it have used since some moment.
     ///
     /// # Errors
     /// As [`Epochs::begin`].
-    fn used(&mut self) -> Result<Used>;
+    fn used(&mut self) -> Result<ResourceUse>;
 }
 
 /// Some elements, field by field.
 pub trait Batch {
-    /// How many elements: real ones, never padding.
+    /// The number of elements: real ones, never padding.
     fn elements(&self) -> usize;
 
     /// Name, type and element shape of every field.
@@ -195,14 +195,14 @@ pub trait Batch {
     /// The numbers of a field, given by its position: all elements in order, little-endian.
     fn bytes(&self, field: usize) -> &[u8];
 
-    /// How many bytes a field has, where a batch is delivered on a device and its bytes would have to be
+    /// The size of a field in bytes, where a batch is delivered on a device and its bytes would have to be
     /// copied from there. Of a batch on the host nobody asks.
     fn length(&self, field: usize) -> usize {
         self.bytes(field).len()
     }
 }
 
-/// What no adapter can say otherwise.
+/// Methods that no adapter can override.
 impl dyn Batch + '_ {
     /// Bytes in all fields together.
     pub fn size(&self) -> u64 {
@@ -210,20 +210,20 @@ impl dyn Batch + '_ {
     }
 
     /// A copy, for verification.
-    pub fn keep(&self) -> Kept {
-        let copy = |(position, FieldKind { name, dtype, shape }): (usize, &FieldKind)| KeptField {
+    pub fn keep(&self) -> ItemCopy {
+        let copy = |(position, FieldKind { name, dtype, shape }): (usize, &FieldKind)| FieldCopy {
             name: name.clone(),
             dtype: *dtype,
             shape: shape.clone(),
             bytes: self.bytes(position).to_vec(),
         };
-        Kept { elements: self.elements(), fields: self.kinds().iter().enumerate().map(copy).collect() }
+        ItemCopy { elements: self.elements(), fields: self.kinds().iter().enumerate().map(copy).collect() }
     }
 }
 
-/// What a pipeline really does.
+/// The work that a pipeline really does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Executed {
+pub struct ExecutedWork {
     /// The transforms that run, in order, by name.
     pub transforms: Vec<String>,
     /// Whose operator does each of them.
@@ -232,17 +232,17 @@ pub struct Executed {
     pub library: Option<String>,
     /// Facts of its process that may differ between systems though their work is equal: versions, threads.
     pub environment: BTreeMap<String, String>,
-    /// Where they run: `cpu`, `cuda:0`.
+    /// The device that they run on: `cpu`, `cuda:0`.
     pub ran_on: String,
-    /// How a batch is waited for.
+    /// The way in which a batch is waited for.
     pub synchronised: String,
-    /// What the consumer gets.
+    /// The form in which the consumer gets a batch.
     pub delivery: Delivery,
     /// Worker threads or processes that there really are.
     pub workers: u64,
 }
 
-impl Executed {
+impl ExecutedWork {
     /// The work report: this over a data set, done by what `entry_point` names where that is not the adapter
     /// itself.
     pub fn report(self, data: &DataSet, entry_point: Option<String>) -> WorkReport {
@@ -269,7 +269,7 @@ impl Executed {
         }
     }
 
-    /// What a system of this crate does itself, on the processor: complete when a call returns.
+    /// The work of a system of this crate itself, on the processor: complete when a call returns.
     pub fn ours(transforms: Vec<String>, delivery: Delivery, workers: u64) -> Self {
         Self {
             operators: vec![Operator::Ours; transforms.len()],

@@ -25,13 +25,13 @@ pub(super) struct FieldGenerator {
     left_bytes: u32,
     dtype: Dtype,
     values: FieldValues,
-    /// What draws pictures, where that is asked for.
+    /// The source of pictures, where they are asked for.
     scene: Option<Scene>,
     photographs: Option<Photographs>,
     clusters: Option<Clusters>,
     /// The stream that goes on from field to field, whatever stands between.
     stream: Option<NormalStream>,
-    /// What its numbers are multiplied with.
+    /// The factor of the numbers of a stream over all fields.
     scale: f64,
 }
 
@@ -45,7 +45,8 @@ impl FieldGenerator {
         let (dtype, values) = (field.kind.dtype, field.values);
         let known = matches!(
             (dtype, values),
-            (Dtype::I32 | Dtype::I64, FieldValues::Between(from, below)) if from < below && below <= i32::MAX.unsigned_abs()
+            (Dtype::I32 | Dtype::I64, FieldValues::Between(from, below))
+                if from < below && below <= i32::MAX.unsigned_abs()
         ) || matches!(
             (dtype, values),
             (Dtype::U8, FieldValues::Below(1..=256))
@@ -262,7 +263,8 @@ mod tests {
             normal.as_chunks().0.iter().map(|&four| f64::from(f32::from_le_bytes(four))).collect();
         let mean = normal.iter().sum::<f64>() / 1e5;
         let variance = normal.iter().map(|x| x * x).sum::<f64>() / 1e5;
-        assert!(mean.abs() < 0.02 && (variance - 1.0).abs() < 0.03, "{mean} {variance}"); // six standard deviations
+        // Six standard deviations.
+        assert!(mean.abs() < 0.02 && (variance - 1.0).abs() < 0.03, "{mean} {variance}");
         let tokens = bytes(&DataSpec::tokens(1, 1).fields[0], 42, 400_000);
         let tokens: Vec<i32> = tokens.as_chunks().0.iter().map(|&four| i32::from_le_bytes(four)).collect();
         assert!(tokens.iter().all(|id| (0..32_000).contains(id)));
@@ -311,12 +313,14 @@ mod tests {
         let types = [
             (
                 Dtype::F64,
-                "5f70a2824b492440faf0953b705d06c06458f2ecb434c93f57c2c2618f8f03402f3668a124ef12c0c63bc503bb61893f",
+                "5f70a2824b492440faf0953b705d06c06458f2ecb434c93f\
+                 57c2c2618f8f03402f3668a124ef12c0c63bc503bb61893f",
             ),
             (Dtype::I32, "00000000f6ffffff0600000003000000fdffffffffffffff"),
             (
                 Dtype::I64,
-                "0300000000000000fffffffffffffffffffffffffffffffff8ffffffffffffff03000000000000000000000000000000",
+                "0300000000000000ffffffffffffffffffffffffffffffff\
+                 f8ffffffffffffff03000000000000000000000000000000",
             ),
             (Dtype::BF16, "d33f13c11e416d3f15c04341"),
             (Dtype::F32, "076d8bbee1430bc1859b1bc0a2ad5bc1f07bc94017ed1fc0"),

@@ -49,7 +49,7 @@ pub use cache::Cache;
 pub use cut::cut;
 pub use digits::DIGITS;
 pub use draw::{Draw, Draws};
-pub use epochs::{Batch, Epochs, Executed, Rank, time_epoch};
+pub use epochs::{Batch, Epochs, ExecutedWork, Rank, time_epoch};
 pub use leaf::Leaf;
 pub use manifest::Normalisation;
 pub use network::NetworkCopy;

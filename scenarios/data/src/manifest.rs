@@ -14,7 +14,7 @@ pub(super) const FORMAT: u32 = 1;
 pub(super) struct DataManifest {
     /// The version of the format.
     pub(super) format: u32,
-    /// How many elements every field has.
+    /// The number of elements of every field.
     pub(super) elements: usize,
     /// The fields, in order.
     pub(super) fields: Vec<FieldEntry>,

@@ -20,7 +20,7 @@ pub(super) struct Photographs {
     scene: Scene,
     picture: Vec<u8>,
     row: Vec<u8>,
-    /// How much of the row was given.
+    /// The number of bytes of the row that were given out.
     at: usize,
 }
 

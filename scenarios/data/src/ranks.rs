@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use weighbridge::{Error, ErrorKind, Result};
 
-/// What each rank answers, where all are asked at the same time from threads of their own: for whatever they
-/// wait for each other in.
+/// Asks all ranks at the same time, from threads of their own, and returns each one's answer: for whatever
+/// they wait for each other in.
 ///
 /// # Errors
 /// As [`blame`].
@@ -76,7 +76,7 @@ pub fn blame<T>(noun: &str, answers: Vec<(Instant, Result<T>)>) -> Result<Vec<T>
     }
 }
 
-/// How near to the cause a failure of this kind is, the least first.
+/// The order of a failure of this kind by its distance to the cause: the nearest is the least.
 fn guilt(kind: &ErrorKind) -> u8 {
     match kind {
         ErrorKind::Exit(_) | ErrorKind::Signal(_) => 0,
@@ -94,7 +94,8 @@ mod tests {
 
     type Failures<'a> = &'a [(u64, Option<(ErrorKind, &'a str)>)];
 
-    /// What is said of ranks of which each answered after so many milliseconds, well or with this failure.
+    /// Returns what is said of ranks of which each answered after so many milliseconds, well or with this
+    /// failure.
     fn told(answers: Failures<'_>) -> Result<Vec<usize>> {
         let zero = Instant::now();
         let answers = answers.iter().enumerate().map(|(index, (after, failure))| {

@@ -24,19 +24,19 @@ use super::{cifar10, coco, criteo, wikitext};
 pub struct RealSet {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it is.
+    /// Its contents, in words.
     pub description: &'static str,
-    /// Where the release is, and which.
+    /// The place of the release, and its version.
     pub source: &'static str,
     /// The scenarios that use it.
     pub used_by: &'static [&'static str],
     /// Files or folders below the data root.
     pub files: &'static [&'static str],
-    /// Whether one of `files` is enough.
+    /// `true` if one of `files` is enough.
     pub any: bool,
     /// The release's archive below the data root and its published MD5, where there is one.
     pub archive: Option<(&'static str, &'static str)>,
-    /// What to fetch.
+    /// The instruction that says what to fetch.
     pub remedy: &'static str,
 }
 
@@ -49,13 +49,15 @@ pub const REAL_SETS: &[RealSet] = &[
         used_by: &["CV-1", "CV-3", "HCV-1"],
         files: &[cifar10::FOLDER],
         any: false,
-        archive: Some(("cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530")), // as printed on that page
+        // As printed on that page.
+        archive: Some(("cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530")),
         remedy: cifar10::REMEDY,
     },
     RealSet {
         name: "wikitext103",
         description: "WikiText-103 raw: the training text",
-        source: "wikitext-103-raw-v1.zip; the same text as the hub's Salesforce/wikitext at revision b08601e0",
+        source: "wikitext-103-raw-v1.zip; the same text as the hub's Salesforce/wikitext at revision \
+                 b08601e0",
         used_by: &["NLP-1", "HNLP-1"],
         files: wikitext::FILES,
         any: false,
@@ -84,7 +86,7 @@ pub const REAL_SETS: &[RealSet] = &[
     },
 ];
 
-/// What was found of a set.
+/// The result of a look at a set's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetStatus {
     /// Files are not there: what to do.
@@ -93,7 +95,7 @@ pub enum SetStatus {
     Same,
     /// All files are there, seen for the first time; they are recorded now.
     Recorded,
-    /// What differs.
+    /// Files are there that differ from what was recorded or published: in what.
     Differs(String),
 }
 
@@ -120,19 +122,19 @@ impl RealSet {
         self.files.iter().map(|file| root.join(file)).filter(|path| path.exists()).collect()
     }
 
-    /// Whether enough of it is there to be used.
+    /// Returns whether enough of it is there to be used.
     pub fn is_present(&self, root: &Path) -> bool {
         let there = self.present(root).len();
         if self.any { there > 0 } else { there == self.files.len() }
     }
 
-    /// What to do where it is absent.
+    /// The instruction that says what to do where it is absent.
     pub fn remedy(&self, root: Option<&Path>) -> String {
         let places = self.files.join(if self.any { "` or `" } else { "` and `" });
         let root = root.map_or_else(|| "<root>".to_owned(), |root| root.display().to_string());
         format!(
-            "{}, so that `{places}` lies in {root}, and name that folder with --data-root or WEIGHBRIDGE_DATA_ROOT; nothing is \
-             ever downloaded",
+            "{}, so that `{places}` lies in {root}, and name that folder with --data-root or \
+             WEIGHBRIDGE_DATA_ROOT; nothing is ever downloaded",
             self.remedy
         )
     }

@@ -17,7 +17,8 @@ use super::layout::{MANIFEST, aside};
 /// The most that a cache holds when nobody says otherwise.
 const DEFAULT: u64 = 16 << 30;
 
-/// What nobody holds and nobody has written to for this long was left by a process that was killed.
+/// Age at which an unfinished data set was left by a process that was killed: nobody holds it, and for so
+/// long nobody has written to it.
 const LEFT_BEHIND: Duration = Duration::from_mins(10);
 
 /// The most that a cache holds.
@@ -40,8 +41,8 @@ impl Cap {
             Self::Bytes(bytes) => Ok(*bytes),
             Self::Text(text) => parse(text).ok_or_else(|| {
                 Error::new(format!(
-                    "the cap of the data cache is `{text}`: give a size such as 16GiB or 512MiB with --data-cache-cap \
-                     or WEIGHBRIDGE_DATA_CACHE_CAP"
+                    "the cap of the data cache is `{text}`: give a size such as 16GiB or 512MiB with \
+                     --data-cache-cap or WEIGHBRIDGE_DATA_CACHE_CAP"
                 ))
             }),
         }
@@ -86,8 +87,8 @@ pub(super) fn make_room(cache: &Path, replaced: &Path, wanted: u64, cap: &Cap) -
     let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
     let say = |why: &str| {
         weighbridge::skip(format!(
-            "the data set needs {} MiB and the data cache {} holds {} MiB at most{why}: raise it with --data-cache-cap or \
-             WEIGHBRIDGE_DATA_CACHE_CAP",
+            "the data set needs {} MiB and the data cache {} holds {} MiB at most{why}: raise it with \
+             --data-cache-cap or WEIGHBRIDGE_DATA_CACHE_CAP",
             mebibytes(wanted),
             cache.display(),
             mebibytes(cap)
@@ -136,7 +137,7 @@ fn look(cache: &Path, replaced: &Path) -> io::Result<Vec<CacheEntry>> {
     Ok(sets)
 }
 
-/// How long nothing was written to any file of a directory.
+/// Time since something was last written to a file of a directory.
 fn newest(directory: &Path) -> Duration {
     let files = fs::read_dir(directory).into_iter().flatten().flatten();
     let ages = files.filter_map(|file| file.metadata().ok()?.modified().ok()?.elapsed().ok());

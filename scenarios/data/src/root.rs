@@ -11,8 +11,8 @@ pub(super) fn below_root(data_root: Option<&Path>, names: &[&str], remedy: &str)
         return Err(Error::of(
             ErrorKind::NoData,
             format!(
-                "no directory of real data is named: {remedy}, so that `<root>/{place}` exists, and name <root> with \
-             --data-root or WEIGHBRIDGE_DATA_ROOT"
+                "no directory of real data is named: {remedy}, so that `<root>/{place}` exists, and name \
+                 <root> with --data-root or WEIGHBRIDGE_DATA_ROOT"
             ),
         ));
     };

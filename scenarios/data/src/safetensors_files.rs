@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::DataSpec;
 use super::root::unreadable;
 
-/// How the names of such files end.
+/// The ending of the names of such files.
 const ENDING: &str = ".safetensors";
 
 /// A header is not longer than this: the format's own bound.
@@ -60,7 +60,7 @@ struct SafetensorsIndex {
     weight_map: BTreeMap<String, String>,
 }
 
-/// Whether all files are among the names of a directory that an index in it names.
+/// Checks that every file that an index of a directory names is among the directory's names.
 ///
 /// # Errors
 /// A file that is missing; an index that is damaged.
@@ -79,7 +79,7 @@ pub fn no_file_missing(directory: &Path, names: &BTreeSet<String>) -> Result<()>
     Ok(())
 }
 
-/// What a header says of a tensor.
+/// The header of a tensor in a file.
 pub struct FiledTensor {
     /// Its name.
     pub name: String,
@@ -129,7 +129,7 @@ pub fn safetensors_kinds(files: &[PathBuf]) -> Result<Vec<FieldKind>> {
     safetensors_headers(files)?.into_iter().map(kind).collect()
 }
 
-/// What a file says of itself: its length, eight bytes; and that.
+/// Returns the header of a file, which begins with the header's length in eight bytes.
 fn header(path: &Path) -> Result<Metadata> {
     let failed = |error: std::io::Error| unreadable(path, &error);
     let no_safetensors = |what: &str| Error::new(format!("{} is no safetensors: {what}", path.display()));

@@ -7,11 +7,13 @@
 //! and grain:
 //!
 //! ```text
-//! draw(n)  = bits of `mix(mix(seed + (element + 1) * G) + (n + 1) * G)`; part(n, m) = (draw(n) >> 32) * m >> 32
+//! draw(n)  = bits of `mix(mix(seed + (element + 1) * G) + (n + 1) * G)`
+//! part(n, m) = (draw(n) >> 32) * m >> 32
 //! colour_k = 70 + part(k, 70)
 //! across   = 40 + part(8, 60), down = 20 + part(9, 40), patch = 30 + part(10, 60), grain = 8 + part(11, 24)
 //! b        = max(2, min(h, w) / 14): the side of a patch
-//! p        = draw of the patch (i / b, j / b): 8 bits less 128, times `patch`, / 128, halved in the last channel
+//! p        = draw of the patch (i / b, j / b): 8 bits less 128, times `patch`, / 128, halved in the
+//!            last channel
 //! n        = draw of the pixel: 8 bits of its byte `k` less 128, times `grain`, / 128
 //! value    = colour_k + across * (2j - w + 1) / 2w - down * (2i - h + 1) / 2h + p + n
 //! ```
@@ -26,12 +28,12 @@ pub(super) struct Scene {
     channels: u64,
     /// The number of the next byte over all pictures.
     at: u64,
-    /// What grain is divided by.
+    /// The divisor of grain.
     finer: i64,
     look: SceneLook,
 }
 
-/// What is drawn for one picture.
+/// The random draws of one picture.
 #[derive(Clone, Copy, Default)]
 struct SceneLook {
     key: u64,

@@ -33,7 +33,7 @@ struct SetField {
 }
 
 impl DataSet {
-    /// How many elements there are.
+    /// The number of elements.
     pub fn elements(&self) -> usize {
         self.elements
     }

@@ -11,14 +11,14 @@ const SEED: u64 = 42;
 /// Token ids are below this.
 pub const VOCABULARY: u32 = 32_000;
 
-/// Which data.
+/// The specification of a data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataSpec {
     /// The fields of an element.
     pub fields: Vec<FieldSpec>,
-    /// How many elements.
+    /// The number of elements.
     pub elements: usize,
-    /// Where they come from.
+    /// The source of the numbers.
     pub origin: Origin,
 }
 
@@ -27,11 +27,11 @@ pub struct DataSpec {
 pub struct FieldSpec {
     /// Its name, type and element shape.
     pub kind: FieldKind,
-    /// How its numbers are drawn.
+    /// The rule by which its numbers come about.
     pub values: FieldValues,
 }
 
-/// How the numbers of a field come about.
+/// A rule by which the numbers of a field come about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldValues {
     /// Whole numbers from 0, below this, all equally likely.
@@ -68,7 +68,7 @@ pub enum FieldValues {
     Read,
 }
 
-/// Where the numbers come from.
+/// The source of the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A generator. Fewer elements with the same seed are the first of more.
@@ -107,8 +107,8 @@ pub enum Origin {
 }
 
 impl FieldSpec {
-    /// Whether there are constants of `Normalize` for it: for rows of `f32`, and not for the tensors of a
-    /// state or a model.
+    /// Returns whether there are constants of `Normalize` for it: for rows of `f32`, and not for the tensors
+    /// of a state or a model.
     pub(super) fn is_normalised(&self) -> bool {
         let of_a_model =
             matches!(self.values, FieldValues::Scaled | FieldValues::Spread(_) | FieldValues::Same(_));

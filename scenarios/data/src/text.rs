@@ -64,8 +64,8 @@ pub(super) fn read(paths: &[PathBuf], rows: usize, length: usize) -> Result<Vec<
         return Err(Error::of(
             ErrorKind::NoData,
             format!(
-                "the text holds {} rows of {length} words, but {rows} are asked for: put more into <root>/text and name <root> \
-             with --data-root or WEIGHBRIDGE_DATA_ROOT",
+                "the text holds {} rows of {length} words, but {rows} are asked for: put more into \
+                 <root>/text and name <root> with --data-root or WEIGHBRIDGE_DATA_ROOT",
                 field.len() / (length * 4)
             ),
         ));
@@ -105,8 +105,9 @@ fn no_data(why: &str) -> Error {
 const MARKDOWN_SIGNS: &[char] = &['#', '*', '_', '`', '~', '>', '|', '[', ']', '-', '='];
 
 fn rust_documentation() -> Result<PathBuf> {
-    let remedy = "put text, Markdown or HTML into <root>/text and name <root> with --data-root or WEIGHBRIDGE_DATA_ROOT, \
-                  or install the Rust documentation with `rustup component add rust-docs`";
+    let remedy = "put text, Markdown or HTML into <root>/text and name <root> with --data-root or \
+                  WEIGHBRIDGE_DATA_ROOT, or install the Rust documentation with `rustup component add \
+                  rust-docs`";
     let output = Command::new("rustc").args(["--print", "sysroot"]).output();
     let sysroot = output.ok().filter(|output| output.status.success());
     let sysroot = sysroot.and_then(|output| String::from_utf8(output.stdout).ok());
@@ -200,7 +201,8 @@ mod tests {
 
     #[test]
     fn a_word_is_its_crc_modulo_the_vocabulary() {
-        assert_eq!(token("123456789", VOCABULARY), (0xcbf4_3926_u32 % 32_000).cast_signed()); // the check value of CRC-32
+        // The check value of CRC-32.
+        assert_eq!(token("123456789", VOCABULARY), (0xcbf4_3926_u32 % 32_000).cast_signed());
     }
 
     #[test]
@@ -208,7 +210,11 @@ mod tests {
         let files: [(&str, &[u8]); 5] = [
             ("b.md", b"# Title\n**bold** word"),
             ("a/z.txt", b"first <second>"),
-            ("c.html", b"<p class='x'>one&amp;two<style>no{}</style><br>three<!-- no --><script >no</script></p>four"),
+            (
+                "c.html",
+                b"<p class='x'>one&amp;two<style>no{}</style><br>three<!-- no -->\
+                  <script >no</script></p>four",
+            ),
             ("d.png", b"no"),
             ("e.txt", b"dropped because no row is left"),
         ];

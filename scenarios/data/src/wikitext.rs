@@ -32,7 +32,8 @@ pub(super) fn read(path: &Path, rows: usize, length: usize) -> Result<Vec<u8>> {
         line.clear();
         if file.read_until(b'\n', &mut line).map_err(|error| root::unreadable(path, &error))? == 0 {
             return Err(Error::new(format!(
-                "{} holds {} rows of {length} words, but {rows} are asked for: the file is truncated; unpack it again",
+                "{} holds {} rows of {length} words, but {rows} are asked for: the file is truncated; \
+                 unpack it again",
                 path.display(),
                 field.len() / (length * 4)
             )));

@@ -27,7 +27,7 @@ pub mod vision;
 /// Names that scenarios and loader adapters need: `use weighbridge_loaders::prelude::*;`.
 pub mod prelude {
     pub use weighbridge::Workload;
-    pub use weighbridge_data::{Batch, DataSet, DataSpec, Epochs, Executed};
+    pub use weighbridge_data::{Batch, DataSet, DataSpec, Epochs, ExecutedWork};
     pub use weighbridge_python::Interpreter;
 
     pub use crate::contract::{Learner, LearningLoop, Load, Loader};
@@ -39,6 +39,6 @@ pub mod prelude {
     };
     pub use crate::workload::{
         Access, Clicks, Destination, ExecutionMode, Form, FrameworkSetting, Images, LearningTask, Merge,
-        Mixing, Operators, Parameters, PipelineSpec, Tokens, VariantTable,
+        MixRule, Operators, Parameters, PipelineSpec, Tokens, VariantTable,
     };
 }

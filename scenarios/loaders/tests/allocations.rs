@@ -7,19 +7,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use weighbridge_data::{Cache, DataSpec};
 use weighbridge_loaders::adapters::native::{Reference, ReferenceFused};
 use weighbridge_loaders::contract::Loader;
-use weighbridge_loaders::workload::{Access, Merge, Mixing, PipelineSpec, Transform};
+use weighbridge_loaders::workload::{Access, Merge, MixRule, PipelineSpec, Transform};
 
 /// The system's allocator, counting.
-struct Counting;
+struct CountingAllocator;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 #[expect(unsafe_code, reason = "an allocator cannot be written without; it hands everything on")]
 // SAFETY: every call goes to the system's allocator as it is.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
         unsafe { System.alloc(layout) }
@@ -53,8 +53,8 @@ fn no_batch_in_steady_state_allocates_nor_does_another_epoch() {
     let views = plain.clone().branch(&view).branch(&view).merge(Merge::Views);
     let mean = chain.clone().branch(&[Transform::GaussianNoise]).branch(&[Transform::RandomScale]);
     let mixed =
-        chain.clone().mix(Mixing::MixUp { alpha: 0.4 }).mixture(&[1.0, 2.0]).sometimes(0.5, Transform::Add);
-    let regrouped = random.clone().mix(Mixing::CutMix { alpha: 0.4 }).rebatch(12);
+        chain.clone().mix(MixRule::MixUp { alpha: 0.4 }).mixture(&[1.0, 2.0]).sometimes(0.5, Transform::Add);
+    let regrouped = random.clone().mix(MixRule::CutMix { alpha: 0.4 }).rebatch(12);
     let loaders: [&mut dyn Loader; 2] = [&mut Reference, &mut ReferenceFused];
     for loader in loaders {
         for spec in [&plain, &random, &chain, &long, &views, &mean, &mixed, &regrouped] {

@@ -19,7 +19,7 @@ use crate::peer::{CHECKPOINTER, FREE_THREADED, LEARNER, Peer, PeerState, TRAINER
 #[derive(Debug)]
 pub struct Framework {
     peer: &'static Peer,
-    /// How it is started, where that is not as its peers are.
+    /// The command that starts it, where that is not the one that peers are started by.
     command: Option<Command>,
     worker: Option<Worker>,
     /// By which the worker runs.
@@ -56,8 +56,8 @@ impl Framework {
         self.command.clone().map_or_else(|| command(self.peer, self.interpreter), Ok)
     }
 
-    /// Whether the framework of this short name is installed. Looks at files and starts nothing but an
-    /// interpreter that was named, once.
+    /// Returns whether the framework of this short name is installed. Looks at files and starts nothing but
+    /// an interpreter that was named, once.
     pub fn availability(short: &str) -> Availability {
         let Some(peer) = peer::find(short) else {
             let (reason, install) = (format!("`{short}` is in no table of frameworks"), String::new());
@@ -100,8 +100,8 @@ impl Framework {
         })
     }
 
-    /// What starts so many workers beside the one that stays, side by side. What is opened in them ends with
-    /// them.
+    /// Returns a function that starts so many workers beside the one that stays, side by side. What is opened
+    /// in them ends with them.
     ///
     /// # Errors
     /// An interpreter that is not there.
@@ -194,7 +194,7 @@ fn command(peer: &Peer, interpreter: Interpreter) -> Result<Command> {
     Ok(worker.arg(format!("{folder}.{}", peer.short)).threads(processors))
 }
 
-/// Where the interpreter of a peer is, below this home. That a framework is installed at all is known;
+/// The path of the interpreter of a peer, below this home. That a framework is installed at all is known;
 /// whether it is for another Python is not.
 fn interpreter_below(home: &Path, peer: &Peer, interpreter: Interpreter) -> Result<PathBuf> {
     if interpreter == Interpreter::Default {
@@ -207,13 +207,14 @@ fn interpreter_below(home: &Path, peer: &Peer, interpreter: Interpreter) -> Resu
     }
 }
 
-/// What else keeps a framework to one thread: XLA sizes its pool by the first.
+/// Variables that keep a framework to one thread, beside those that all workers get: XLA sizes its pool by
+/// the first.
 const ONE_THREAD: &[(&str, &str)] = &[("NPROC", "1"), ("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peer::{Installed, find};
+    use crate::peer::{Installation, find};
 
     #[test]
     fn a_python_without_a_global_lock_is_looked_for_beside_and_its_absence_is_a_skip_with_the_command() {
@@ -229,7 +230,7 @@ mod tests {
         let other = home.join("free-threaded/numpy/venv/bin/python");
         std::fs::create_dir_all(other.parent().expect("it has one")).expect("made");
         std::fs::write(&other, "").expect("written");
-        let installed = Installed::new(peer, "2.4.6".into(), "3.13.15".into(), b"");
+        let installed = Installation::new(peer, "2.4.6".into(), "3.13.15".into(), b"");
         let text = serde_json::to_string(&installed).expect("JSON");
         std::fs::write(home.join("free-threaded/numpy/installed.json"), text).expect("written");
         assert_eq!(below(Interpreter::FreeThreaded).expect("found"), other);

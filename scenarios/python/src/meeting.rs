@@ -7,22 +7,22 @@ use std::time::Duration;
 use serde::Serialize;
 use weighbridge::{Error, Result};
 
-/// Which of several ranks, and where it meets the others.
+/// The place of a rank among several, and the address at which it meets the others.
 #[derive(Debug, Serialize)]
 pub struct RankMessage {
     index: usize,
     of: usize,
-    /// How trainers exchange gradients.
+    /// The way in which trainers exchange gradients.
     #[serde(skip_serializing_if = "Option::is_none")]
     communication: Option<String>,
     /// An address of this machine that was free a moment ago: the first rank listens there.
     meet: SocketAddr,
-    /// How long a rank waits for the others, in nanoseconds.
+    /// Time that a rank waits for the others, in nanoseconds.
     patience: u64,
 }
 
-/// How long a rank waits for the others before it says that it failed: the one that does not come is then the
-/// one that says nothing.
+/// Time that a rank waits for the others before it says that it failed: the one that does not come is then
+/// the one that says nothing.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 impl RankMessage {

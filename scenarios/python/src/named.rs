@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use super::peer::{PEERS, Peer};
 
-/// What names it.
+/// The environment variable that names it.
 const PYTHON: &str = "WEIGHBRIDGE_PYTHON";
 
 /// Asks for the versions of the packages that follow, those that are there, as a JSON object.
@@ -26,7 +26,7 @@ print(json.dumps(found))
 /// An interpreter, and the packages that it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamedPeer {
-    /// Where it is.
+    /// Its path.
     pub(crate) path: PathBuf,
     /// The version of each framework's package that it has; or why it does not say.
     versions: Result<BTreeMap<String, String>, String>,

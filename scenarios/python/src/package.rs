@@ -17,9 +17,9 @@ pub(crate) fn module(python: PathBuf, module: &str) -> Command {
     VARIABLES.iter().fold(command, |command, (name, value)| command.env(name, value))
 }
 
-/// Where the package of the worker lies: where it is named, else in the sources that this was built from,
-/// else in a folder `python` beside the program, which was carried elsewhere, else in the user's cache, where
-/// a program that carries the package unpacks it.
+/// The folder of the worker's package: the one that is named, else the one in the sources that this was built
+/// from, else a folder `python` beside the program, which was carried elsewhere, else one in the user's
+/// cache, where a program that carries the package unpacks it.
 pub(crate) fn package() -> PathBuf {
     if let Some(named) = std::env::var_os(PATH).filter(|path| !path.is_empty()) {
         return named.into();
@@ -33,7 +33,7 @@ pub(crate) fn package() -> PathBuf {
     found.unwrap_or(sources)
 }
 
-/// What Python and its frameworks find in their environment, beside what every worker finds.
+/// Environment variables that Python and its frameworks get, beside those that every worker gets.
 const VARIABLES: &[(&str, &str)] = &[
     ("PYTHONUNBUFFERED", "1"),
     ("PYTHONNOUSERSITE", "1"),

@@ -26,14 +26,14 @@ pub struct Peer {
     pub package: &'static str,
     /// The module that is imported.
     pub module: &'static str,
-    /// What it needs that no Python package brings.
+    /// The packages of the system that it needs and no Python package brings.
     pub system: &'static [SystemPackage],
-    /// What its worker opens, in the protocol's words: [`LOADER`], [`CHECKPOINTER`], [`TRAINER`] or
-    /// [`LEARNER`].
+    /// The contract that its worker opens, in the protocol's words: [`LOADER`], [`CHECKPOINTER`], [`TRAINER`]
+    /// or [`LEARNER`].
     pub contract: &'static str,
 }
 
-/// What Debian's packages bring, and how to find out whether it is there, from wherever it came.
+/// A program or library of Debian's packages, and how to find out whether it is there, from wherever it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SystemPackage {
     /// A program on the search path, called as its package is.
@@ -42,7 +42,7 @@ pub enum SystemPackage {
     Library {
         /// Its package.
         package: &'static str,
-        /// What `pkg-config` knows it by.
+        /// The name that `pkg-config` knows it by.
         module: &'static str,
     },
 }
@@ -158,8 +158,8 @@ pub fn find(name: &str) -> Option<&'static Peer> {
     PEERS.iter().find(|peer| peer.name == name || peer.short == name)
 }
 
-/// Where peers are installed: `$WEIGHBRIDGE_PEERS`, else `weighbridge/peers` among the user's data. `None`
-/// where there is no home to look in.
+/// The folder that peers are installed in: `$WEIGHBRIDGE_PEERS`, else `weighbridge/peers` among the user's
+/// data. `None` where there is no home to look in.
 pub fn home() -> Option<PathBuf> {
     home_among(|name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
 }
@@ -173,7 +173,7 @@ fn home_among(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     Some(data.join("weighbridge").join("peers"))
 }
 
-/// Where the same peers are installed for Pythons without a global lock.
+/// The folder in which the same peers are installed for Pythons without a global lock.
 pub fn free_threaded(home: &Path) -> PathBuf {
     home.join("free-threaded")
 }
@@ -183,10 +183,10 @@ pub fn requirements() -> PathBuf {
     package().join("requirements")
 }
 
-/// What was installed: `installed.json` of an environment, which is written last, so that it stands for a
-/// whole one.
+/// The record of an installation: `installed.json` of an environment, which is written last, so that it
+/// stands for a whole one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Installed {
+pub struct Installation {
     /// The version of this file: 1.
     pub format: u32,
     /// The peer's exact name.
@@ -197,7 +197,7 @@ pub struct Installed {
     pub version: String,
     /// Python's version.
     pub python: String,
-    /// [`Installed::hash`] of the requirement file that it was made from.
+    /// [`Installation::hash`] of the requirement file that it was made from.
     pub requirements: String,
     /// Bytes on the disk that its files take, those included that it shares with other environments by hard
     /// links.
@@ -208,8 +208,8 @@ pub struct Installed {
 /// The version of `installed.json`.
 const FORMAT: u32 = 1;
 
-impl Installed {
-    /// What says that this peer was installed.
+impl Installation {
+    /// The record that says that this peer was installed.
     pub fn new(peer: &Peer, version: String, python: String, requirements: &[u8]) -> Self {
         let requirements = Self::hash(requirements);
         Self {
@@ -229,11 +229,11 @@ impl Installed {
     }
 }
 
-/// How a peer stands.
+/// The state of a peer's installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerState {
     /// It is there, whole.
-    Installed(Installed),
+    Installed(Installation),
     /// It is not there.
     Absent,
     /// Something is there that cannot be used: what is wrong.
@@ -261,7 +261,7 @@ impl Peer {
         requirements().join(format!("{}.txt", self.environment))
     }
 
-    /// Whether it lives in the environment of a peer of another package.
+    /// Returns whether it lives in the environment of a peer of another package.
     fn is_guest(&self) -> bool {
         find(self.environment).is_some_and(|owner| owner.package != self.package)
     }
@@ -282,7 +282,7 @@ impl Peer {
         format!("cargo catalogue peers install {}", self.short)
     }
 
-    /// How it stands below this home. Nothing is started to find out.
+    /// Returns the state of its installation below this home. Nothing is started to find out.
     pub fn state(&self, home: &Path) -> PeerState {
         let file = self.installed_file(home);
         let text = match fs::read_to_string(&file) {
@@ -296,7 +296,7 @@ impl Peer {
             }
             Err(error) => return PeerState::Broken(format!("`{}` cannot be read: {error}", file.display())),
         };
-        match serde_json::from_str::<Installed>(&text) {
+        match serde_json::from_str::<Installation>(&text) {
             Err(error) => PeerState::Broken(format!("`{}` is damaged: {error}", file.display())),
             Ok(installed) if installed.format != FORMAT => PeerState::Broken(format!(
                 "it was installed by another weighbridge (format {})",
@@ -314,13 +314,13 @@ impl Peer {
                         self.package, self.environment
                     ))
                 },
-                |version| PeerState::Installed(Installed { version, ..installed }),
+                |version| PeerState::Installed(Installation { version, ..installed }),
             ),
             Ok(installed) => PeerState::Installed(installed),
         }
     }
 
-    /// Why it cannot be used, with the command that mends it; `None` where it can.
+    /// The reason that it cannot be used, with the command that mends it; `None` where it can.
     pub fn missing(&self, home: &Path) -> Option<String> {
         let mut why = match self.state(home) {
             PeerState::Installed(_) => return None,
@@ -390,7 +390,7 @@ mod tests {
         let python = guest.python(home);
         fs::create_dir_all(python.parent().expect("it has one")).expect("made");
         fs::write(&python, "").expect("written");
-        let installed = Installed::new(owner, "0.12.8".into(), "3.11.7".into(), b"");
+        let installed = Installation::new(owner, "0.12.8".into(), "3.11.7".into(), b"");
         let text = serde_json::to_string(&installed).expect("JSON");
         fs::write(guest.installed_file(home), text).expect("written");
         let why = guest.missing(home).expect("it is not there");
@@ -423,7 +423,7 @@ mod tests {
         fs::create_dir_all(python.parent().expect("it has one")).expect("made");
         broken("did not come to its end");
         let owner = find("datarax").expect("known");
-        let installed = Installed::new(owner, "0.1.4".into(), "3.11.7".into(), b"datarax==0.1.4");
+        let installed = Installation::new(owner, "0.1.4".into(), "3.11.7".into(), b"datarax==0.1.4");
         let write = |text: &str| fs::write(peer.installed_file(home), text).expect("written");
         write(&serde_json::to_string(&installed).expect("JSON"));
         broken("Python is gone");
@@ -432,10 +432,10 @@ mod tests {
         assert_eq!((peer.missing(home), installed.requirements.len()), (None, 32));
         write("{");
         broken("damaged");
-        let other = Installed { format: 2, ..installed.clone() };
+        let other = Installation { format: 2, ..installed.clone() };
         write(&serde_json::to_string(&other).expect("JSON"));
         broken("another weighbridge");
-        let other = Installed { short: "grain".into(), ..installed };
+        let other = Installation { short: "grain".into(), ..installed };
         write(&serde_json::to_string(&other).expect("JSON"));
         broken("installation of `grain`");
     }

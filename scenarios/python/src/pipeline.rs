@@ -8,22 +8,23 @@ use serde_json::json;
 use weighbridge::remote::ClockFault;
 use weighbridge::worker::{ElementOrder, Worker};
 use weighbridge::{
-    Asked, Budget, Costs, Count, Error, Expected, FieldKind, FileUse, Kept, Ran, Remote, Result, Used, Whole,
+    Budget, Costs, Count, Error, ExpectedEpoch, FieldKind, FileUse, ItemCopy, Remote, RemoteEpoch, RemoteRun,
+    ResourceUse, Result, UnstoppedRequest,
 };
-use weighbridge_data::{Batch, Epochs, Executed, Rank};
+use weighbridge_data::{Batch, Epochs, ExecutedWork, Rank};
 
 /// An open pipeline of a worker, which is borrowed or ends with it.
 pub struct RemotePipeline<W: DerefMut<Target = Worker>> {
     /// The worker.
     pub worker: W,
-    executed: Executed,
+    executed: ExecutedWork,
     entry_point: String,
     order: ElementOrder,
     current: CurrentBatch,
 }
 
 impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
-    /// What a worker has opened last.
+    /// Takes the pipeline that a worker has opened last.
     ///
     /// # Errors
     /// That it has opened nothing.
@@ -34,7 +35,7 @@ impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
     }
 }
 
-/// How long steps took, and each phase of them.
+/// The times of steps, and of each phase of them by its name.
 pub type StepPhases = (Vec<Duration>, BTreeMap<String, Vec<Duration>>);
 
 impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
@@ -64,13 +65,13 @@ impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
     }
 }
 
-/// What really happens in the case that is open in a worker.
+/// Returns the work that really happens in the case that is open in a worker.
 ///
 /// # Errors
 /// That nothing is open in it.
-pub fn executed(worker: &Worker) -> Result<Executed> {
+pub fn executed(worker: &Worker) -> Result<ExecutedWork> {
     let said = worker.opened()?.executed.clone();
-    Ok(Executed {
+    Ok(ExecutedWork {
         transforms: said.transforms,
         operators: said.operators,
         library: said.library,
@@ -82,7 +83,7 @@ pub fn executed(worker: &Worker) -> Result<Executed> {
     })
 }
 
-/// What does its work, where that comes from, and its version.
+/// Names what does its work, where that comes from, and its version.
 ///
 /// # Errors
 /// That nothing is open in it.
@@ -123,7 +124,7 @@ impl<W: DerefMut<Target = Worker>> Epochs for RemotePipeline<W> {
         self.order == ElementOrder::Kept
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.executed.clone()
     }
 
@@ -140,7 +141,7 @@ impl<W: DerefMut<Target = Worker>> Epochs for RemotePipeline<W> {
     }
 
     fn time(&mut self, epoch: u64) -> Result<Option<Duration>> {
-        let whole = self.worker.time_epoch(epoch, Asked::default())?;
+        let whole = self.worker.time_epoch(epoch, UnstoppedRequest::default())?;
         Ok(Some(whole.wall - whole.begin))
     }
 
@@ -168,7 +169,7 @@ impl<W: DerefMut<Target = Worker>> Rank for RemotePipeline<W> {
         Ok(())
     }
 
-    fn used(&mut self) -> Result<Used> {
+    fn used(&mut self) -> Result<ResourceUse> {
         self.worker.used()
     }
 }
@@ -178,19 +179,19 @@ impl<W: DerefMut<Target = Worker>> Remote for RemotePipeline<W> {
         self.worker.budget(asked)
     }
 
-    fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()> {
+    fn verify(&mut self, epoch: u64, each: &mut dyn FnMut(ItemCopy) -> Result<()>) -> Result<()> {
         self.worker.verify(epoch, each)
     }
 
-    fn run(&mut self, epoch: u64, budget: Budget) -> Result<Ran> {
+    fn run(&mut self, epoch: u64, budget: Budget) -> Result<RemoteRun> {
         self.worker.run(epoch, budget)
     }
 
-    fn time_epoch(&mut self, epoch: u64, asked: Asked) -> Result<Whole> {
+    fn time_epoch(&mut self, epoch: u64, asked: UnstoppedRequest) -> Result<RemoteEpoch> {
         self.worker.time_epoch(epoch, asked)
     }
 
-    fn expected(&self) -> Option<Expected> {
+    fn expected(&self) -> Option<ExpectedEpoch> {
         self.worker.expected()
     }
 
@@ -222,12 +223,12 @@ impl<W: DerefMut<Target = Worker>> Drop for RemotePipeline<W> {
 #[derive(Debug, Default)]
 struct CurrentBatch {
     kinds: Vec<FieldKind>,
-    kept: Kept,
+    kept: ItemCopy,
 }
 
 impl CurrentBatch {
-    fn new(kept: Kept) -> Self {
-        let kind = |field: &weighbridge::KeptField| FieldKind {
+    fn new(kept: ItemCopy) -> Self {
+        let kind = |field: &weighbridge::FieldCopy| FieldKind {
             name: field.name.clone(),
             dtype: field.dtype,
             shape: field.shape.clone(),

@@ -22,7 +22,9 @@ macro_rules! registered {
             }
 
             $(#[$what])*
-            #[weighbridge::adapter(name = $name, $(tier = $tier,)? resident = true, new = new, probe = installed)]
+            #[weighbridge::adapter(
+                name = $name, $(tier = $tier,)? resident = true, new = new, probe = installed
+            )]
             impl $contract for $type $body
         };
     )*};

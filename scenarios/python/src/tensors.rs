@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use weighbridge::{Dtype, Error, ErrorKind, FieldKind, Kept, KeptField, Result};
+use weighbridge::{Dtype, Error, ErrorKind, FieldCopy, FieldKind, ItemCopy, Result};
 use weighbridge_data::DataSet;
 
 /// The files of a data set that has no constants of `Normalize`.
@@ -40,8 +40,8 @@ impl TensorFiles {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn written(batch: &Kept, place: &Path) -> Result<Self> {
-        let file = |(position, KeptField { name, dtype, shape, bytes }): (usize, &KeptField)| {
+    pub fn written(batch: &ItemCopy, place: &Path) -> Result<Self> {
+        let file = |(position, FieldCopy { name, dtype, shape, bytes }): (usize, &FieldCopy)| {
             let path = place.join(format!("field-{position}"));
             std::fs::write(&path, bytes)?;
             let kind = FieldKind { name: name.clone(), dtype: *dtype, shape: shape.clone() };
@@ -56,7 +56,7 @@ impl TensorFiles {
 ///
 /// # Errors
 /// As [`numbers`].
-pub fn tensors(kept: Kept) -> Result<Vec<(String, Vec<f32>)>> {
+pub fn tensors(kept: ItemCopy) -> Result<Vec<(String, Vec<f32>)>> {
     kept.fields.into_iter().map(|field| Ok((field.name.clone(), numbers(&field)?))).collect()
 }
 
@@ -64,15 +64,15 @@ pub fn tensors(kept: Kept) -> Result<Vec<(String, Vec<f32>)>> {
 ///
 /// # Errors
 /// A field of another type.
-pub fn numbers(field: &KeptField) -> Result<Vec<f32>> {
+pub fn numbers(field: &FieldCopy) -> Result<Vec<f32>> {
     if field.dtype != Dtype::F32 {
         return Err(unexpected("a field of f32", Some(field)));
     }
     Ok(field.bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect())
 }
 
-/// What is said of something else where a field is due.
-pub fn unexpected(due: &str, found: Option<&KeptField>) -> Error {
+/// The error for something else where a field is due.
+pub fn unexpected(due: &str, found: Option<&FieldCopy>) -> Error {
     let found = found.map_or_else(
         || "nothing".to_owned(),
         |field| format!("`{}`, {} {:?}", field.name, field.dtype.name(), field.shape),

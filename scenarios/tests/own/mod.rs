@@ -3,9 +3,9 @@
 use weighbridge::__private::AdapterEntry;
 use weighbridge::Availability;
 
-/// Whether an adapter is of this build. Frameworks of Python are not: a user may have installed some, and may
-/// not. What they do is for `cargo catalogue peers check` to say; a test of the workspace has one result
-/// whatever is installed.
+/// Returns whether an adapter is of this build. Frameworks of Python are not: a user may have installed some,
+/// and may not. What they do is for `cargo catalogue peers check` to say; a test of the workspace has one
+/// result whatever is installed.
 pub(crate) fn is_own(adapter: &AdapterEntry) -> bool {
     !adapter.resident && matches!(adapter.availability(), Availability::Available { .. })
 }

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, Kept, KeptField, WorkReport};
+use weighbridge::{Dtype, ItemCopy, FieldCopy, WorkReport};
 
 /// What the scenario asks of a sorter.
 trait Sorter {
@@ -59,8 +59,8 @@ fn sort(bencher: &mut Bencher, sorter: &mut dyn Sorter, #[sweep(1_000, 20_000)] 
     bencher.work(WorkReport { ran_on: "cpu".into(), ..WorkReport::default() });
     // One element with all numbers: the order is part of the work.
     let bytes = sorted.iter().flat_map(|number| number.to_le_bytes()).collect();
-    let field = KeptField { name: "sorted".into(), dtype: Dtype::I64, shape: vec![len], bytes };
-    bencher.delivered(&Kept { elements: 1, fields: vec![field] });
+    let field = FieldCopy { name: "sorted".into(), dtype: Dtype::I64, shape: vec![len], bytes };
+    bencher.delivered(&ItemCopy { elements: 1, fields: vec![field] });
 }
 
 /// Sum a vector: an ordinary benchmark, without a contract.

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use weighbridge::prelude::*;
 use weighbridge::worker::{Command, PipelineTask, Worker};
-use weighbridge::{Availability, Dtype, Expected, Field, FieldKind, Item, ItemBytes, See, Source, WorkReport};
+use weighbridge::{
+    Availability, Dtype, ExpectedEpoch, Field, FieldKind, Item, ItemBytes, See, Source, WorkReport,
+};
 
 const ELEMENTS: usize = 650;
 const BATCH: usize = 16;
@@ -76,20 +78,20 @@ impl Feeder for Here {
 
     fn invert(&mut self, bencher: &Bencher, data: &Blocks, _fault: &str) -> Result<()> {
         bencher.work(WorkReport { transforms: vec![INVERT.into()], ..report() });
-        bencher.stream(&mut Inverted { data, at: 0, batch: Vec::new() })
+        bencher.stream(&mut InvertedSource { data, at: 0, batch: Vec::new() })
     }
 }
 
 /// The transform.
 const INVERT: &str = "Invert";
 
-struct Inverted<'a> {
+struct InvertedSource<'a> {
     data: &'a Blocks,
     at: usize,
     batch: Vec<u8>,
 }
 
-impl Source for Inverted<'_> {
+impl Source for InvertedSource<'_> {
     fn rewind(&mut self) -> Result<()> {
         self.at = 0;
         Ok(())
@@ -236,7 +238,7 @@ impl Feeder for Far {
         };
         let bytes = data.bytes.len() as u64;
         let (elements, batch) = (BLOCKS as u64, BATCH as u64);
-        let epoch = Some(Expected {
+        let epoch = Some(ExpectedEpoch {
             elements,
             batch,
             bytes,

@@ -47,7 +47,7 @@ const KINDS: [(Wander, &str); 6] = [
     (Wander::Bursts, "bursts"),
 ];
 
-struct Planted {
+struct PlantedChange {
     kind: usize,
     values: Vec<f64>,
     /// The first commit of each new level.
@@ -80,7 +80,7 @@ impl DrawnNumbers {
 }
 
 /// A history of 40 to 80 commits with none to three changes of 5 % to 20 %, at least eight commits apart.
-fn planted(kind: usize, number: usize) -> Planted {
+fn planted(kind: usize, number: usize) -> PlantedChange {
     let mut dice = DrawnNumbers((kind * 1_000 + number) as u64);
     let length = 40 + dice.below(41);
     let mut changes: Vec<usize> = Vec::new();
@@ -122,7 +122,7 @@ fn planted(kind: usize, number: usize) -> Planted {
         };
         values.push(level * (1.0 + off).max(0.1));
     }
-    Planted { kind, values, changes }
+    PlantedChange { kind, values, changes }
 }
 
 /// Changes that were found, told where there is none, and missed.
@@ -156,7 +156,7 @@ impl Tally {
 }
 
 /// The scores of what was told of each history: by kind, and last of all.
-fn scores(histories: &[Planted], told: &[Vec<usize>]) -> Vec<Tally> {
+fn scores(histories: &[PlantedChange], told: &[Vec<usize>]) -> Vec<Tally> {
     assert_eq!(histories.len(), told.len());
     let mut scores = vec![Tally::default(); KINDS.len() + 1];
     for (history, told) in histories.iter().zip(told) {
@@ -166,8 +166,8 @@ fn scores(histories: &[Planted], told: &[Vec<usize>]) -> Vec<Tally> {
     scores
 }
 
-fn ours(histories: &[Planted]) -> Vec<Vec<usize>> {
-    let told = |history: &Planted| -> Vec<usize> {
+fn ours(histories: &[PlantedChange]) -> Vec<Vec<usize>> {
+    let told = |history: &PlantedChange| -> Vec<usize> {
         change_points(&history.values, CHANGE).into_iter().map(|change| change.at).collect()
     };
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -193,7 +193,7 @@ print(json.dumps(told))
 "#;
 
 /// What otava tells of each.
-fn rivals(python: &str, histories: &[Planted]) -> Vec<Vec<usize>> {
+fn rivals(python: &str, histories: &[PlantedChange]) -> Vec<Vec<usize>> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("histories.json");
     let values: Vec<&Vec<f64>> = histories.iter().map(|history| &history.values).collect();
@@ -206,7 +206,7 @@ fn rivals(python: &str, histories: &[Planted]) -> Vec<Vec<usize>> {
 #[test]
 fn changes_planted_into_noise_of_six_kinds_are_found_no_worse_than_by_otava() {
     let kinds = 0..KINDS.len();
-    let histories: Vec<Planted> =
+    let histories: Vec<PlantedChange> =
         kinds.flat_map(|kind| (0..OF_EACH).map(move |number| planted(kind, number))).collect();
     assert_eq!(histories.len(), 120);
     let ours = scores(&histories, &ours(&histories));

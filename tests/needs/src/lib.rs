@@ -56,11 +56,15 @@ pub enum Need {
     CheckJsonschema,
     /// The command `moto_server`: an object store of the S3 kind on this machine.
     Moto,
+    /// The command `c++`: kernels for a device are compiled for the host, and tried there.
+    Cxx,
+    /// The library NVRTC: it compiles kernels for a device, and needs none itself.
+    Nvrtc,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::Python3,
         Self::Nextest,
         Self::Mount,
@@ -79,6 +83,8 @@ impl Need {
         Self::Actionlint,
         Self::CheckJsonschema,
         Self::Moto,
+        Self::Cxx,
+        Self::Nvrtc,
     ];
 
     /// What it is called, as in `cargo lab ci --must-run python3`.
@@ -102,6 +108,8 @@ impl Need {
             Self::Actionlint => "actionlint",
             Self::CheckJsonschema => "check-jsonschema",
             Self::Moto => "moto",
+            Self::Cxx => "c++",
+            Self::Nvrtc => "nvrtc",
         }
     }
 
@@ -125,6 +133,8 @@ impl Need {
             Self::Actionlint => "there is no `actionlint`",
             Self::CheckJsonschema => "there is no `check-jsonschema`",
             Self::Moto => "there is no `moto_server`, and `WEIGHBRIDGE_MOTO` names none",
+            Self::Cxx => "there is no `c++`",
+            Self::Nvrtc => "there is no library `libnvrtc`",
         }
     }
 }
@@ -215,6 +225,14 @@ pub fn moto_server() -> Option<String> {
         skipped(Need::Moto);
     }
     there.then_some(server)
+}
+
+/// Passes on whether NVRTC was found. If not, the calling test is said to be skipped; it then
+/// returns.
+#[track_caller]
+#[must_use]
+pub fn nvrtc(there: bool) -> bool {
+    there || skipped(Need::Nvrtc)
 }
 
 /// The folder of the installed Orbax, if it is this one. `None` if it is not there: the calling test is then

@@ -16,7 +16,7 @@ pub(crate) struct Cli {
     pub(crate) command: CatalogueCommand,
 }
 
-/// What can be done.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CatalogueCommand {
     /// List, install, check and remove the Python frameworks that are compared.

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use weighbridge::data::Exit;
 use weighbridge_data::{REAL_SETS, RealSet, SetStatus};
 
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::stop;
 
 /// Arguments of `data`.
@@ -21,7 +21,7 @@ pub(crate) struct DataArgs {
     pub(crate) action: DataAction,
 }
 
-/// What can be done with real data sets.
+/// The actions on real data sets.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DataAction {
     /// List all sets: what they are, whether they are there, where they come from.
@@ -40,7 +40,7 @@ pub(crate) enum DataAction {
 
 const FITS: &str = "a String takes all that is written";
 
-pub(crate) fn run(args: &DataArgs) -> Result<Said> {
+pub(crate) fn run(args: &DataArgs) -> Result<CommandOutput> {
     let root = args.data_root.as_deref();
     match &args.action {
         DataAction::List => Ok(list(root)),
@@ -49,8 +49,8 @@ pub(crate) fn run(args: &DataArgs) -> Result<Said> {
     }
 }
 
-fn list(root: Option<&Path>) -> Said {
-    let mut said = Said::fine("");
+fn list(root: Option<&Path>) -> CommandOutput {
+    let mut said = CommandOutput::fine("");
     for set in REAL_SETS {
         let state = match root {
             Some(root) if set.is_present(root) => "present",
@@ -74,13 +74,13 @@ fn list(root: Option<&Path>) -> Said {
     said
 }
 
-fn verify(root: Option<&Path>, name: Option<&str>) -> Result<Said> {
+fn verify(root: Option<&Path>, name: Option<&str>) -> Result<CommandOutput> {
     let root = named(root)?;
     let sets: Vec<&RealSet> = match name {
         Some(name) => vec![find(name)?],
         None => REAL_SETS.iter().collect(),
     };
-    let mut said = Said::fine("");
+    let mut said = CommandOutput::fine("");
     for set in sets {
         let seen = set.verify(root).map_err(|error| anyhow::anyhow!("{error}"))?;
         let (text, exit) = match seen {
@@ -100,15 +100,17 @@ fn verify(root: Option<&Path>, name: Option<&str>) -> Result<Said> {
     Ok(said)
 }
 
-/// Where the set lies, or where it belongs and what to fetch.
-fn path(root: Option<&Path>, name: &str) -> Result<Said> {
+/// Says where the set lies, or where it belongs and what to fetch.
+fn path(root: Option<&Path>, name: &str) -> Result<CommandOutput> {
     let (root, set) = (named(root)?, find(name)?);
     let there = set.present(root);
     if set.is_present(root) {
-        return Ok(Said::fine(there.iter().map(|path| format!("{}\n", path.display())).collect::<String>()));
+        return Ok(CommandOutput::fine(
+            there.iter().map(|path| format!("{}\n", path.display())).collect::<String>(),
+        ));
     }
     let text = format!("{name} is absent: {}\n", set.remedy(Some(root)));
-    Ok(Said { exit: Exit::NothingToJudge, ..Said::fine(text) })
+    Ok(CommandOutput { exit: Exit::NothingToJudge, ..CommandOutput::fine(text) })
 }
 
 fn named(root: Option<&Path>) -> Result<&Path> {

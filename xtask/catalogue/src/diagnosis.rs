@@ -5,11 +5,11 @@ use std::fmt;
 
 use weighbridge::data::{Unit, quantity};
 
-/// What one experiment takes, in seconds a step: the pipeline as it is, or with one thing replaced. An
-/// experiment that was not made shows nothing.
+/// The times of experiments on a pipeline, in seconds of a step or a sample: as it is, or with one thing
+/// replaced. An experiment that was not made shows nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Experiments {
-    /// What the seconds are of: a step, a sample.
+    /// The unit of work that the seconds are of: a step, a sample.
     pub of: &'static str,
     /// As it is.
     pub whole: f64,
@@ -35,7 +35,7 @@ pub struct Experiments {
     pub waited: Option<f64>,
 }
 
-/// What a pipeline waits for.
+/// A resource that a pipeline waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// Workers that wait for something of their own, and are too few.
@@ -83,25 +83,25 @@ impl fmt::Display for Resource {
     }
 }
 
-/// What limits a pipeline.
+/// The limit of a pipeline, and the experiment that shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Diagnosis {
     /// The resource.
     pub resource: Resource,
     /// The experiment that shows it.
     experiment: &'static str,
-    /// What the seconds are of.
+    /// The unit of work that the seconds are of.
     of: &'static str,
     /// Seconds of a step as it is.
     whole: f64,
     /// Seconds that a step should take without it: what the experiment took.
     pub without: f64,
-    /// Whether the remedy can bring as much as the experiment did, and not only a part of it.
+    /// `true` if the remedy can bring as much as the experiment did, and not only a part of it.
     in_full: bool,
 }
 
 impl Diagnosis {
-    /// How many times as fast a step should be.
+    /// Returns the factor by which a step should be faster.
     pub fn gain(&self) -> f64 {
         self.whole / self.without
     }
@@ -114,7 +114,8 @@ impl fmt::Display for Diagnosis {
         let article = if of.starts_with('e') { "an" } else { "a" };
         write!(
             f,
-            "the {resource} limits {article} {of}: it takes {}, and {} {experiment}. To do: {}. {}: {:.2} times as fast.",
+            "the {resource} limits {article} {of}: it takes {}, and {} {experiment}. To do: {}. {}: \
+             {:.2} times as fast.",
             time(*whole),
             time(*without),
             if *of == EPOCH && *resource == Resource::Loader { MORE_WORKERS } else { resource.remedy() },
@@ -136,8 +137,8 @@ const HELPS: f64 = 0.4;
 /// Workers that ran on processors for this share of their time were held up by those.
 const RAN: f64 = 0.5;
 
-/// What limits a pipeline; nothing where no experiment makes a step a tenth faster, but for a stub of the
-/// compute itself, which is what a training is for.
+/// Finds what limits a pipeline; nothing where no experiment makes a step a tenth faster, but for a stub of
+/// the compute itself, which is what a training is for.
 pub fn diagnose(took: &Experiments) -> Option<Diagnosis> {
     let saved = |seconds: f64| 1.0 - seconds / took.whole;
     let due = |resource, seconds, experiment| Diagnosis {
@@ -189,13 +190,13 @@ pub fn diagnose(took: &Experiments) -> Option<Diagnosis> {
     }))
 }
 
-/// What the seconds of a loader without a step are of.
+/// The unit of work that the seconds of a loader without a step are of.
 const EPOCH: &str = "epoch";
 
-/// What to do about too few workers where there is no step.
+/// The remedy for too few workers where there is no step.
 const MORE_WORKERS: &str = "add workers, until an epoch takes no less";
 
-/// What experiments on a loader without a step take, in seconds an epoch. One that was not made shows
+/// The times of experiments on a loader without a step, in seconds of an epoch. One that was not made shows
 /// nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct LoaderExperiments {
@@ -209,7 +210,7 @@ pub(crate) struct LoaderExperiments {
     pub(crate) in_memory: Option<f64>,
 }
 
-/// What limits a loader without a step; nothing where no experiment makes an epoch a tenth faster.
+/// Finds what limits a loader without a step; nothing where no experiment makes an epoch a tenth faster.
 ///
 /// A disk is named where rows in memory save most of what any experiment does. More workers let waits for a
 /// disk overlap, and a loader without transforms does less: both are no remedy for it. Then come workers,
@@ -234,7 +235,7 @@ pub(crate) fn diagnose_loader(took: &LoaderExperiments) -> Option<Diagnosis> {
 mod tests {
     use super::*;
 
-    /// What limits a loader whose epoch takes 10 seconds, by what rows in memory, more workers and no
+    /// Finds what limits a loader whose epoch takes 10 seconds, by what rows in memory, more workers and no
     /// transforms take.
     fn of_loader(in_memory: f64, more_workers: f64, without_transforms: f64) -> Option<Resource> {
         let took = LoaderExperiments {
@@ -272,8 +273,9 @@ mod tests {
         let said = diagnose_loader(&took).expect("transforms").to_string();
         assert_eq!(
             said,
-            "the processor limits an epoch: it takes 10.0 s, and 2.00 s without transforms. To do: do less for each sample, once and \
-             ahead of the training, or on a device. Expected at most: 5.00 times as fast."
+            "the processor limits an epoch: it takes 10.0 s, and 2.00 s without transforms. To do: do less \
+             for each sample, once and ahead of the training, or on a device. Expected at most: \
+             5.00 times as fast."
         );
     }
 
@@ -363,8 +365,8 @@ mod tests {
         let took = Experiments { cached: 1e-3, in_memory: Some(1e-3), ..even(4e-3) };
         assert_eq!(
             diagnose(&took).unwrap().to_string(),
-            "the disk limits a step: it takes 4.00 ms, and 1.00 ms with rows in memory. To do: stage the data on a faster medium, or \
-             read further ahead. Expected: 4.00 times as fast."
+            "the disk limits a step: it takes 4.00 ms, and 1.00 ms with rows in memory. To do: stage the \
+             data on a faster medium, or read further ahead. Expected: 4.00 times as fast."
         );
     }
 }

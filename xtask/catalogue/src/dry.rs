@@ -17,7 +17,7 @@ use weighbridge_xtask::stop;
 /// Batches that every data set is cut to.
 pub(crate) const BATCHES: &str = "10";
 
-/// How an adapter stands to a variant of a scenario.
+/// The outcome of an adapter on a variant of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Verification {
@@ -33,9 +33,9 @@ pub(crate) enum Verification {
     Skipped(String),
 }
 
-/// What one adapter can do.
+/// The coverage of one adapter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Covered {
+pub(crate) struct AdapterCoverage {
     /// Its tier.
     pub(crate) tier: u8,
     /// The version of the system behind it.
@@ -45,9 +45,9 @@ pub(crate) struct Covered {
 }
 
 /// By adapter.
-pub(crate) type Coverage = BTreeMap<String, Covered>;
+pub(crate) type Coverage = BTreeMap<String, AdapterCoverage>;
 
-/// What is to be tried.
+/// The adapters and scenarios that are to be tried.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DryRun<'a> {
     /// These adapters; all, if none is named.
@@ -56,7 +56,7 @@ pub(crate) struct DryRun<'a> {
     pub(crate) scenarios: &'a [String],
     /// Scenarios of this set.
     pub(crate) set: &'a str,
-    /// Where Python frameworks are installed, where that is not the usual place.
+    /// The folder of Python frameworks, where that is not the usual one.
     pub(crate) home: Option<&'a Path>,
 }
 
@@ -103,13 +103,15 @@ pub(crate) fn run(place: &Place, what: DryRun<'_>) -> Result<Coverage> {
         for (name, tier) in
             tiers.iter().filter(|(name, _)| adapters.is_empty() || adapters.contains(&name.as_str()))
         {
-            coverage.entry(name.clone()).or_insert_with(|| Covered { tier: *tier, ..Covered::default() });
+            coverage
+                .entry(name.clone())
+                .or_insert_with(|| AdapterCoverage { tier: *tier, ..AdapterCoverage::default() });
         }
     }
     Ok(coverage)
 }
 
-/// What the last [`run`] has found, also where it was ended before its end: nothing is run.
+/// Gathers what the last [`run`] has found, also where it was ended before its end: nothing is run.
 ///
 /// # Errors
 /// When there was none, or its records cannot be read.
@@ -125,7 +127,7 @@ pub(crate) fn last(place: &Place) -> Result<Coverage> {
     Ok(coverage)
 }
 
-/// Where its runs are: a directory of its own.
+/// Returns the directory of its runs, which has no others.
 fn data(place: &Place) -> PathBuf {
     place.layout.data().join("check")
 }
@@ -138,7 +140,7 @@ pub(crate) fn adapters(program: &BuiltProgram) -> Result<BTreeMap<String, u8>> {
     Ok(tiers(&listed(program, "all")?))
 }
 
-/// What a bench program lists of a set.
+/// Returns the listing of a set by a bench program, as JSON.
 fn listed(program: &BuiltProgram, set: &str) -> Result<Value> {
     let mut command = Command::new(&program.path);
     command.current_dir(&program.directory).args(["--list", "--format", "json", "--set", set]);
@@ -159,8 +161,8 @@ fn tiers(listing: &Value) -> BTreeMap<String, u8> {
     adapters.filter_map(tier).collect()
 }
 
-/// What runs every label of every axis, and of the others (workers) the first value alone: they are no
-/// variants.
+/// Returns the arguments that run every label of every axis, and of the others (workers) the first value
+/// alone: they are no variants.
 fn params(listing: &Value, scenarios: &[String]) -> Vec<String> {
     let mut params = Vec::new();
     for scenario in listing["scenarios"].as_array().into_iter().flatten() {
@@ -251,8 +253,10 @@ mod tests {
     fn every_label_is_run_and_of_other_axes_the_first_value() {
         let listing = serde_json::json!({ "scenarios": [
             { "id": "CV-1", "axes": [
-                { "name": "variant", "values": [{"text": "small", "labelled": true}, {"text": "large", "labelled": true}] },
-                { "name": "workers", "values": [{"text": "1", "labelled": false}, {"text": "2", "labelled": false}] } ] },
+                { "name": "variant",
+                  "values": [{"text": "small", "labelled": true}, {"text": "large", "labelled": true}] },
+                { "name": "workers",
+                  "values": [{"text": "1", "labelled": false}, {"text": "2", "labelled": false}] } ] },
             { "id": "SORT-1", "axes": [] },
         ], "adapters": [{ "name": "Reference", "tier": 0, "contract": "Loader" }] });
         let expected = ["--param", "CV-1.variant=all", "--param", "CV-1.workers=1"];

@@ -4,7 +4,7 @@
 use clap::{CommandFactory, Parser};
 use weighbridge::data::{CaseRecord, Unit};
 use weighbridge_loaders::contract::Experiment;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 
 use crate::answer;
 use crate::cli::Cli;
@@ -21,7 +21,7 @@ fn more(rate: f64) -> Vec<CaseRecord> {
     vec![tried, fed("first", &[("variant", "tiny"), ("workers", "0")], [rate, rate * 1.1, rate * 4.0])]
 }
 
-fn said(home: &Home, line: &[&str]) -> Said {
+fn said(home: &Home, line: &[&str]) -> CommandOutput {
     let cli =
         Cli::try_parse_from([&["cargo-catalogue"], line].concat()).unwrap_or_else(|error| panic!("{error}"));
     answer(&cli.command, &home.place).unwrap_or_else(|error| panic!("{line:?}: {error:#}"))

@@ -32,7 +32,7 @@ use anyhow::Result;
 use cli::{CatalogueCommand, Cli};
 use weighbridge_xtask::place::Place;
 use weighbridge_xtask::program;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 
 /// Reads the command line, does what it says, and ends with one of the documented exit codes.
 pub fn main() -> ExitCode {
@@ -44,8 +44,8 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// What a command says at a place.
-fn answer(command: &CatalogueCommand, place: &Place) -> Result<Said> {
+/// Runs a command at a place, and returns what it says.
+fn answer(command: &CatalogueCommand, place: &Place) -> Result<CommandOutput> {
     match command {
         CatalogueCommand::Peers(args) => peers::run(args, place),
         CatalogueCommand::RealData(args) => data::run(args),

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// What the program answers: its exit code, and what it writes to both of its outputs.
+/// Returns the answer of the program: its exit code, and what it writes to both of its outputs.
 fn answer(arguments: &[&str]) -> (Option<i32>, String) {
     let mut program = Command::new(env!("CARGO_BIN_EXE_cargo-catalogue"));
     let ended = program.args(arguments).output().expect("it starts");

@@ -1,7 +1,12 @@
-//! Baselines in an object store. The one file that knows `object_store` and the runtime that drives it.
+//! Baselines in an object store: the requests, whichever service answers them. This file and those below it
+//! are the only ones that know `object_store` and the runtime that drives it.
 //!
 //! Of an error of the crate only what is known to be harmless is told: the answers of some servers repeat the
 //! key of who asks.
+
+pub(super) mod gs;
+pub(super) mod s3;
+mod service;
 
 use std::error::Error as _;
 use std::fmt;
@@ -10,16 +15,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, S3ConditionalPut};
-use object_store::client::{ClientConfigKey, HttpError, HttpErrorKind};
+use object_store::client::{HttpError, HttpErrorKind};
 use object_store::path::Path as Key;
-use object_store::{
-    Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, RetryConfig, UpdateVersion,
-};
+use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, RetryConfig};
 use tokio::runtime::{Builder, Runtime};
 
 use super::objects::{ObjectVersion, Objects, overtaken};
-use crate::stop;
+use service::BucketService;
 
 /// The most times that a request is made again.
 const RETRIES: u32 = 3;
@@ -27,8 +29,8 @@ const RETRIES: u32 = 3;
 const NOBODYS: &str = ".none";
 /// The crate's words for an answer that sends to another place and does not name it.
 const REDIRECTED: &str = "redirect without LOCATION";
-/// The addresses at which machines of a cloud ask who they are.
-const WHO_AM_I: &str = "169.254.";
+/// Parts of the addresses at which machines of a cloud ask who they are.
+const WHO_AM_I: [&str; 2] = ["169.254.", "/computeMetadata/"];
 
 /// Limits of the wait for an answer.
 #[derive(Clone, Copy, Debug)]
@@ -47,11 +49,22 @@ impl Patience {
         pause: Duration::from_millis(250),
         all: Duration::from_secs(20),
     };
+
+    /// The longest silence, as settings have it.
+    fn silence_text(self) -> String {
+        format!("{}ms", self.silence.as_millis())
+    }
+}
+
+/// All kinds of failures are tried again here: the crate does not try all of them again.
+fn no_retries() -> RetryConfig {
+    RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
 /// A part of an object store.
 pub(super) struct Bucket {
     store: Box<dyn ObjectStore>,
+    service: BucketService,
     prefix: Key,
     patience: Patience,
     /// Of the current thread. Always there until it is dropped.
@@ -71,41 +84,15 @@ enum RequestFailure {
 }
 
 impl Bucket {
-    /// A bucket, as the environment says where it is and who asks.
-    ///
-    /// # Errors
-    /// When the environment says what cannot be.
-    pub(super) fn from_env(bucket: &str, prefix: &str) -> anyhow::Result<Self> {
-        let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
-        Self::of(builder, prefix, Patience::USUAL)
-    }
-
-    pub(super) fn of(builder: AmazonS3Builder, prefix: &str, patience: Patience) -> anyhow::Result<Self> {
-        let endpoint = endpoint(&builder)?;
-        let silence = format!("{}ms", patience.silence.as_millis());
-        let wait = |key| AmazonS3ConfigKey::Client(key);
-        let mut builder = builder
-            .with_conditional_put(S3ConditionalPut::ETagMatch)
-            // Some stores know no other.
-            .with_disable_bulk_delete(true)
-            // All kinds of failures are tried again here: the crate does not try all of them again.
-            .with_retry(RetryConfig { max_retries: 0, ..RetryConfig::default() })
-            .with_config(wait(ClientConfigKey::ConnectTimeout), &silence)
-            .with_config(wait(ClientConfigKey::ReadTimeout), &silence);
-        // Whoever names such an endpoint means it. Keys sign requests and are never sent.
-        if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
-            builder = builder.with_allow_http(true);
-        }
-        let store = builder.build().map_err(|error| {
-            stop::usage(format!("the object store's settings cannot be: {}", innermost(&error)))
-        })?;
-        Self::on(Box::new(store), prefix, patience)
-    }
-
-    /// The same on any store.
-    pub(super) fn on(store: Box<dyn ObjectStore>, prefix: &str, patience: Patience) -> anyhow::Result<Self> {
+    /// A part of a store of this service.
+    fn on(
+        store: Box<dyn ObjectStore>,
+        service: BucketService,
+        prefix: &str,
+        patience: Patience,
+    ) -> anyhow::Result<Self> {
         let runtime = Some(Builder::new_current_thread().enable_all().build()?);
-        Ok(Self { store, prefix: Key::parse(prefix)?, patience, runtime, listed: Mutex::default() })
+        Ok(Self { store, service, prefix: Key::parse(prefix)?, patience, runtime, listed: Mutex::default() })
     }
 
     fn key(&self, key: &str) -> Key {
@@ -123,7 +110,7 @@ impl Bucket {
                         tokio::time::sleep(self.patience.pause * 2_u32.pow(retries)).await;
                         retries += 1;
                     }
-                    Err(error) => return Err(RequestFailure::of(&error, retries)),
+                    Err(error) => return Err(RequestFailure::of(&error, retries, self.service)),
                 }
             }
         };
@@ -199,21 +186,17 @@ impl Objects for Bucket {
         let key = self.key(key);
         let found = self.ask(async || {
             let found = self.store.get(&key).await?;
-            let tag = found.meta.e_tag.clone();
-            Ok((found.bytes().await?, tag))
+            let (tag, generation) = (found.meta.e_tag.clone(), found.meta.version.clone());
+            Ok((found.bytes().await?, tag, generation))
         });
-        let (content, tag) = found.map_err(io::Error::from)?;
-        let tag =
-            tag.ok_or_else(|| io::Error::other("what answers is no object store: it gives no entity tags"))?;
-        Ok((content.into(), ObjectVersion(tag)))
+        let (content, tag, generation) = found.map_err(io::Error::from)?;
+        Ok((content.into(), self.service.version(tag, generation)?))
     }
 
     fn put(&self, key: &str, content: &[u8], expected: Option<&ObjectVersion>) -> io::Result<ObjectVersion> {
         let mode = match expected {
             None => PutMode::Create,
-            Some(ObjectVersion(tag)) => {
-                PutMode::Update(UpdateVersion { e_tag: Some(tag.clone()), version: None })
-            }
+            Some(version) => PutMode::Update(self.service.expecting(version)),
         };
         let at = self.key(key);
         let put = self.ask(async || {
@@ -221,12 +204,7 @@ impl Objects for Bucket {
             self.store.put_opts(&at, PutPayload::from(content.to_owned()), options).await
         });
         match put {
-            Ok(put) => {
-                let tag = put.e_tag.ok_or_else(|| {
-                    io::Error::other("what answers is no object store: it gives no entity tags")
-                })?;
-                Ok(ObjectVersion(tag))
-            }
+            Ok(put) => self.service.version(put.e_tag, put.version),
             // A request whose answer was lost has perhaps been heard: then it stands in the way of the next.
             Err(RequestFailure::Unexpected | RequestFailure::Absent) => match self.read(key) {
                 Ok((there, version)) if there == content => Ok(version),
@@ -252,7 +230,7 @@ impl Objects for Bucket {
 }
 
 impl RequestFailure {
-    fn of(error: &Error, retries: u32) -> Self {
+    fn of(error: &Error, retries: u32, service: BucketService) -> Self {
         let status = status(error);
         match error {
             // A bucket or a whole server may be absent as well, and is not to be taken for an object.
@@ -265,7 +243,7 @@ impl RequestFailure {
             error => {
                 let times =
                     if retries > 0 { format!(", asked {} times", retries + 1) } else { String::new() };
-                Self::Other(cannot(error) + &times)
+                Self::Other(cannot(error, service) + &times)
             }
         }
     }
@@ -279,35 +257,6 @@ impl From<RequestFailure> for io::Error {
             RequestFailure::Other(why) => Self::other(why),
         }
     }
-}
-
-/// The endpoint that is set, if one is. The crate panics for addresses that are none, and for keys that no
-/// header can have.
-fn endpoint(builder: &AmazonS3Builder) -> anyhow::Result<Option<String>> {
-    use AmazonS3ConfigKey::{AccessKeyId, Endpoint, Region, S3Endpoint, SecretAccessKey, Token};
-
-    for key in [AccessKeyId, SecretAccessKey, Token, Region] {
-        let text = builder.get_config_value(&key);
-        if text.is_some_and(|text| text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic())) {
-            let name = key.as_ref().to_uppercase();
-            return Err(stop::usage(format!("{name} is empty, or has a letter that none of its kind has")));
-        }
-    }
-    let Some(endpoint) = [S3Endpoint, Endpoint].iter().find_map(|key| builder.get_config_value(key)) else {
-        return Ok(None);
-    };
-    let rest = endpoint.strip_prefix("https://").or_else(|| endpoint.strip_prefix("http://"));
-    let (host, path) = rest.map_or(("", ""), |rest| rest.split_once('/').unwrap_or((rest, "")));
-    let (name, port) = host.rsplit_once(':').filter(|_| !host.ends_with(']')).unwrap_or((host, "1"));
-    let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-    let is_of = |text: &str, more: &[u8]| {
-        text.bytes().all(|byte| byte.is_ascii_alphanumeric() || more.contains(&byte))
-    };
-    if name.is_empty() || !is_of(name, b".-_:") || port.parse::<u16>().is_err() || !is_of(path, b"._~-/") {
-        // Not repeated: some have a password in it.
-        return Err(stop::usage("AWS_ENDPOINT_URL is no address like `https://minio.example.org:9000`"));
-    }
-    Ok(Some(endpoint))
 }
 
 /// Returns whether the same request may end otherwise: nobody answered, or the answer says to come again.
@@ -354,18 +303,20 @@ fn code(error: &Error) -> Option<String> {
 }
 
 /// An error in words.
-fn cannot(error: &Error) -> String {
+fn cannot(error: &Error, service: BucketService) -> String {
     let text = error.to_string();
-    if text.contains(WHO_AM_I) {
-        return "nobody says who asks: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY".to_owned();
+    if WHO_AM_I.iter().any(|place| text.contains(place)) {
+        return format!("nobody says who asks: set {}", service.credentials());
     }
     if let Some(status) = status(error).or_else(|| text.contains(REDIRECTED).then_some(301)) {
         let code = code(error).map(|code| format!(" ({code})")).unwrap_or_default();
         let help = match status {
-            301 | 307 | 308 => ": AWS_REGION is another than the bucket's",
-            401 | 403 => ": the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY may not do this",
-            404 => ": there is no such bucket, or AWS_ENDPOINT_URL is no object store",
-            _ => "",
+            301 | 307 | 308 if service == BucketService::S3 => {
+                ": AWS_REGION is another than the bucket's".to_owned()
+            }
+            401 | 403 => format!(": the keys in {} may not do this", service.credentials()),
+            404 => format!(": there is no such bucket, or {} is no object store", service.endpoint()),
+            _ => String::new(),
         };
         return format!("the object store answers {status}{code}{help}");
     }

@@ -9,8 +9,8 @@ use crate::place::Place;
 /// Arguments of a command that looks baselines up.
 #[derive(Debug, Args)]
 pub(crate) struct LooksUp<A: Args> {
-    /// Keep and look up baselines there instead of in the data directory: a directory, or
-    /// `s3://BUCKET/PREFIX`.
+    /// Keep and look up baselines there instead of in the data directory: a directory,
+    /// `s3://BUCKET/PREFIX` or `gs://BUCKET/PREFIX`.
     #[arg(long, global = true, value_name = "WHERE")]
     pub(crate) baseline_path: Option<String>,
     #[command(flatten)]

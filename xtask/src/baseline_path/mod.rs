@@ -47,12 +47,13 @@ impl KeptBaselines {
             // Absolute: the name of a place stays what it was.
             "" => Self::directory(typed, std::path::absolute(typed)?),
             "file" => Self::directory(typed, of_url(rest)?),
-            "s3" => {
-                let (bucket, prefix) = bucket_and_prefix(rest)?;
-                Self::bucket(typed, bucket, prefix)
+            "s3" | "gs" => {
+                let (bucket, prefix) = bucket_and_prefix(kind, rest)?;
+                Self::bucket(typed, kind, bucket, prefix)
             }
             _ => Err(stop::usage(format!(
-                "--baseline-path takes a directory, `file://` or `s3://BUCKET/PREFIX`, and no `{kind}://`"
+                "--baseline-path takes a directory, `file://`, `s3://BUCKET/PREFIX` or `gs://BUCKET/PREFIX`, \
+                 and no `{kind}://`"
             ))),
         }
     }
@@ -62,18 +63,22 @@ impl KeptBaselines {
     }
 
     #[cfg(feature = "remote")]
-    fn bucket(typed: &str, bucket: &str, prefix: &str) -> Result<Self> {
-        let objects = bucket::Bucket::from_env(bucket, prefix)?;
+    fn bucket(typed: &str, kind: &str, bucket: &str, prefix: &str) -> Result<Self> {
+        let objects = match kind {
+            "gs" => bucket::gs::from_env(bucket, prefix)?,
+            _ => bucket::s3::from_env(bucket, prefix)?,
+        };
         Ok(Self::on(typed, PathBuf::from(typed.trim_end_matches('/')), objects))
     }
 
     #[cfg(not(feature = "remote"))]
-    fn bucket(_: &str, _: &str, _: &str) -> Result<Self> {
-        Err(stop::usage(
+    fn bucket(_: &str, _: &str, _: &str, _: &str) -> Result<Self> {
+        Err(stop::usage(format!(
             "this build knows no object store. Build it with the feature `remote`: \
-             `cargo install weighbridge-xtask --bin cargo-weighbridge --features remote`, \
+             `cargo install --git {} weighbridge-xtask --bin cargo-weighbridge --features remote`, \
              or here `cargo run --package weighbridge-xtask --bin xtask --features remote -- COMMAND`",
-        ))
+            env!("CARGO_PKG_REPOSITORY")
+        )))
     }
 
     fn on(typed: &str, root: PathBuf, objects: impl Objects + 'static) -> Self {
@@ -134,8 +139,9 @@ fn of_url(rest: &str) -> Result<PathBuf> {
     Ok(PathBuf::from(std::ffi::OsString::from_vec(bytes)))
 }
 
-/// Splits what follows `s3://`. A text of another form is not repeated: some tools take keys there.
-fn bucket_and_prefix(rest: &str) -> Result<(&str, &str)> {
+/// The bucket and the prefix behind `s3://` or `gs://`. A text of another form is not repeated: some tools
+/// take keys there.
+fn bucket_and_prefix<'a>(kind: &str, rest: &'a str) -> Result<(&'a str, &'a str)> {
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
     let prefix = prefix.trim_end_matches('/');
     let is_plain =
@@ -144,10 +150,16 @@ fn bucket_and_prefix(rest: &str) -> Result<(&str, &str)> {
     if is_part(bucket) && (prefix.is_empty() || prefix.split('/').all(is_part)) {
         return Ok((bucket, prefix));
     }
-    Err(stop::usage(
-        "--baseline-path s3:// goes on with a bucket and a prefix of letters, digits, `.`, `_`, `-` and `/`. \
-         Keys and the endpoint come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL",
-    ))
+    let who = match kind {
+        "gs" => {
+            "Keys come from GOOGLE_APPLICATION_CREDENTIALS, GOOGLE_SERVICE_ACCOUNT_KEY or GOOGLE_BEARER_TOKEN"
+        }
+        _ => "Keys and the endpoint come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL",
+    };
+    Err(stop::usage(format!(
+        "--baseline-path {kind}:// goes on with a bucket and a prefix of letters, digits, `.`, `_`, `-` and \
+         `/`. {who}"
+    )))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use weighbridge::data::{Exit, RunRecord, StoreError};
 use super::*;
 use crate::cli::Cli;
 use crate::fixtures::{Home, home, plain};
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::{answer, stop};
 
 /// A checkout that looks baselines up there.
@@ -20,7 +20,7 @@ pub(super) fn checkout(kept: KeptBaselines) -> Home {
 }
 
 /// Answers a command line in a checkout.
-pub(super) fn says(home: &Home, line: &[&str]) -> Result<Said> {
+pub(super) fn says(home: &Home, line: &[&str]) -> Result<CommandOutput> {
     let cli = Cli::try_parse_from([&["xtask"], line].concat()).unwrap_or_else(|error| panic!("{error}"));
     answer(&cli.command, &home.place)
 }
@@ -204,7 +204,8 @@ fn what_is_typed_is_a_directory_or_a_bucket_and_keys_are_not_repeated() {
     for (typed, expected) in [
         ("", "names nothing"),
         ("s3://", "names nothing"),
-        ("gs://bucket", "no `gs://`"),
+        ("az://bucket", "no `az://`"),
+        ("gs://me:SECRET@bucket/x", "GOOGLE_APPLICATION_CREDENTIALS"),
         ("file://mnt/share", "`file:///mnt/share`"),
         ("file:///mnt/%2", "`%` without two digits"),
         ("s3://me:SECRET@bucket/x", "AWS_SECRET_ACCESS_KEY"),
@@ -216,7 +217,7 @@ fn what_is_typed_is_a_directory_or_a_bucket_and_keys_are_not_repeated() {
         assert!(told.contains(expected) && !told.contains("SECRET@"), "{typed}: {told}");
     }
     assert_eq!(of_url("localhost/mnt/a%20b").expect("a path"), PathBuf::from("/mnt/a b"));
-    assert_eq!(bucket_and_prefix("weighings/our/own/").expect("both"), ("weighings", "our/own"));
+    assert_eq!(bucket_and_prefix("s3", "weighings/our/own/").expect("both"), ("weighings", "our/own"));
 
     let both = says(&home, &["baseline", "set", "main", "--commit", "--baseline-path", "/tmp"]);
     assert_eq!(stop::exit(&both.expect_err("one of them")), Exit::Usage);
@@ -230,9 +231,5 @@ fn a_build_without_the_feature_says_how_to_build_one_that_knows_object_stores() 
     let error = says(&home(), &["compare-baseline", "main", "--baseline-path", "s3://weighings/ours"]);
     let error = error.expect_err("it knows none");
     assert_eq!(stop::exit(&error), Exit::Usage);
-    assert!(
-        error
-            .to_string()
-            .contains("cargo install weighbridge-xtask --bin cargo-weighbridge --features remote")
-    );
+    assert!(error.to_string().contains("weighbridge-xtask --bin cargo-weighbridge --features remote"));
 }

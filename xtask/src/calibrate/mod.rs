@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use crate::place::Place;
 use crate::programs::{self, BuiltProgram};
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::stop;
 use crate::table::Table;
 use stored::{CaseCalibration, StoredCalibration};
@@ -36,10 +36,10 @@ pub(crate) struct Calibrate {
 /// The slowdowns that are planted.
 const SHARES: [f64; 4] = [0.01, 0.02, 0.05, 0.10];
 
-pub(crate) fn run(args: &Calibrate, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &Calibrate, place: &Place) -> Result<CommandOutput> {
     let programs = programs::build(&place.root, None)?;
     let meant = |program: &&BuiltProgram| args.suite.as_ref().is_none_or(|suite| *suite == program.suite);
-    let mut said = Said::fine("");
+    let mut said = CommandOutput::fine("");
     for program in programs.iter().filter(meant) {
         let copy = copy(program, place)?;
         let mut trials = Vec::new();

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use weighbridge::__private::{
-    AdapterEntry, Added, Axes, Contract, Keep, Location, PartialBudget, Point, ScenarioEntry, Suite, add,
+    AdapterEntry, Additions, Axes, Contract, Keep, Location, PartialBudget, Point, ScenarioEntry, Suite, add,
     main,
 };
 use weighbridge::{Bencher, Direction, Equivalence, Error, Unit};
@@ -61,7 +61,7 @@ pub(crate) fn bench() -> Option<ExitCode> {
         run,
     };
     let adapters = commands.iter().map(adapter).collect();
-    add(Added { scenarios: vec![scenario], adapters, alone: true });
+    add(Additions { scenarios: vec![scenario], adapters, alone: true });
     Some(main(Suite {
         target_tmp: None,
         package: "commands",

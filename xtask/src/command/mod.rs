@@ -12,7 +12,7 @@ use std::process;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::stop;
 
 pub(crate) use bench::bench;
@@ -72,7 +72,7 @@ struct Shell {
 ///
 /// # Errors
 /// When the commands are none, or the program cannot be started; else it does not come back.
-pub(crate) fn run(args: &CommandArgs, data: Option<PathBuf>) -> Result<Said> {
+pub(crate) fn run(args: &CommandArgs, data: Option<PathBuf>) -> Result<CommandOutput> {
     let commands = commands(args)?;
     let program = std::env::current_exe().context("failed to find this program")?;
     let mut bench = process::Command::new(program);

@@ -1,7 +1,9 @@
 //! One suite beside its baseline.
 
 use anyhow::Result;
-use weighbridge::data::{Comparison, Exit, Policy, RunManifest, RunRecord, Stored, fake_device, judge};
+use weighbridge::data::{
+    Comparison, Exit, Policy, RunManifest, RunRecord, StoredBaseline, fake_device, judge,
+};
 
 use crate::lock;
 use crate::place::Place;
@@ -31,7 +33,7 @@ impl JudgedSuite {
     /// When the run, those before it or the list of scenarios cannot be read.
     pub(crate) fn of(
         place: &Place,
-        stored: &Stored,
+        stored: &StoredBaseline,
         manifest: &RunManifest,
         policy: &Policy,
     ) -> Result<Self> {

@@ -15,11 +15,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use weighbridge::data::{BaselineName, Policy, RunManifest, Stored, nearest};
+use weighbridge::data::{BaselineName, Policy, RunManifest, StoredBaseline, nearest};
 
 use crate::pick;
 use crate::place::Place;
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::stop;
 use github::Actions;
 pub(crate) use judged_suite::JudgedSuite;
@@ -97,12 +97,12 @@ pub(crate) enum ComparisonFormat {
     Github,
 }
 
-pub(crate) fn run(args: &CompareBaseline, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &CompareBaseline, place: &Place) -> Result<CommandOutput> {
     run_in(args, place, &Actions::detect())
 }
 
 /// The same, in GitHub Actions or not.
-fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Said> {
+fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<CommandOutput> {
     let mut remarks = Vec::new();
     let duels = || {
         let (suite, bench_args) = (args.suite.as_deref(), &args.bench_args[..]);
@@ -155,7 +155,7 @@ fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Sa
             text.push('\n');
         }
     }
-    Ok(Said { text, remarks, exit })
+    Ok(CommandOutput { text, remarks, exit })
 }
 
 /// Judges every suite that is meant.
@@ -245,8 +245,8 @@ fn against<'a>(
     place: &Place,
     name: &BaselineName,
     run: &RunManifest,
-    named: &'a [Stored],
-) -> Result<Option<&'a Stored>> {
+    named: &'a [StoredBaseline],
+) -> Result<Option<&'a StoredBaseline>> {
     let own_machine = run.environment.machine_id();
     let mut of_suite = named.iter().filter(|stored| stored.baseline.suite == run.suite);
     if let Some(own) = of_suite.clone().find(|stored| stored.baseline.environment.machine_id() == own_machine)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use weighbridge::data::{
-    Accepted, Comparison, Exit, Layout, Policy, Verdict, fake_device, quantity, replace_file,
+    Acceptance, Comparison, Exit, Layout, Policy, Verdict, fake_device, quantity, replace_file,
 };
 
 use super::JudgedSuite;
@@ -113,15 +113,15 @@ fn duel(
 fn since(repository: &Repository, commit: &str, folder: &Path, policy: &Policy) -> Result<Option<PathBuf>> {
     let relative = Layout::accepted_file(Path::new(""));
     let before =
-        repository.file(commit, &relative).map_or_else(|| Ok(Vec::new()), |text| Accepted::read(&text));
+        repository.file(commit, &relative).map_or_else(|| Ok(Vec::new()), |text| Acceptance::read(&text));
     // What cannot be read there accepts nothing there.
     let before = before.unwrap_or_default();
-    let new: Vec<Accepted> = policy.accepted.iter().filter(|one| !before.contains(one)).cloned().collect();
+    let new: Vec<Acceptance> = policy.accepted.iter().filter(|one| !before.contains(one)).cloned().collect();
     if new.is_empty() {
         return Ok(None);
     }
     let file = folder.join("accepted-since.toml");
-    replace_file(&file, Accepted::write(&new).map_err(anyhow::Error::msg)?.as_bytes())?;
+    replace_file(&file, Acceptance::write(&new).map_err(anyhow::Error::msg)?.as_bytes())?;
     Ok(Some(file))
 }
 

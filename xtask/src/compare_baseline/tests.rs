@@ -33,7 +33,7 @@ fn with(candidate: &RunRecord) -> Home {
     home
 }
 
-fn said(home: &Home, args: &CompareBaseline) -> Said {
+fn said(home: &Home, args: &CompareBaseline) -> CommandOutput {
     run_in(args, &home.place, &Actions::default()).expect("judged")
 }
 

@@ -7,11 +7,13 @@ mod samples;
 
 use anyhow::Result;
 use clap::Args;
-use weighbridge::data::{CaseId, CaseRecord, Comparison, RunManifest, Stored, fake_device, visible_in_line};
+use weighbridge::data::{
+    CaseId, CaseRecord, Comparison, RunManifest, StoredBaseline, fake_device, visible_in_line,
+};
 
 use crate::compare_baseline::JudgedSuite;
 use crate::place::Place;
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::table::Table;
 use crate::{compare_baseline, duels, pick, show, stop};
 
@@ -31,7 +33,7 @@ pub(crate) struct Explain {
     pub(crate) ascii: bool,
 }
 
-pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &Explain, place: &Place) -> Result<CommandOutput> {
     let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
     if picked.runs.is_empty() {
         return Err(stop::nothing("there is no complete run to explain: make one with `cargo bench`"));
@@ -39,13 +41,16 @@ pub(crate) fn run(args: &Explain, place: &Place) -> Result<Said> {
     let below = pick::cases_below(place, &picked.runs, &args.case)?;
     let (manifest, mut case) = match below {
         Some((manifest, cases)) if cases.len() > 1 => {
-            return Ok(Said { remarks: picked.remarks, ..Said::fine(several(manifest, &args.case, &cases)) });
+            return Ok(CommandOutput {
+                remarks: picked.remarks,
+                ..CommandOutput::fine(several(manifest, &args.case, &cases))
+            });
         }
         Some((manifest, mut cases)) => (manifest, cases.remove(0)),
         None => pick::case_of_any(place, &picked.runs, &args.case)?,
     };
     case.repeats = place.runs().repeats(&manifest.id, &case.id)?;
-    let mut said = Said { remarks: picked.remarks, ..Said::fine(heading(manifest, &case)) };
+    let mut said = CommandOutput { remarks: picked.remarks, ..CommandOutput::fine(heading(manifest, &case)) };
     if let Some(trouble) = show::trouble(&case) {
         said.text.push_str(&format!("{}\n", visible_in_line(&trouble)));
     }
@@ -159,7 +164,7 @@ pub(crate) fn last_baseline(
     place: &Place,
     run: &RunManifest,
     remarks: &mut Vec<String>,
-) -> Result<Option<Stored>> {
+) -> Result<Option<StoredBaseline>> {
     let (stored, broken) = place.baselines().of_suite(&run.environment.machine_id(), &run.suite)?;
     remarks.extend(broken.iter().map(|broken| format!("warning: {}", broken.why)));
     let fitting = stored.into_iter().filter(|stored| stored.baseline.run != run.id);

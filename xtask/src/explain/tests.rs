@@ -1,7 +1,7 @@
 use weighbridge::data::{
-    Basis, Cause, Comparison, Effect, Evidence, Exit, InconclusiveReason, JudgedRounds, Ledger, Method,
-    Observation, Outcome, Promoted, Row, RowMark, RunId, RunRecord, Stationarity, Tagged, Tolerance,
-    Unstopped, Verdict, VerdictCounts,
+    Basis, Cause, ComparedBaseline, Comparison, DisturbedSamples, Effect, Evidence, Exit, InconclusiveReason,
+    JudgedRounds, Ledger, Method, Observation, Outcome, Row, RowMark, RunId, RunRecord, Stationarity,
+    Tolerance, UnstoppedEpoch, Verdict, VerdictCounts,
 };
 
 use super::*;
@@ -18,7 +18,7 @@ fn sampled(home: &Home, second: u64, middle: f64) -> RunRecord {
         let mut samples: Vec<u64> = (0..200).map(|at| 10_000 + (at * 37 + number as u64) % 101).collect();
         samples[0] = 50_000;
         let seen = Observation {
-            tags: vec![Tagged { cause: Cause::Preempted, samples: vec![0] }],
+            tags: vec![DisturbedSamples { cause: Cause::Preempted, samples: vec![0] }],
             stationarity: Some(Stationarity::Flat),
             wall: samples.iter().sum(),
             samples,
@@ -26,7 +26,8 @@ fn sampled(home: &Home, second: u64, middle: f64) -> RunRecord {
             ledger: Ledger { start: 2_000_000, measured: 3_000_000, ..Ledger::default() },
             ..Observation::default()
         };
-        let epoch = Unstopped { wall: 4_000_000, copied: 1_000, elements: 2_000, ..Unstopped::default() };
+        let epoch =
+            UnstoppedEpoch { wall: 4_000_000, copied: 1_000, elements: 2_000, ..UnstoppedEpoch::default() };
         let evidence = Evidence { unstopped: (number == 1).then_some(epoch), ..Evidence::default() };
         repeat.outcome = Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::new(evidence) };
     }
@@ -63,7 +64,7 @@ fn duel(home: &Home, number: u64, verdict: Verdict, by_cpu: usize, effect: (f64,
     let comparison = Comparison {
         suite: "toy/suite".into(),
         method: Method::Duel,
-        baseline: Promoted { name: "v1".into(), run: None },
+        baseline: ComparedBaseline { name: "v1".into(), run: None },
         candidate: RunId::new(number, 7),
         environment: None,
         environment_changes: Vec::new(),

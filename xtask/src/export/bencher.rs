@@ -3,10 +3,10 @@
 use anyhow::Result;
 use weighbridge::data::bencher_lines;
 
-use super::{Job, Wrote};
+use super::{ExportOutput, Job};
 
-pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
+pub(super) fn write(job: &Job<'_>) -> Result<ExportOutput> {
     let (lines, _) = bencher_lines(job.run);
     anyhow::ensure!(!lines.is_empty(), "no case of run {} has a time", job.run.manifest.id);
-    Ok(Wrote::Text(lines))
+    Ok(ExportOutput::Text(lines))
 }

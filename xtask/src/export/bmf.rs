@@ -10,12 +10,12 @@ use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, Estimate};
 
 use super::time::Times;
-use super::{Job, Wrote};
+use super::{ExportOutput, Job};
 
 /// The longest name of a benchmark and of a measure, in characters.
 const LONGEST: (usize, usize) = (1024, 64);
 
-pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
+pub(super) fn write(job: &Job<'_>) -> Result<ExportOutput> {
     let mut all = Map::new();
     for case in &job.run.cases {
         let measures = measures(case);
@@ -23,7 +23,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
             all.insert(case.id.slug().chars().take(LONGEST.0).collect(), Value::Object(measures));
         }
     }
-    Ok(Wrote::Text(format!("{:#}\n", Value::Object(all))))
+    Ok(ExportOutput::Text(format!("{:#}\n", Value::Object(all))))
 }
 
 fn measures(case: &CaseRecord) -> Map<String, Value> {

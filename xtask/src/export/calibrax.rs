@@ -9,9 +9,9 @@ use anyhow::{Result, ensure};
 use serde_json::{Map, Value, json};
 use weighbridge::data::{CaseRecord, Direction, MetricRecord, Reading, RunId};
 
-use super::{Job, Wrote};
+use super::{ExportOutput, Job};
 
-pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
+pub(super) fn write(job: &Job<'_>) -> Result<ExportOutput> {
     let manifest = &job.run.manifest;
     let environment = &manifest.environment;
     let mut definitions = Map::new();
@@ -61,7 +61,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
     let config = json!({ "metric_defs": run["metric_defs"] });
     let file =
         |document: &Value| Ok::<_, serde_json::Error>(serde_json::to_string_pretty(document)?.into_bytes());
-    Ok(Wrote::Files(vec![
+    Ok(ExportOutput::Files(vec![
         (PathBuf::from("runs").join(format!("{}.json", manifest.id)), file(&run)?),
         (PathBuf::from("config.json"), file(&config)?),
     ]))

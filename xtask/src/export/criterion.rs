@@ -13,12 +13,12 @@ use weighbridge::data::CaseRecord;
 use weighbridge::data::names;
 
 use super::time::Times;
-use super::{Job, Wrote};
+use super::{ExportOutput, Job};
 
 /// The longest part of a path, in bytes: as criterion cuts them.
 const LONGEST: usize = 64;
 
-pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
+pub(super) fn write(job: &Job<'_>) -> Result<ExportOutput> {
     let mut files = Vec::new();
     let mut taken = HashSet::new();
     for case in &job.run.cases {
@@ -41,7 +41,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
         add("estimates.json", &estimates(&times));
     }
     anyhow::ensure!(!files.is_empty(), "no case of run {} has a time", job.run.manifest.id);
-    Ok(Wrote::Files(files))
+    Ok(ExportOutput::Files(files))
 }
 
 /// Group, function and value: the scenario, the system, the point; and the whole name.

@@ -4,10 +4,10 @@
 use anyhow::Result;
 use weighbridge::data::{Outcome, Purpose};
 
-use super::{Job, Wrote};
+use super::{ExportOutput, Job};
 
 /// A row for each metric that has a value.
-pub(super) fn estimates(job: &Job<'_>) -> Result<Wrote> {
+pub(super) fn estimates(job: &Job<'_>) -> Result<ExportOutput> {
     let mut text = line(&[
         "run",
         "case",
@@ -71,11 +71,11 @@ pub(super) fn estimates(job: &Job<'_>) -> Result<Wrote> {
             ]));
         }
     }
-    Ok(Wrote::Text(text))
+    Ok(ExportOutput::Text(text))
 }
 
 /// A row for each sample, in the order in which they were taken: nanoseconds of so many iterations.
-pub(super) fn samples(job: &Job<'_>) -> Result<Wrote> {
+pub(super) fn samples(job: &Job<'_>) -> Result<ExportOutput> {
     let mut text = line(&["run", "case", "repeat", "sample", "iterations", "nanoseconds"]);
     for case in &job.run.cases {
         let name = safe(&case.id.to_string());
@@ -99,7 +99,7 @@ pub(super) fn samples(job: &Job<'_>) -> Result<Wrote> {
             }
         }
     }
-    Ok(Wrote::Text(text))
+    Ok(ExportOutput::Text(text))
 }
 
 fn direction(direction: weighbridge::data::Direction) -> &'static str {

@@ -5,19 +5,19 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use weighbridge::data::Direction;
 
-use super::{Job, Wrote};
+use super::{ExportOutput, Job};
 use crate::stop;
 use crate::view::short;
 
-pub(super) fn smaller(job: &Job<'_>) -> Result<Wrote> {
+pub(super) fn smaller(job: &Job<'_>) -> Result<ExportOutput> {
     of(job, Direction::Lower)
 }
 
-pub(super) fn bigger(job: &Job<'_>) -> Result<Wrote> {
+pub(super) fn bigger(job: &Job<'_>) -> Result<ExportOutput> {
     of(job, Direction::Higher)
 }
 
-fn of(job: &Job<'_>, direction: Direction) -> Result<Wrote> {
+fn of(job: &Job<'_>, direction: Direction) -> Result<ExportOutput> {
     let mut all: Vec<Value> = Vec::new();
     for case in job.run.cases.iter().filter(|case| case.ranked()) {
         let metrics = case.metrics.iter().filter(|metric| metric.direction == direction);
@@ -42,5 +42,5 @@ fn of(job: &Job<'_>, direction: Direction) -> Result<Wrote> {
             job.run.manifest.id
         )));
     }
-    Ok(Wrote::Text(format!("{:#}\n", Value::Array(all))))
+    Ok(ExportOutput::Text(format!("{:#}\n", Value::Array(all))))
 }

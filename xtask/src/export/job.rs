@@ -25,7 +25,7 @@ pub(crate) struct Job<'a> {
 }
 
 /// The form that a format gave a run.
-pub(crate) enum Wrote {
+pub(crate) enum ExportOutput {
     /// One text.
     Text(String),
     /// Files below a folder, in the order in which they are to appear there.

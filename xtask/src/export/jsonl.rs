@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use weighbridge::data::{CaseRecord, Outcome, Purpose, Reading};
 
-use super::{Job, Wrote};
+use super::{ExportOutput, Job};
 
 /// The members that are on every line of a case.
 fn about(job: &Job<'_>, case: &CaseRecord) -> Value {
@@ -22,7 +22,7 @@ fn about(job: &Job<'_>, case: &CaseRecord) -> Value {
 }
 
 /// A line for each metric of each case. A case without a metric has a line that says how it ended.
-pub(super) fn estimates(job: &Job<'_>) -> Result<Wrote> {
+pub(super) fn estimates(job: &Job<'_>) -> Result<ExportOutput> {
     let mut text = String::new();
     for case in &job.run.cases {
         let mut add = |more: Value| {
@@ -50,11 +50,11 @@ pub(super) fn estimates(job: &Job<'_>) -> Result<Wrote> {
             }));
         }
     }
-    Ok(Wrote::Text(text))
+    Ok(ExportOutput::Text(text))
 }
 
 /// A line for each measured repeat: its samples in order, in nanoseconds, each of so many iterations.
-pub(super) fn samples(job: &Job<'_>) -> Result<Wrote> {
+pub(super) fn samples(job: &Job<'_>) -> Result<ExportOutput> {
     let mut text = String::new();
     for case in &job.run.cases {
         for repeat in job.repeats(case) {
@@ -75,5 +75,5 @@ pub(super) fn samples(job: &Job<'_>) -> Result<Wrote> {
             text.push_str(&format!("{line}\n"));
         }
     }
-    Ok(Wrote::Text(text))
+    Ok(ExportOutput::Text(text))
 }

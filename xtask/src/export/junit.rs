@@ -8,11 +8,11 @@ use anyhow::{Context, Result};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use weighbridge::data::{CaseRecord, CaseStatus, Row, Verdict, quantity};
 
-use super::{Job, Wrote};
+use super::{ExportOutput, Job};
 use crate::show;
 use crate::view;
 
-pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
+pub(super) fn write(job: &Job<'_>) -> Result<ExportOutput> {
     let manifest = &job.run.manifest;
     // Judged as the pages are: by the baseline where there is one, else by the run before.
     let material = view::load(job.place, manifest, None, false)?;
@@ -46,7 +46,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
         scenarios[at].1.add_test_case(test);
     }
     report.add_test_suites(scenarios.into_iter().map(|(_, suite)| suite));
-    Ok(Wrote::Text(as_jenkins_has_it(&report.to_string().context("failed to write JUnit")?)))
+    Ok(ExportOutput::Text(as_jenkins_has_it(&report.to_string().context("failed to write JUnit")?)))
 }
 
 /// The same without the count of skipped tests on the outermost element, which the schema of Jenkins

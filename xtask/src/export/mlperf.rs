@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use weighbridge::data::CaseRecord;
 use weighbridge::data::names;
 
-use super::{Job, Wrote};
+use super::{ExportOutput, Job};
 use crate::view::learning_curve::{BEST_ACCURACY, ShownCurve};
 
-pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
+pub(super) fn write(job: &Job<'_>) -> Result<ExportOutput> {
     let mut files = Vec::new();
     for case in job.run.cases.iter().filter(|case| case.ranked()) {
         let repeats = case.metric(BEST_ACCURACY).map_or(0, |metric| metric.values.len());
@@ -25,12 +25,12 @@ pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
         }
     }
     if files.is_empty() {
-        return Ok(Wrote::Skipped(format!(
+        return Ok(ExportOutput::Skipped(format!(
             "run {} has no training to a target: `cargo bench -- --set convergence` makes one",
             job.run.manifest.id
         )));
     }
-    Ok(Wrote::Files(files))
+    Ok(ExportOutput::Files(files))
 }
 
 fn log(job: &Job<'_>, case: &CaseRecord, curve: &ShownCurve) -> String {

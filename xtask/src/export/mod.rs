@@ -1,6 +1,6 @@
 //! `export`: a stored run in the formats of other tools. Nothing is measured again.
 //!
-//! A format is one file with a function from a [`Job`] to what it [`Wrote`], and a line of [`FORMATS`].
+//! A format is one file with a function from a [`Job`] to an [`ExportOutput`], and a line of [`FORMATS`].
 
 mod bencher;
 mod bmf;
@@ -29,9 +29,9 @@ use clap::Args;
 use weighbridge::data::replace_file;
 
 use crate::place::Place;
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::{pick, stop};
-pub(crate) use job::{Job, Wrote};
+pub(crate) use job::{ExportOutput, Job};
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]
@@ -72,7 +72,7 @@ pub(crate) struct ExportFormat {
     pub(crate) name: &'static str,
     /// Its line in the help: its name, and what is in it or reads it.
     pub(crate) about: &'static str,
-    write: fn(&Job<'_>) -> Result<Wrote>,
+    write: fn(&Job<'_>) -> Result<ExportOutput>,
 }
 
 /// Every format, in the order in which help has them.
@@ -147,7 +147,7 @@ pub(crate) const FORMATS: [ExportFormat; 16] = [
     },
 ];
 
-pub(crate) fn run(args: &Export, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &Export, place: &Place) -> Result<CommandOutput> {
     let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
     let manifest = match &picked.runs[..] {
         [] => return Err(stop::nothing("there is no complete run to export: make one with `cargo bench`")),
@@ -173,19 +173,19 @@ pub(crate) fn run(args: &Export, place: &Place) -> Result<Said> {
         project: &args.project,
         python: &args.python,
     };
-    let mut said = Said { remarks: picked.remarks, ..Said::fine("") };
+    let mut said = CommandOutput { remarks: picked.remarks, ..CommandOutput::fine("") };
     if manifest.status != weighbridge::data::RunStatus::Complete {
         said.remarks.push(format!("warning: run {}: {}", manifest.id, pick::state(manifest.status)));
     }
     match (format.write)(&job)? {
-        Wrote::Text(text) => match &args.out {
+        ExportOutput::Text(text) => match &args.out {
             None => said.text = text,
             Some(file) => {
                 replace_file(file, text.as_bytes())?;
                 said.text = format!("{} is written\n", file.display());
             }
         },
-        Wrote::Files(files) => {
+        ExportOutput::Files(files) => {
             let folder = job.folder()?;
             for (path, bytes) in &files {
                 // Names come from records: none of them may lead out of the folder.
@@ -195,8 +195,8 @@ pub(crate) fn run(args: &Export, place: &Place) -> Result<Said> {
             }
             said.text = format!("{} files are written below {}\n", files.len(), folder.display());
         }
-        Wrote::Done(how) => said.text = format!("{how}\n"),
-        Wrote::Skipped(why) => said.text = format!("skipped: {why}\n"),
+        ExportOutput::Done(how) => said.text = format!("{how}\n"),
+        ExportOutput::Skipped(why) => said.text = format!("skipped: {why}\n"),
     }
     Ok(said)
 }

@@ -6,11 +6,11 @@ use std::fmt::Write;
 use anyhow::Result;
 use weighbridge::data::{CaseRecord, MetricRecord};
 
-use super::{Job, Wrote};
+use super::{ExportOutput, Job};
 
 const FITS: &str = "a String takes all that is written";
 
-pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
+pub(super) fn write(job: &Job<'_>) -> Result<ExportOutput> {
     let mut families: BTreeMap<String, (String, String)> = BTreeMap::new();
     for case in job.run.cases.iter().filter(|case| case.ranked()) {
         for metric in &case.metrics {
@@ -40,7 +40,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
     }
     let mut text: String = families.into_values().map(|(head, lines)| head + &lines).collect();
     text.push_str("# EOF\n");
-    Ok(Wrote::Text(text))
+    Ok(ExportOutput::Text(text))
 }
 
 /// The name of a family, which ends in its unit, and the unit.

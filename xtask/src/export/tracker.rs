@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use weighbridge::data::Reading;
 
-use super::{Job, Wrote};
+use super::{ExportOutput, Job};
 use crate::report::charts;
 
 /// A tracker: its module, what installs it, and the script.
@@ -37,15 +37,15 @@ const MLFLOW: Tracker = Tracker {
     script: include_str!("tracker/export_mlflow.py"),
 };
 
-pub(super) fn wandb(job: &Job<'_>) -> Result<Wrote> {
+pub(super) fn wandb(job: &Job<'_>) -> Result<ExportOutput> {
     hand_over(job, &WANDB)
 }
 
-pub(super) fn mlflow(job: &Job<'_>) -> Result<Wrote> {
+pub(super) fn mlflow(job: &Job<'_>) -> Result<ExportOutput> {
     hand_over(job, &MLFLOW)
 }
 
-fn hand_over(job: &Job<'_>, tracker: &Tracker) -> Result<Wrote> {
+fn hand_over(job: &Job<'_>, tracker: &Tracker) -> Result<ExportOutput> {
     let folder = job.folder()?;
     let python = job.python;
     let Tracker { module, install, script } = tracker;
@@ -62,9 +62,12 @@ fn hand_over(job: &Job<'_>, tracker: &Tracker) -> Result<Wrote> {
     );
     match asked {
         Ok(answer) if answer.status.success() => {}
-        Ok(_) => return Ok(Wrote::Skipped(missing)),
+        Ok(_) => return Ok(ExportOutput::Skipped(missing)),
         Err(error) => {
-            return Ok(Wrote::Skipped(format!("failed to start `{}`: {error}; {missing}", python.display())));
+            return Ok(ExportOutput::Skipped(format!(
+                "failed to start `{}`: {error}; {missing}",
+                python.display()
+            )));
         }
     }
     std::fs::create_dir_all(folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
@@ -87,7 +90,7 @@ fn hand_over(job: &Job<'_>, tracker: &Tracker) -> Result<Wrote> {
         let last: Vec<&str> = said.trim().lines().rev().take(4).collect();
         bail!("{module} failed: {}", last.into_iter().rev().collect::<Vec<_>>().join("\n"));
     }
-    Ok(Wrote::Done(String::from_utf8_lossy(&ended.stdout).trim().to_owned()))
+    Ok(ExportOutput::Done(String::from_utf8_lossy(&ended.stdout).trim().to_owned()))
 }
 
 /// The run as the scripts take it. Values of a metric are those of the repeats, in order. Charts are PNG in

@@ -5,13 +5,13 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use clap::Args;
 use weighbridge::data::{
-    Accepted, BaselineName, Comparison, Exit, Layout, MachineId, Row, Verdict, quantity,
+    Acceptance, BaselineName, Comparison, Exit, Layout, MachineId, Row, Verdict, quantity,
 };
 
 use super::accepted_file;
 use crate::compare_baseline::JudgedSuite;
 use crate::place::Place;
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::{compare_baseline, duels, explain, pick, stop};
 
 /// Arguments of `history accept`.
@@ -42,7 +42,7 @@ pub(crate) struct Accept {
     pub(crate) withdraw: bool,
 }
 
-pub(crate) fn run(args: &Accept, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &Accept, place: &Place) -> Result<CommandOutput> {
     let file = Layout::accepted_file(&place.root);
     let mut all = accepted_file::read(&file)?;
     if args.withdraw {
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Accept, place: &Place) -> Result<Said> {
     if because.trim().is_empty() {
         return Err(stop::usage("--because says why the change is fine"));
     }
-    let entry = Accepted {
+    let entry = Acceptance {
         suite: comparison.suite.clone(),
         case: row.case.to_string(),
         metric: row.metric.clone(),
@@ -79,19 +79,19 @@ pub(crate) fn run(args: &Accept, place: &Place) -> Result<Said> {
         entry.run,
         file.display()
     );
-    Ok(Said { text, remarks, exit: Exit::Fine })
+    Ok(CommandOutput { text, remarks, exit: Exit::Fine })
 }
 
-fn withdraw(args: &Accept, file: &Path, mut all: Vec<Accepted>) -> Result<Said> {
+fn withdraw(args: &Accept, file: &Path, mut all: Vec<Acceptance>) -> Result<CommandOutput> {
     let before = all.len();
     let known: Vec<String> = all.iter().map(|one| one.case.clone()).collect();
-    let of_suite = |one: &Accepted| args.suite.as_ref().is_none_or(|suite| *suite == one.suite);
+    let of_suite = |one: &Acceptance| args.suite.as_ref().is_none_or(|suite| *suite == one.suite);
     all.retain(|one| one.case != args.case || !of_suite(one));
     if all.len() == before {
         return Err(stop::unknown("accepted case", &args.case, known.iter().map(String::as_str)));
     }
     accepted_file::write(file, &all)?;
-    Ok(Said::fine(format!("withdrawn: {} of {}\n", before - all.len(), args.case)))
+    Ok(CommandOutput::fine(format!("withdrawn: {} of {}\n", before - all.len(), args.case)))
 }
 
 /// The comparison that shows the change, and the machine it was measured on.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use weighbridge::data::{Accepted, replace_file};
+use weighbridge::data::{Acceptance, replace_file};
 
 use crate::stop;
 
@@ -16,9 +16,9 @@ const HEAD: &str = "# Changes that were accepted. A comparison judges what comes
 ///
 /// # Errors
 /// When the file cannot be read, or says what cannot be.
-pub(crate) fn read(file: &Path) -> Result<Vec<Accepted>> {
+pub(crate) fn read(file: &Path) -> Result<Vec<Acceptance>> {
     match fs::read_to_string(file) {
-        Ok(text) => Accepted::read(&text).map_err(|why| stop::usage(format!("{}: {why}", file.display()))),
+        Ok(text) => Acceptance::read(&text).map_err(|why| stop::usage(format!("{}: {why}", file.display()))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error).with_context(|| format!("failed to read `{}`", file.display())),
     }
@@ -28,7 +28,7 @@ pub(crate) fn read(file: &Path) -> Result<Vec<Accepted>> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub(super) fn write(file: &Path, all: &[Accepted]) -> Result<()> {
-    let text = Accepted::write(all).map_err(anyhow::Error::msg)?;
+pub(super) fn write(file: &Path, all: &[Acceptance]) -> Result<()> {
+    let text = Acceptance::write(all).map_err(anyhow::Error::msg)?;
     Ok(replace_file(file, format!("{HEAD}{text}").as_bytes())?)
 }

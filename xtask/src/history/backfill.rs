@@ -11,10 +11,10 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use weighbridge::data::{Comparison, Verdict, quantity, replace_file};
 
-use super::revisions::{Fought, Revisions};
+use super::revisions::{RevisionDuel, Revisions};
 use crate::place::Place;
 use crate::repository::{Repository, Revision, short};
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::stop;
 use crate::table::Table;
 
@@ -49,7 +49,7 @@ pub(crate) struct BackfillStep {
     pub(crate) unusable: Option<String>,
 }
 
-pub(crate) fn run(args: &Backfill, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &Backfill, place: &Place) -> Result<CommandOutput> {
     let (from, to) = args
         .range
         .split_once("..")
@@ -76,8 +76,8 @@ pub(crate) fn run(args: &Backfill, place: &Place) -> Result<Said> {
             None => {
                 eprintln!("backfill: [{}/{}] {}", at + 1, commits.len(), commit.name());
                 let (comparisons, unusable) = match revisions.duel(&before, commit, &[])? {
-                    Fought::Compared(comparisons) => (comparisons, None),
-                    Fought::Unusable(why) => (Vec::new(), Some(why)),
+                    RevisionDuel::Compared(comparisons) => (comparisons, None),
+                    RevisionDuel::Unusable(why) => (Vec::new(), Some(why)),
                 };
                 let step = BackfillStep {
                     before: before.id.clone(),
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Backfill, place: &Place) -> Result<Said> {
         steps.push(step);
         before = commit.clone();
     }
-    let mut said = Said::fine(told(&steps));
+    let mut said = CommandOutput::fine(told(&steps));
     if kept > 0 {
         said.remarks.push(format!("note: {kept} of {} commits were measured before", commits.len()));
     }

@@ -9,10 +9,10 @@ use anyhow::Result;
 use clap::Args;
 use weighbridge::data::{Effect, Exit, Row, Verdict, quantity};
 
-use super::revisions::{Fought, Revisions};
+use super::revisions::{RevisionDuel, Revisions};
 use crate::place::Place;
 use crate::repository::{Repository, Revision};
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::stop;
 use crate::table::Table;
 
@@ -53,7 +53,7 @@ enum BisectEnd {
     Unconfirmed { before: usize, at: usize, row: Option<Box<Row>> },
 }
 
-pub(crate) fn run(args: &Bisect, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &Bisect, place: &Place) -> Result<CommandOutput> {
     let repository = Repository::find(&place.root)?;
     let commits = range(&repository, &args.good, &args.bad)?;
     let mut flags = vec!["--exact".to_owned(), args.case.clone()];
@@ -66,11 +66,11 @@ pub(crate) fn run(args: &Bisect, place: &Place) -> Result<Said> {
             margin.map(|share| format!("--threshold={}%", share * 100.0)).into_iter().collect();
         eprintln!("bisect: {} against {}", commits[after].name(), commits[before].name());
         match revisions.duel(&commits[before], &commits[after], &more)? {
-            Fought::Unusable(why) => {
+            RevisionDuel::Unusable(why) => {
                 remarks.push(format!("note: passed over: {why}"));
                 Ok(None)
             }
-            Fought::Compared(comparisons) => {
+            RevisionDuel::Compared(comparisons) => {
                 let [comparison] = &comparisons[..] else {
                     return Err(stop::usage("several suites have this case: name one with --suite"));
                 };
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Bisect, place: &Place) -> Result<Said> {
         }
     }
     let said = told(&ended, &commits);
-    Ok(Said {
+    Ok(CommandOutput {
         text: format!("{}: {} commits\n\n{}\n{}", args.case, commits.len() - 1, steps.text(), said.text),
         remarks,
         ..said
@@ -156,12 +156,12 @@ pub(super) fn interval(effect: Effect) -> String {
     format!("{estimate} [{low} .. {high}]")
 }
 
-fn told(ended: &BisectEnd, commits: &[Revision]) -> Said {
+fn told(ended: &BisectEnd, commits: &[Revision]) -> CommandOutput {
     let name = |at: usize| commits[at].name();
     match ended {
-        BisectEnd::Unusable => Said {
+        BisectEnd::Unusable => CommandOutput {
             exit: Exit::NothingToJudge,
-            ..Said::fine("one of the two ends cannot be measured: nothing was searched\n")
+            ..CommandOutput::fine("one of the two ends cannot be measured: nothing was searched\n")
         },
         BisectEnd::Nothing(row) => {
             let exit = if matches!(row.verdict, Verdict::Inconclusive(_)) {
@@ -171,7 +171,7 @@ fn told(ended: &BisectEnd, commits: &[Revision]) -> Said {
             };
             let text =
                 format!("{} is not slower than {}: {}\n", name(commits.len() - 1), name(0), row.verdict);
-            Said { exit, ..Said::fine(text) }
+            CommandOutput { exit, ..CommandOutput::fine(text) }
         }
         BisectEnd::Found { before, at, whole, row } => {
             let worse = row.effect.map_or_else(String::new, interval);
@@ -190,7 +190,7 @@ fn told(ended: &BisectEnd, commits: &[Revision]) -> Said {
                     name(*at)
                 ),
             };
-            Said::fine(format!(
+            CommandOutput::fine(format!(
                 "first slower: {which}\n{worse} against {}, of {} in all{sure}\n",
                 name(*before),
                 interval(*whole)
@@ -207,7 +207,7 @@ fn told(ended: &BisectEnd, commits: &[Revision]) -> Said {
                 name(*at),
                 name(*before)
             );
-            Said { exit: Exit::Inconclusive, ..Said::fine(text) }
+            CommandOutput { exit: Exit::Inconclusive, ..CommandOutput::fine(text) }
         }
     }
 }

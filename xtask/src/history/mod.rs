@@ -21,7 +21,7 @@ use crate::inert::line;
 use crate::place::Place;
 use crate::plot::Plot;
 use crate::repository::{self, Repository, short};
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::stop;
 use crate::table::Table;
 
@@ -94,7 +94,7 @@ struct MetricName {
     direction: Direction,
 }
 
-pub(crate) fn run(args: &HistoryArgs, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &HistoryArgs, place: &Place) -> Result<CommandOutput> {
     match (&args.action, &args.trend) {
         (Some(HistoryAction::Backfill(args)), _) => backfill::run(args, place),
         (Some(HistoryAction::Bisect(args)), _) => bisect::run(args, place),
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &HistoryArgs, place: &Place) -> Result<Said> {
 }
 
 /// Follows a metric of a case from commit to commit.
-pub(crate) fn follow(args: &Trend, place: &Place) -> Result<Said> {
+pub(crate) fn follow(args: &Trend, place: &Place) -> Result<CommandOutput> {
     let duels = by_duels(place, args);
     match by_runs(args, place) {
         Ok(mut said) => {
@@ -117,14 +117,14 @@ pub(crate) fn follow(args: &Trend, place: &Place) -> Result<Said> {
             let mut text = String::new();
             line(&mut text, &format!("{}: from commit to commit", args.case));
             text.push_str(&duels);
-            Ok(Said { remarks: vec![format!("note: {error:#}")], ..Said::fine(text) })
+            Ok(CommandOutput { remarks: vec![format!("note: {error:#}")], ..CommandOutput::fine(text) })
         }
         Err(error) => Err(error),
     }
 }
 
 /// Follows the metric over the runs of the store.
-fn by_runs(args: &Trend, place: &Place) -> Result<Said> {
+fn by_runs(args: &Trend, place: &Place) -> Result<CommandOutput> {
     let store = place.runs();
     let listing = store.list()?;
     let remarks: Vec<String> = listing
@@ -147,7 +147,7 @@ fn by_runs(args: &Trend, place: &Place) -> Result<Said> {
         let before = at.checked_sub(1).map(|before| series[before].first);
         text.push_str(&one.text(before, &metric, args.ascii, repository.as_ref()));
     }
-    Ok(Said { remarks, ..Said::fine(text) })
+    Ok(CommandOutput { remarks, ..CommandOutput::fine(text) })
 }
 
 /// The table of the duels of `backfill` for the case; empty where there are none.
@@ -368,7 +368,7 @@ mod tests {
         (0..count).map(|at| middle * (1.0 + 0.01 * ((at * 7 % 11) as f64 / 11.0 - 0.5))).collect()
     }
 
-    fn trend(home: &Home, case: &str, metric: Option<&str>) -> Result<Said> {
+    fn trend(home: &Home, case: &str, metric: Option<&str>) -> Result<CommandOutput> {
         let metric = metric.map(str::to_owned);
         follow(&Trend { case: case.to_owned(), metric, suite: None, ascii: true }, &home.place)
     }

@@ -23,7 +23,7 @@ pub(super) struct Revisions<'a> {
 
 /// The result of a duel between two commits.
 #[derive(Debug)]
-pub(super) enum Fought {
+pub(super) enum RevisionDuel {
     /// A comparison for each suite that both have.
     Compared(Vec<Comparison>),
     /// One of them cannot be measured.
@@ -57,15 +57,15 @@ impl Revisions<'_> {
     /// # Errors
     /// An interrupt, or a mistake in the flags. A commit that does not build or has not the case is an
     /// answer.
-    pub(super) fn duel(&self, before: &Revision, after: &Revision, more: &[String]) -> Result<Fought> {
+    pub(super) fn duel(&self, before: &Revision, after: &Revision, more: &[String]) -> Result<RevisionDuel> {
         let mut sides = Vec::new();
         for commit in [before, after] {
             match self.programs(commit).with_context(|| format!("{} does not build", commit.name())) {
                 Ok(programs) if programs.is_empty() => {
-                    return Ok(Fought::Unusable(format!("{} has no such case", commit.name())));
+                    return Ok(RevisionDuel::Unusable(format!("{} has no such case", commit.name())));
                 }
                 Ok(programs) => sides.push(programs),
-                Err(error) => return Ok(Fought::Unusable(format!("{error:#}"))),
+                Err(error) => return Ok(RevisionDuel::Unusable(format!("{error:#}"))),
             }
         }
         let flags = [self.flags, more].concat();
@@ -79,12 +79,12 @@ impl Revisions<'_> {
                 Err(error) if matches!(stop::exit(&error), Exit::Interrupted | Exit::Usage) => {
                     return Err(error);
                 }
-                Err(error) => return Ok(Fought::Unusable(format!("{}: {error:#}", after.name()))),
+                Err(error) => return Ok(RevisionDuel::Unusable(format!("{}: {error:#}", after.name()))),
             }
         }
         Ok(match all.is_empty() {
-            true => Fought::Unusable(format!("{} and {} share no suite", before.name(), after.name())),
-            false => Fought::Compared(all),
+            true => RevisionDuel::Unusable(format!("{} and {} share no suite", before.name(), after.name())),
+            false => RevisionDuel::Compared(all),
         })
     }
 }

@@ -12,7 +12,7 @@ use crate::compare_baseline::details;
 use crate::inert;
 use crate::place::Place;
 use crate::plot::Plot;
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::table::Table;
 use crate::view::{self, ViewMaterial};
 use crate::{pick, stop};
@@ -54,8 +54,8 @@ struct ToldComparison<'a> {
     material: Option<&'a ViewMaterial>,
 }
 
-pub(crate) fn run(args: &ReportComment, place: &Place) -> Result<Said> {
-    let mut said = Said::fine("");
+pub(crate) fn run(args: &ReportComment, place: &Place) -> Result<CommandOutput> {
+    let mut said = CommandOutput::fine("");
     let text = match args.duel {
         true => {
             let duels = view::last_duels(place, args.suite.as_deref())?;

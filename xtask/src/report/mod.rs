@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 
 use crate::baseline_path::LooksUp;
 use crate::place::Place;
-use crate::said::Said;
+use crate::said::CommandOutput;
 
 /// Arguments of `report`.
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ pub(crate) enum ReportKind {
     Charts(crate::report::charts::ReportCharts),
 }
 
-pub(crate) fn run(args: &Report, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &Report, place: &Place) -> Result<CommandOutput> {
     match &args.what {
         ReportKind::Charts(args) => charts::run(args, place),
         ReportKind::Comment(args) => comment::run(&args.command, &args.at(place)?),

@@ -63,7 +63,7 @@ fn quantum(floors: &[f64]) -> Option<f64> {
     steps.min_by(f64::total_cmp).or_else(|| sorted.first().copied()).filter(|quantum| *quantum > 0.0)
 }
 
-/// What enqueueing a kernel that does nothing costs the host.
+/// The median cost to the host of enqueueing an empty kernel, in nanoseconds.
 fn launch(device: &dyn Device) -> Result<f64, DeviceError> {
     let mut costs = Vec::with_capacity(TRIPS);
     for _ in 0..TRIPS {

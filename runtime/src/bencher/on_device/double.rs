@@ -9,19 +9,19 @@ use crate::device::{
     QueueMark, Release, Replay, Telemetry,
 };
 
-/// What enqueueing costs the host.
+/// The cost to the host of enqueueing, in nanoseconds as all that follow.
 pub(super) const LAUNCH: u64 = 2_000;
-/// What a synchronisation costs the host beside the wait.
+/// The cost to the host of a synchronisation, beside the wait.
 pub(super) const SYNC: u64 = 4_000;
 /// From letting a held queue go until it goes on.
 pub(super) const RELEASE: u64 = 1_000;
-/// What looking at a queue costs the host.
+/// The cost to the host of looking at a queue.
 pub(super) const LOOK: u64 = 50;
 /// One step of the device's clock.
 pub(super) const QUANTUM: u64 = 500;
-/// What asking for the memory in use costs the host.
+/// The cost to the host of asking for the memory in use.
 pub(super) const ASK: u64 = 10_000;
-/// What a stamp takes on the device.
+/// The time of a stamp on the device.
 pub(super) const STAMP: u64 = 1_000;
 
 /// The double.

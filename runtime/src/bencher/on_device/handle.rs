@@ -76,7 +76,7 @@ impl Bencher {
 }
 
 impl DeviceBencher<'_> {
-    /// What the device is.
+    /// The description of the device.
     pub fn info(&self) -> &DeviceInfo {
         self.device.info()
     }
@@ -543,7 +543,7 @@ mod tests {
         assert!(written < 1 << 20, "{written}");
     }
 
-    /// What was told of blocks.
+    /// Blocks that were told of, and whether it was told that they can start.
     #[derive(Clone, Default)]
     struct ToldOnce {
         ready: Rc<Cell<bool>>,

@@ -19,5 +19,5 @@ mod warm;
 pub use handle::DeviceBencher;
 pub use stream::Stream;
 
-/// What brings the device that is missing.
+/// Advice for where a device is missing.
 const PLATFORM: &str = "run with --platform gpu";

@@ -96,7 +96,7 @@ fn nominal_flops(info: &DeviceInfo, numbers: Numbers) -> Option<f64> {
     Some(f64::from(each?) * f64::from(info.processors?) * info.max_clock_mhz? * 1e6)
 }
 
-/// How large a buffer is, in bytes.
+/// The size of a buffer for this kind of copy, in bytes.
 fn size(info: &DeviceInfo, kind: CopyKind) -> usize {
     let most = info.memory.map_or(MOST, |memory| MOST.min(memory / 8));
     let size = (CACHES * info.cache.unwrap_or(0)).clamp(LEAST.min(most), most);
@@ -123,12 +123,12 @@ fn products(device: &dyn Device, numbers: Numbers) -> Result<Reading, DeviceErro
     }
 }
 
-/// What merely cannot be measured; a lost device is an error.
+/// Makes an absent reading of an error, which stays one if the device is lost.
 fn absent(error: DeviceError) -> Result<Reading, DeviceError> {
     if error.fatal { Err(error) } else { Ok(Reading::absent(error.to_string())) }
 }
 
-/// How much a second is done by what is enqueued, as the fastest of a few.
+/// The rate of what is enqueued, in units a second, as the fastest of a few.
 fn fastest(
     device: &dyn Device,
     enqueue: impl Fn() -> Result<u64, DeviceError>,

@@ -15,7 +15,7 @@ const HELD: u64 = 2;
 /// The most looks while a held queue settles: a clock that stands must not be waited for.
 const MOST_LOOKS: u32 = 10_000;
 
-/// What the author hands in.
+/// A body as the author hands it in.
 pub(super) type BodyRun<'a> = dyn FnMut(&Stream<'_>) -> Result<(), Error> + 'a;
 
 /// A body, and the queues that it has beside the measured one.
@@ -55,18 +55,18 @@ impl<'a> DeviceBody<'a> {
     }
 }
 
-/// What a sample saw of its parts, in nanoseconds by the device's clock.
+/// Observations about the parts of a sample, in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SampleSides {
     /// True if the queue was held, be it while a part of the bodies was enqueued.
     pub(super) held: bool,
-    /// Where there are queues beside the measured one: of each, that one first, the time from the beginning
-    /// of the bodies until it had done what they enqueued there.
+    /// The time of each queue, the measured one first, from the beginning of the bodies until it had done
+    /// what they enqueued there. Empty where the measured queue is the only one.
     pub(super) busy: Vec<f64>,
     /// Time of each phase, in the order in which they began, that before the first one first.
     pub(super) phases: Vec<(&'static str, f64)>,
-    /// What collectors of `measure` blocks cost that the sample has: it cannot be told from what the device
-    /// did meanwhile.
+    /// The cost of collectors of `measure` blocks that the sample contains: it cannot be told from what the
+    /// device did meanwhile.
     pub(super) collected: u64,
 }
 
@@ -118,9 +118,9 @@ fn by_host(
     Ok((sample, SampleSides { collected, ..SampleSides::default() }))
 }
 
-/// What collectors cost, as what is to be taken out of a sample and what stays in it. It is out where nothing
-/// else went on: on the host, and while the queue stood still. Where the device worked meanwhile, a body
-/// would be given less time than its work took.
+/// Splits the cost of collectors into what is to be taken out of a sample and what stays in it. It is out
+/// where nothing else went on: on the host, and while the queue stood still. Where the device worked
+/// meanwhile, a body would be given less time than its work took.
 fn collected_alone(device: &dyn Device, held: bool, collected: u64) -> (u64, u64) {
     if held || device.info().backend == Backend::Cpu { (collected, 0) } else { (0, collected) }
 }

@@ -20,8 +20,8 @@ use crate::bencher::window::Windows;
 use crate::bencher::{Bencher, Error, INJECT, PerIteration, Phase, Purpose, skip};
 use crate::device::{Backend, Device, DeviceMemory, Numbers, throttle_reasons};
 use crate::metric::{
-    Block, DeviceCaveat, DevicePhase, DeviceSample, Mode, OnDevice, Returns, Taken, TimedBy, device_caveats,
-    fatal,
+    Block, DeviceCaveat, DevicePhase, DeviceSample, Mode, OnDevice, Returns, SampleKind, TimedBy,
+    device_caveats, fatal,
 };
 use crate::stats;
 
@@ -53,7 +53,7 @@ const FEWEST_JUDGED: usize = 3;
 /// A sample whose clock is below this share of the 95th percentile is left out.
 const LOW_CLOCK: f64 = 0.9;
 
-/// What is asked of the sampling.
+/// A request to sample a body on a device.
 #[derive(Debug)]
 pub(super) struct DeviceRequest {
     pub(super) mode: Mode,
@@ -78,7 +78,7 @@ pub(super) struct DeviceSampling<'a> {
     overlaps: Vec<f64>,
     sampled: u64,
     looked: u64,
-    /// What collectors of `measure` blocks cost that the samples have, in nanoseconds.
+    /// The cost of collectors of `measure` blocks that the samples contain, in nanoseconds.
     collected: u64,
 }
 
@@ -418,7 +418,7 @@ impl<'a> DeviceSampling<'a> {
         Ok(())
     }
 
-    /// What was seen becomes the observation. A caveat about it fails the case in the stage `verify`, or
+    /// Turns what was seen into the observation. A caveat about it fails the case in the stage `verify`, or
     /// stands beside it.
     fn finish(mut self, mut windows: Windows, first: u64, warm_up: u64) -> Result<(), Error> {
         let overlaps = std::mem::take(&mut self.overlaps);
@@ -434,7 +434,7 @@ impl<'a> DeviceSampling<'a> {
         }
         let state = &mut self.bencher.state.borrow_mut();
         let seen = &mut state.seen;
-        seen.taken = Some(Taken::Iterations);
+        seen.taken = Some(SampleKind::Iterations);
         seen.iterations_per_sample = self.seen.bodies;
         seen.passes = self.walls.len() as u64 / self.bencher.budget().batches.max(1);
         seen.warmup = warm_up;

@@ -19,7 +19,7 @@ const SETTLED: f64 = 0.01;
 /// The longest that a clock is waited for.
 const LONGEST: u64 = 3_000_000_000;
 
-/// What the warm-up was.
+/// The result of a warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct WarmUpResult {
     /// The time that it took, in nanoseconds.

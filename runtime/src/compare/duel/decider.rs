@@ -8,7 +8,7 @@ use crate::metric::names;
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
 use crate::run::{BrokenDuel, DuelRound, EndedRound, Pair, Referee, RoundId, Side};
-use crate::verify::{self, Agreement, Examined, Severity, agree};
+use crate::verify::{self, Agreement, ExaminedCase, Severity, agree};
 
 /// Decides a duel from its rounds. It knows no process and no clock, so rounds of a file decide as they did
 /// when they ran.
@@ -18,7 +18,7 @@ pub struct Decider<'a> {
     /// Hears of each case as it is decided, confirmation apart.
     told: &'a mut dyn FnMut(usize, &Row),
     current: RunningPair,
-    /// What is said of each pair whose rounds have ended, in order.
+    /// The row of each pair whose rounds have ended, in order.
     rows: Vec<Row>,
     failures: Vec<CaseFailure>,
     /// The pairs that regressed.
@@ -65,7 +65,7 @@ impl<'a> Decider<'a> {
         all
     }
 
-    /// What came of it. Where it was broken off before all was decided, that is said of what was not.
+    /// The result of the duel. Where it was broken off before all was decided, that is said of what was not.
     pub fn finish(mut self, by: BreakOff) -> DuelResult {
         for pair in &self.pairs[self.rows.len()..] {
             let verdict = Verdict::Inconclusive(InconclusiveReason::BrokenOff(by));
@@ -210,7 +210,7 @@ fn same_work(pair: &Pair<'_>, works: &[Option<Work>; 2], same: Option<bool>) -> 
 fn examine(pair: &Pair<'_>, reference: Option<&Work>, round: &DuelRound) -> Result<(), PairStop> {
     let DuelRound::Repeats(sides) = round else { return Ok(()) };
     for (side, repeats) in [Side::Candidate, Side::Baseline].into_iter().zip(sides.iter().rev()) {
-        let findings = verify::judge(&Examined {
+        let findings = verify::judge(&ExaminedCase {
             equivalence: pair.candidate.equivalence(),
             agreement: &Agreement::Agrees,
             reference,
@@ -228,7 +228,7 @@ fn examine(pair: &Pair<'_>, reference: Option<&Work>, round: &DuelRound) -> Resu
 }
 
 impl PairStop {
-    /// What is said of the case; a failure is noted as one besides.
+    /// The verdict on the case; a failure is noted as one besides.
     fn verdict(self, case: &CaseId, failures: &mut Vec<CaseFailure>) -> Verdict {
         match self {
             Self::Failed(why) => {

@@ -11,8 +11,8 @@ pub struct JudgedRounds {
     pub by_cpu: usize,
     /// Pairs of blocks that were not preempted, and all pairs. Without blocks both are 0.
     pub clean_pairs: (usize, usize),
-    /// How far one round may be off because it has few pairs: the median over rounds of the standard error of
-    /// its median log-ratio. Without blocks 0.
+    /// The error of one round for want of pairs: the median over rounds of the standard error of its median
+    /// log-ratio. Without blocks 0.
     pub within: f64,
     /// Seconds from the first process to the decision, confirmation apart.
     pub seconds: f64,

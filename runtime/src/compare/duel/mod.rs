@@ -18,7 +18,7 @@ use super::change::is_of_samples;
 use super::clock::hold_against_cycles;
 use super::comparison::{Row, RowMark};
 use super::rule::{Judgement, unsteady};
-use super::{Accepted, InconclusiveReason, MetricChange, Policy, Tendency, Tolerance, Verdict};
+use super::{Acceptance, InconclusiveReason, MetricChange, Policy, Tendency, Tolerance, Verdict};
 use crate::bencher::PerIteration;
 use crate::metric::names;
 use crate::metric::{Direction, Reading, Stationarity, Unit};
@@ -30,7 +30,7 @@ use crate::stats;
 /// The rounds of one case, as they come in.
 #[derive(Clone, Debug, Default)]
 pub struct CaseDuel {
-    /// What was accepted of the case's metrics, as logarithms: it is taken off the rounds.
+    /// Changes of the case's metrics that were accepted, as logarithms: they are taken off the rounds.
     accepted: BTreeMap<String, f64>,
     work: [PerIteration; 2],
     blocks: Vec<CondensedRound>,
@@ -51,8 +51,8 @@ struct DuelSeries {
 impl CaseDuel {
     /// A duel of this case without a round yet.
     pub fn new(case: &CaseId, policy: &Policy) -> Self {
-        let of = |one: &Accepted| {
-            Some((one.metric.clone(), Accepted::shift(&policy.accepted, case, &one.metric)?))
+        let of = |one: &Acceptance| {
+            Some((one.metric.clone(), Acceptance::shift(&policy.accepted, case, &one.metric)?))
         };
         let accepted = policy.accepted.iter().filter_map(of).collect();
         Self { accepted, ..Self::default() }
@@ -100,7 +100,7 @@ impl CaseDuel {
     /// The most rounds that a duel has, and a confirmation always.
     pub const MOST_ROUNDS: usize = sequence::MOST_ROUNDS;
 
-    /// What is said of the case.
+    /// The row of the case: its verdict, with its figures.
     pub fn row(&self, case: &CaseId, policy: &Policy) -> Row {
         let margin = policy.duel_margin(&case.scenario);
         let all = self.series();
@@ -140,7 +140,7 @@ impl CaseDuel {
         row
     }
 
-    /// What is said of each series by this rule, and the names of those whose change a device's clock
+    /// The judgement on each series by this rule, and the names of those whose change a device's clock
     /// explains.
     fn judged<'a>(
         &self,

@@ -7,7 +7,7 @@ use crate::stats;
 /// The most rounds of a duel.
 pub(super) const MOST_ROUNDS: usize = stats::LOOKS[stats::LOOKS.len() - 1].rounds;
 
-/// What the rounds say at a look; `None` between looks, or where they do not decide yet.
+/// Judges the rounds at a look; `None` between looks, or where they do not decide yet.
 ///
 /// `shifts` are logarithms of how much worse the candidate is, one per round. The order within pairs is
 /// drawn, so without a change each is as likely above zero as below it, whatever the noise: the interval
@@ -21,7 +21,7 @@ pub(super) fn look(shifts: &[f64], margin: f64) -> Option<Judgement> {
     (is_last || !matches!(judgement.verdict, Verdict::Inconclusive(_))).then_some(judgement)
 }
 
-/// What the rounds say, whether or not this is a look: for a duel that was broken off, and one of whole
+/// Judges the rounds by the last look that they reach: for a duel that was broken off, and one of whole
 /// repeats.
 pub(super) fn so_far(shifts: &[f64], margin: f64) -> Option<Judgement> {
     let look = stats::LOOKS.iter().rev().find(|look| look.rounds <= shifts.len())?;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::bencher::Purpose;
-use crate::metric::{Block, DeviceSample, Mode, Observation, OnDevice, Taken};
+use crate::metric::{Block, DeviceSample, Mode, Observation, OnDevice, SampleKind};
 use crate::registry::Point;
 use crate::run::Outcome;
 use crate::stats::SplitMix64;
@@ -9,7 +9,7 @@ fn id() -> CaseId {
     CaseId { scenario: "A".into(), point: Point::default(), adapter: None }
 }
 
-/// What the operating system and the body did to the blocks of one side.
+/// The blocks of one side: their time as a factor, and their page faults.
 #[derive(Clone, Copy)]
 struct SideOf {
     time: f64,
@@ -112,7 +112,7 @@ fn a_regression_stands_only_if_fresh_rounds_confirm_it() {
 
 #[test]
 fn what_was_accepted_is_taken_off_the_rounds_and_of_their_confirmation() {
-    let accepted = Accepted {
+    let accepted = Acceptance {
         suite: "toy/suite".into(),
         case: id().to_string(),
         metric: "wall_time".into(),
@@ -142,7 +142,7 @@ fn what_was_accepted_is_taken_off_the_rounds_and_of_their_confirmation() {
 /// A whole repeat with these samples in microseconds.
 fn repeat(samples: &[u64]) -> Repeat {
     let seen = Observation {
-        taken: Some(Taken::Items),
+        taken: Some(SampleKind::Items),
         samples: samples.iter().map(|sample| sample * 1000).collect(),
         iterations_per_sample: 1,
         elements: samples.len() as u64,
@@ -291,7 +291,7 @@ fn on_devices(factors: [f64; 2], rounds: usize, swapped: bool) -> CaseDuel {
     duel
 }
 
-/// What the candidate takes, and what is said of it there and back.
+/// The candidate's factors of time and of cycles, and the verdicts there and back.
 const CLOCKS: [([f64; 2], &str, &str); 7] = [
     ([1.2, 1.2], "Regressed", "Improved"),
     ([0.8, 0.8], "Improved", "Regressed"),

@@ -7,7 +7,7 @@ use crate::bencher::{Budget, Work, WorkReport};
 use crate::metric::{Direction, Reading, Unit};
 use crate::plan::CaseId;
 use crate::record::{
-    CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, Planned, RunId, RunManifest, RunRecord,
+    CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, RunId, RunManifest, RunPlan, RunRecord,
     RunStatus,
 };
 use crate::registry::{AxisValue, Equivalence, Point};
@@ -71,7 +71,7 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
         ..Environment::default()
     };
     let budget = Budget { warmup: 0, batches: 1, min_time: Duration::ZERO, max_time: None };
-    let planned = Planned {
+    let planned = RunPlan {
         cases: cases.iter().map(|case| case.id.clone()).collect(),
         repeats: 7,
         stated: BTreeMap::new(),

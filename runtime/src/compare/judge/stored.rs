@@ -3,7 +3,7 @@
 
 use super::fixture::{case, metric, run};
 use super::*;
-use crate::compare::{Accepted, Gate, GateOutcome, Tendency};
+use crate::compare::{Acceptance, Gate, GateOutcome, Tendency};
 use crate::metric::{Reading, Stationarity, Unit};
 use crate::record::{Blocks, Process, RunId};
 use crate::stats::SplitMix64;
@@ -377,10 +377,10 @@ fn zero_rows_and_what_cannot_be_believed_never_pass() {
     assert_eq!(blunt.outcome(&policy), GateOutcome::Inconclusive, "{blunt:?}");
 }
 
-/// What was accepted of the time of the case, in the run of this number.
+/// A policy that accepts a slowdown of the case, in the run of this number.
 fn accepted(slowdown: f64, number: u32) -> Policy {
     let of = run(number, vec![]);
-    let accepted = Accepted {
+    let accepted = Acceptance {
         suite: of.manifest.suite.clone(),
         case: case("A", &[]).id.to_string(),
         metric: "wall_time".into(),
@@ -410,7 +410,7 @@ fn what_was_accepted_is_no_regression_and_what_comes_on_top_of_it_is() {
     assert_eq!((row.verdict, row.accepted), (Verdict::Regressed, None));
     // Two changes add up, and a baseline from between them has the first one in it.
     let mut both = accepted(0.10, 2);
-    both.accepted.push(Accepted { slowdown: 0.2, ..accepted(0.2, 3).accepted.remove(0) });
+    both.accepted.push(Acceptance { slowdown: 0.2, ..accepted(0.2, 3).accepted.remove(0) });
     assert_eq!(judge(1.10 * 1.2, &both).verdict, Verdict::Unchanged);
     assert_eq!(judge(1.10, &both).verdict, Verdict::Improved);
     both.accepted[0].run = run(0, vec![]).manifest.id.to_string();

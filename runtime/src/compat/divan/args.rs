@@ -5,7 +5,7 @@ use std::fmt::{self, Debug, Display};
 
 use super::Bencher;
 
-/// What runs a bench, with one choice of its generic parameters.
+/// The body of a bench, with one choice of its generic parameters.
 pub enum DivanBody {
     /// It takes no arguments.
     Plain(fn(Bencher<'_, '_>)),
@@ -56,13 +56,13 @@ impl<A> Debug for ArgLabel<'_, A> {
     }
 }
 
-/// What can be displayed: found first.
+/// A value that can be displayed: found first.
 pub trait DisplayLabel {
     /// The text.
     fn text(&self) -> String;
 }
 
-/// What has only a `Debug`: found where it cannot be displayed.
+/// A value that has only a `Debug`: found where it cannot be displayed.
 pub trait DebugLabel {
     /// The text.
     fn text(&self) -> String;

@@ -5,7 +5,7 @@ use std::mem::needs_drop;
 
 use super::counter::{AsCountUInt, Counter, CounterKind, IntoCounter, Sealed};
 use super::counts::Counts;
-use super::inputs::{CountInputs, Counted, NotCounted, Number};
+use super::inputs::{CountInputs, CountedInputs, NotCounted, Number};
 use crate::bencher::{self, BatchBencher, Error, skip};
 
 /// The most inputs, or results that are dropped, that live at once where `sample_size` does not ask for more.
@@ -13,7 +13,7 @@ use crate::bencher::{self, BatchBencher, Error, skip};
 /// its memory in.
 const MOST: usize = 128;
 
-/// What one run of a bench is asked for, and what came of it.
+/// The request for one run of a bench, and its outcome.
 #[derive(Debug)]
 pub(super) struct DivanContext<'b> {
     pub(super) bencher: &'b bencher::Bencher,
@@ -58,7 +58,7 @@ enum Threads {
     Any,
 }
 
-/// What a bench measures with: by value, and once.
+/// The bencher of a bench, by value: it measures once.
 #[must_use = "a bencher measures when one of its `bench` methods is called"]
 pub struct Bencher<'a, 'b, C = NoInputs> {
     context: &'a mut DivanContext<'b>,
@@ -131,7 +131,7 @@ impl<C> Bencher<'_, '_, C> {
 
 impl<'a, 'b, I, G: FnMut() -> I, K: CountInputs<I>> Bencher<'a, 'b, Inputs<G, K>> {
     /// States what an iteration processes by its input, outside the clock.
-    pub fn input_counter<N, F>(self, make_counter: F) -> Bencher<'a, 'b, Inputs<G, Counted<K, F, N>>>
+    pub fn input_counter<N, F>(self, make_counter: F) -> Bencher<'a, 'b, Inputs<G, CountedInputs<K, F, N>>>
     where
         F: Fn(&I) -> N + Sync + 'static,
         N: IntoCounter,
@@ -226,7 +226,7 @@ mod tests {
     const BUDGET: Budget =
         Budget { warmup: 1, batches: 2, min_time: Duration::from_millis(2), max_time: None };
 
-    /// What a bench gives that is run on so many threads, by a clock that it advances.
+    /// The result of a bench that is run on so many threads, by a clock that it advances.
     fn measured(
         threads: usize,
         sample_size: Option<u32>,

@@ -18,7 +18,7 @@ pub enum CounterKind {
 mod sealed {
     /// Nobody else counts.
     pub trait Sealed {
-        /// What it counts.
+        /// The kind of thing that it counts.
         const KIND: super::CounterKind;
 
         /// The number of them.
@@ -32,7 +32,7 @@ mod sealed {
 /// So many things of one kind, processed in each iteration.
 pub trait Counter: Sized + Any + Sealed {}
 
-/// What stands for a counter: one, or a number, which counts items.
+/// A value that becomes a counter: one, or a number, which counts items.
 pub trait IntoCounter {
     /// The counter that it becomes.
     type Counter: Counter;
@@ -55,7 +55,7 @@ pub trait CountUInt: Copy + Any {
     fn count(self) -> u64;
 }
 
-/// What tells a number of things: a [`CountUInt`], or a reference to one.
+/// A value that tells a number of things: a [`CountUInt`], or a reference to one.
 pub trait AsCountUInt {
     /// The number.
     fn as_count(&self) -> u64;

@@ -37,7 +37,7 @@ impl Counts {
         }
     }
 
-    /// What is counted here, and of other kinds what is counted there.
+    /// Fills in from `other` the kinds that are not counted here.
     #[must_use]
     pub(super) fn or(self, other: Self) -> Self {
         Self {

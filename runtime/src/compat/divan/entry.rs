@@ -117,7 +117,7 @@ impl Bench {
         parts[1..].join("::")
     }
 
-    /// What holds for it: the program's, its own, those of its groups from the innermost.
+    /// The options that hold for it: the program's, its own, those of its groups from the innermost.
     fn all_options(&self) -> Options {
         let groups: Vec<_> = self.groups().collect();
         let own = overall().or((self.options)());

@@ -9,25 +9,26 @@ use super::counter::{CounterKind, IntoCounter, Sealed};
 #[derive(Clone, Copy, Debug)]
 pub struct NotCounted;
 
-/// What `K` counts, and what `F` does, which makes counters of type `N`.
+/// Counters of inputs: those of `K`, and the function `F`, which makes counters of type `N`.
 #[derive(Debug)]
-pub struct Counted<K, F, N> {
+pub struct CountedInputs<K, F, N> {
     others: K,
     count: F,
     counter: PhantomData<fn() -> N>,
 }
 
-/// What `K` counts, and inputs that are themselves the number of what a counter of type `N` counts.
-pub type Number<K, I, N> = Counted<K, fn(&I) -> N, N>;
+/// Counters of inputs: those of `K`, and the inputs themselves, each the number of what a counter of type `N`
+/// counts.
+pub type Number<K, I, N> = CountedInputs<K, fn(&I) -> N, N>;
 
 /// Counts an input.
 pub(super) type CountOf<'a, I> = Box<dyn Fn(&I) -> u64 + Sync + 'a>;
 
-/// What counts inputs of type `I`.
+/// A set of counters of inputs of type `I`.
 pub trait CountInputs<I>: Sized {
     /// Counts this as well, instead of what else is of its kind.
-    fn and<F: Fn(&I) -> N + Sync, N: IntoCounter>(self, count: F) -> Counted<Self, F, N> {
-        Counted { others: self, count, counter: PhantomData }
+    fn and<F: Fn(&I) -> N + Sync, N: IntoCounter>(self, count: F) -> CountedInputs<Self, F, N> {
+        CountedInputs { others: self, count, counter: PhantomData }
     }
 
     /// One function for each kind.
@@ -47,7 +48,7 @@ impl<I> CountInputs<I> for NotCounted {
     }
 }
 
-impl<I, K: CountInputs<I>, F: Fn(&I) -> N + Sync, N: IntoCounter> CountInputs<I> for Counted<K, F, N> {
+impl<I, K: CountInputs<I>, F: Fn(&I) -> N + Sync, N: IntoCounter> CountInputs<I> for CountedInputs<K, F, N> {
     fn counters<'a>(self) -> Vec<(CounterKind, CountOf<'a, I>)>
     where
         Self: 'a,

@@ -7,7 +7,7 @@ use super::counter::{BytesCount, CharsCount, CyclesCount, IntoCounter, ItemsCoun
 use super::entry::benches;
 use super::options::{IntoThreads, OVERALL, Options};
 use crate::harness::{self, Suite};
-use crate::registry::{Added, add};
+use crate::registry::{Additions, add};
 use crate::run::CHILD_FLAG;
 
 /// Runs all benches as the command line says, and ends the process where the exit code is not 0.
@@ -67,7 +67,7 @@ impl Divan {
         self
     }
 
-    /// What each iteration processes.
+    /// States the number of things that each iteration processes.
     #[must_use]
     pub fn counter(mut self, counter: impl IntoCounter) -> Self {
         self.options.counters.set(counter);
@@ -106,7 +106,7 @@ impl Divan {
         let is_child = env::args_os().nth(1).is_some_and(|arg| arg == CHILD_FLAG);
         assert!(OVERALL.set(self.options).is_ok(), "the benches of a program are run once");
         let scenarios = benches().map(|bench| bench.scenario(!is_child)).collect();
-        add(Added { scenarios, adapters: Vec::new(), alone: false });
+        add(Additions { scenarios, adapters: Vec::new(), alone: false });
         let code = harness::code(suite());
         if code != 0 {
             std::process::exit(code.into());
@@ -122,7 +122,7 @@ impl Divan {
     }
 }
 
-/// Which bench target this is: what was baked into a bench of its file, since `divan::main` is no macro.
+/// The suite of this bench target, as it was baked into a bench of its file, since `divan::main` is no macro.
 /// Cargo names a folder for temporary files to bench targets alone, so a bench of a library is told from one
 /// of the file.
 fn suite() -> Suite {

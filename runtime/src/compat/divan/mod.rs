@@ -12,7 +12,7 @@ mod inputs;
 mod main;
 mod options;
 
-/// What is processed in each iteration.
+/// Counters of what each iteration processes.
 pub mod counter;
 
 #[doc(hidden)]
@@ -22,7 +22,7 @@ pub mod __private {
     pub use super::counts::Counts;
     pub use super::entry::{Bench, Group, Instance, RegisteredBench, RegisteredGroup, axes, keep, run};
     pub use super::options::{Options, duration, threads};
-    pub use crate::bencher::{Bencher as Lent, Error};
+    pub use crate::bencher::{Bencher as LentNumbers, Error};
     pub use crate::harness::Suite;
     pub use crate::registry::{Axis, Keep, Location, Point};
     pub use inventory::submit;
@@ -38,10 +38,10 @@ pub use weighbridge_macros::{divan_bench as bench, divan_bench_group as bench_gr
 
 pub use crate::device::Counting as AllocProfiler;
 pub use bencher::{Bencher, Inputs, NoInputs};
-pub use inputs::{CountInputs, Counted, NotCounted, Number};
+pub use inputs::{CountInputs, CountedInputs, NotCounted, Number};
 pub use main::{Divan, main};
 
-/// What most files take from divan.
+/// The names that most files take from divan.
 pub mod prelude {
     pub use super::{AllocProfiler, Bencher, Divan, bench, bench_group, black_box, black_box_drop};
 }

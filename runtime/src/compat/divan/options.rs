@@ -11,12 +11,12 @@ use crate::bencher::PartialBudget;
 /// Options for all benches, over what each says itself.
 pub(super) static OVERALL: OnceLock<Options> = OnceLock::new();
 
-/// What was said for all benches.
+/// The options that were set for all benches.
 pub(super) fn overall() -> Options {
     OVERALL.get().cloned().unwrap_or_default()
 }
 
-/// What one of them says; the rest is left to the next.
+/// The options of one bench, group or program; the rest is left to the next.
 #[derive(Clone, Debug, Default)]
 #[expect(missing_docs, reason = "divan's words for what they are called")]
 pub struct Options {
@@ -31,7 +31,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// What is said here, and for the rest what is said there.
+    /// Fills in from `other` what is not set here.
     #[must_use]
     pub(super) fn or(self, other: Self) -> Self {
         Self {
@@ -127,7 +127,7 @@ pub struct Many;
 
 /// Numbers that are elsewhere.
 #[derive(Debug)]
-pub struct Lent;
+pub struct LentNumbers;
 
 impl IntoThreads<OneValue> for usize {
     fn into_threads(self) -> Vec<usize> {
@@ -147,7 +147,7 @@ impl<I: IntoIterator<Item = usize>> IntoThreads<Many> for I {
     }
 }
 
-impl<'a, I: IntoIterator<Item = &'a usize>> IntoThreads<Lent> for I {
+impl<'a, I: IntoIterator<Item = &'a usize>> IntoThreads<LentNumbers> for I {
     fn into_threads(self) -> Vec<usize> {
         self.into_iter().copied().collect()
     }

@@ -15,7 +15,7 @@ pub(super) fn device() -> Result<CUdevice, DeviceError> {
     told("find the device", result::device::get(0))
 }
 
-/// What it is.
+/// Describes the device.
 pub(super) fn describe(driver: &Driver, device: CUdevice) -> Result<DeviceInfo, DeviceError> {
     use CUdevice_attribute as Attribute;
     let attribute = |which: CUdevice_attribute| {

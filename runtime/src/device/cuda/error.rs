@@ -25,7 +25,7 @@ impl DeviceError {
     }
 }
 
-/// What came of an attempt to do `what`.
+/// Checks the result of an attempt to do `what`.
 pub(super) fn check(what: &str, result: CUresult) -> Result<(), DeviceError> {
     result.result().map_err(|error| failed(what, error))
 }

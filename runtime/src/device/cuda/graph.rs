@@ -13,7 +13,7 @@ pub(super) fn begin(stream: CUstream) -> Result<(), DeviceError> {
     told("record the stream", unsafe { result::stream::begin_capture(stream, mode) })
 }
 
-/// What was captured, ready to be launched.
+/// A captured graph of work, ready to be launched.
 pub(super) struct Graph {
     stream: CUstream,
     captured: CUgraph,

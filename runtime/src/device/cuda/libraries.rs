@@ -8,7 +8,7 @@ use libloading::os::unix::Library;
 
 use super::probe;
 
-/// What is made of the first of these libraries of which it can be made; else why not, library by library:
+/// Makes something of the first of these libraries that allows it; else tells why not, library by library:
 /// nothing where there is none. What is opened stays open.
 pub(super) fn first<T>(
     names: &[&str],
@@ -41,7 +41,8 @@ pub(super) fn first<T>(
     Err(failed)
 }
 
-/// Where one of them may be, in the order in which it is tried: by name, then in folders of Python packages.
+/// The places at which one of them may be, in the order in which they are tried: by name, then in folders of
+/// Python packages.
 fn candidates(names: &[&str], folders: &[PathBuf]) -> Vec<PathBuf> {
     let named = |name: &&str| {
         let inside = folders.iter().map(|folder| folder.join(name)).filter(|file| file.is_file());

@@ -34,7 +34,7 @@ pub(super) fn pool(device: CUdevice) -> Option<CUmemoryPool> {
     unsafe { result::device::get_default_mem_pool(device) }.ok()
 }
 
-/// What is in use.
+/// The device's memory in use and in all, and the peak of the pool.
 pub(super) fn in_use(pool: Option<CUmemoryPool>) -> Result<DeviceMemory, DeviceError> {
     let (free, total) = told("ask for the device's memory", result::mem_get_info())?;
     let peak = pool.and_then(|pool| {

@@ -49,7 +49,7 @@ const HOLDS: usize = 64;
 /// The least that is written to empty the cache, where there is memory enough.
 const FLUSH: u64 = 256 << 20;
 
-/// What serves the platform, without a context.
+/// Finds the device that serves the platform, without a context.
 pub(super) fn find() -> Result<DeviceInfo, NoDevice> {
     let driver = Driver::find()?;
     about(&driver).map_err(|error| NoDevice(format!("no CUDA device ({error})")))
@@ -60,7 +60,7 @@ pub(super) fn add_libraries(info: &mut DeviceInfo) {
     info.facts.extend(cudnn::version(info.fake).map(|version| ("cudnn".to_owned(), version)));
 }
 
-/// What the device is, as the driver and its management library tell.
+/// The description of the device, as the driver and its management library tell.
 fn about(driver: &Driver) -> Result<DeviceInfo, DeviceError> {
     let info = describe::describe(driver, describe::device()?)?;
     #[cfg(feature = "nvml")]

@@ -101,7 +101,7 @@ impl Nvml {
         })
     }
 
-    /// What the device says of itself now.
+    /// The telemetry of the device as it is now.
     pub(super) fn telemetry(&self) -> Telemetry {
         let milli = |value: u32| f64::from(value) * 1e-3;
         Telemetry {

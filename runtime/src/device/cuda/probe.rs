@@ -10,7 +10,8 @@ use super::super::{Clock, NoDevice};
 /// The names under which the driver is opened, in cudarc's order: it must be the same library.
 const NAMES: [&str; 2] = ["libcuda.so", "libcuda.so.1"];
 
-/// What this backend calls through cudarc. One that a driver lacks would be a panic at its first call.
+/// The functions that this backend calls through cudarc. One that a driver lacks would be a panic at its
+/// first call.
 const NEEDED: &[&str] = &[
     "cuCtxSetCurrent",
     "cuCtxSynchronize",
@@ -160,7 +161,7 @@ pub(super) fn open() -> Result<Library, String> {
     Err(why)
 }
 
-/// What the loader says, without the name that is said already.
+/// The loader's message, without the name that is said already.
 fn reason(error: &libloading::Error) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);

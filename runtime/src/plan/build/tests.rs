@@ -16,10 +16,10 @@ struct Plain;
 impl Loader for Plain {}
 
 #[derive(Default)]
-struct Fused;
+struct FusedAdapter;
 
 #[adapter(name = "Reference (fused)", crate = crate)]
-impl Loader for Fused {}
+impl Loader for FusedAdapter {}
 
 #[derive(Default)]
 struct Absent;

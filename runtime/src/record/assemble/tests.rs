@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use super::*;
-use crate::bencher::{Account, Evidence, Phase, Unstopped, WorkFault, WorkReport};
+use crate::bencher::{Account, Evidence, Phase, UnstoppedEpoch, WorkFault, WorkReport};
 use crate::device::Usage;
-use crate::metric::{Custom, Direction, Observation, RankMetric, Reading, Region, Surroundings, Taken, Unit};
+use crate::metric::{
+    Custom, Direction, Observation, RankMetric, Reading, Region, SampleKind, Surroundings, Unit,
+};
 use crate::registry::Point;
 use crate::run::{Failure, How, TreeMemory};
 use crate::verify::Severity;
@@ -28,7 +30,7 @@ fn facts() -> CaseFacts {
 fn seen(milliseconds: u64) -> Observation {
     let sample = milliseconds * 1_000_000;
     Observation {
-        taken: Some(Taken::Iterations),
+        taken: Some(SampleKind::Iterations),
         samples: vec![sample; 3],
         iterations_per_sample: 1,
         wall: 3 * sample,
@@ -272,7 +274,7 @@ fn notes_are_told_once_with_the_repeats_that_made_them() {
 fn a_worker_that_claims_what_cannot_be_is_assembled_and_not_ranked() {
     let most = u64::MAX;
     let mut seen = Observation {
-        taken: Some(Taken::Items),
+        taken: Some(SampleKind::Items),
         samples: vec![most; 30],
         elements: most,
         bytes: most,
@@ -283,7 +285,7 @@ fn a_worker_that_claims_what_cannot_be_is_assembled_and_not_ranked() {
     (seen.usage.minor_faults, seen.usage.cpu) = (most, Duration::from_nanos(most));
     (seen.around.span, seen.around.ran) = (most, Some(most));
     let account = Account { samples: most, wall: most, claimed: most, passed: 1_000, ..Account::default() };
-    let epoch = Unstopped {
+    let epoch = UnstoppedEpoch {
         wall: most,
         begin: most,
         first: most,
@@ -291,7 +293,7 @@ fn a_worker_that_claims_what_cannot_be_is_assembled_and_not_ranked() {
         elements: most,
         batches: most,
         passed: Some(1_000),
-        ..Unstopped::default()
+        ..UnstoppedEpoch::default()
     };
     let evidence = Evidence { account: Some(account), unstopped: Some(epoch), ..Evidence::default() };
     let outcome = |seen: &Observation| Outcome::Measured {

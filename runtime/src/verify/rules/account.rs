@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::rule::{Accusation, Rule, each_measured};
 use crate::bencher::Account;
-use crate::verify::Examined;
+use crate::verify::ExaminedCase;
 use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
@@ -31,14 +31,14 @@ const SLACK: u64 = 50_000_000;
 const CPU_SHORT: f64 = 0.1;
 const CPU_SLACK: u64 = 100_000_000;
 
-fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     let each = each_measured(examined, |one| Some((Severity::Fail, fault(one.evidence.account.as_ref()?)?)));
     missing(examined).into_iter().chain(each).collect()
 }
 
 /// Time that is not told of. On a busy machine an answer may have lain there for a while: the middle one of
 /// the repeats counts, as in the figure that is ranked.
-fn missing(examined: &Examined<'_>) -> Option<Accusation> {
+fn missing(examined: &ExaminedCase<'_>) -> Option<Accusation> {
     let missing = |account: &Account| {
         let allowed = account.passed as f64 * SHORT + SLACK as f64;
         (account.passed.saturating_sub(account.claimed) as f64 - allowed) / account.passed.max(1) as f64

@@ -2,11 +2,11 @@
 
 use super::rule::{Accusation, Rule, each_measured, gathered};
 use crate::bencher::{
-    Account, ClaimedProcessorTime, ClaimedTime, ClockFault, CountedEvent, Unstopped, visible,
+    Account, ClaimedProcessorTime, ClaimedTime, ClockFault, CountedEvent, UnstoppedEpoch, visible,
 };
 use crate::metric::Observation;
 use crate::run::How;
-use crate::verify::Examined;
+use crate::verify::ExaminedCase;
 use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
@@ -35,7 +35,7 @@ const CPU_SLACK: u64 = 50_000_000;
 /// Nanoseconds that a fault or a switch takes a processor at least: no counter of the system goes up faster.
 const LEAST_EVENT: u64 = 50;
 
-fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     let failed = examined.failed().filter_map(|(repeat, how)| {
         let words = match how {
             How::Clock(fault) if fault.is_proven() => fault.to_string(),
@@ -56,8 +56,8 @@ fn impossible(one: &EndedRepeat<'_>) -> Option<ClockFault> {
 }
 
 /// The parts of an epoch without a stop; `None` where its times are of the harness's own clock.
-fn epoch(epoch: &Unstopped) -> Option<ClockFault> {
-    let Unstopped { wall, begin, first, copied, passed, .. } = *epoch;
+fn epoch(epoch: &UnstoppedEpoch) -> Option<ClockFault> {
+    let UnstoppedEpoch { wall, begin, first, copied, passed, .. } = *epoch;
     Some(ClockFault::Epoch { wall, begin, first, copied, passed: passed? })
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::rule::{Accusation, Rule, each_measured};
 use crate::bencher::Delivery;
-use crate::metric::Taken;
-use crate::verify::Examined;
+use crate::metric::SampleKind;
+use crate::verify::ExaminedCase;
 use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
@@ -20,10 +20,10 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     each_measured(examined, |one| {
         let is_owned = one.work?.report.delivery == Delivery::Owned;
-        if !is_owned || !matches!(one.seen.taken, Some(Taken::Items | Taken::Passes)) {
+        if !is_owned || !matches!(one.seen.taken, Some(SampleKind::Items | SampleKind::Passes)) {
             return None;
         }
         let batch = one.each()? * one.evidence.expected?.batch as f64;

@@ -1,9 +1,9 @@
 //! Measured batches have the elements that the specification gives them.
 
 use super::rule::{Accusation, Rule, each_repeat};
-use crate::bencher::Expected;
+use crate::bencher::ExpectedEpoch;
 use crate::metric::Observation;
-use crate::verify::Examined;
+use crate::verify::ExaminedCase;
 use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
@@ -12,8 +12,9 @@ pub(super) const RULE: Rule = Rule {
     lie: "more elements are counted than delivered: padding, made-up counts, batches shown more often than \
         they were made",
     looks: "every item that the clock saw: its elements must be those that the specification gives its \
-        place, and its bytes those of so many elements, and a copy of it must hold as many; a worker's sum must be that of the batches it was \
-        asked for, and its bytes and the epoch that nobody stops must be those of the specification",
+        place, and its bytes those of so many elements, and a copy of it must hold as many; a worker's sum \
+        must be that of the batches it was asked for, and its bytes and the epoch that nobody stops must be \
+        those of the specification",
     blind: "nothing of a native subject; of a worker in any order, and where the epoch ended within a pass, \
         only that there are no more than there can be",
     remedy: "count real elements alone: padding is neither delivered nor counted",
@@ -21,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     each_repeat(examined, |one| {
         let wrong = miscounted(one).or_else(|| overclaimed(one)).or_else(|| padded(one));
         Some((Severity::Fail, wrong.or_else(|| other_epoch(one))?))
@@ -57,8 +58,8 @@ fn miscounted(one: &EndedRepeat<'_>) -> Option<String> {
     let noted = one.evidence.miscounted?;
     if let Some(held) = noted.held {
         return Some(format!(
-            "{} batches do not hold what they must: batch {} of the epoch says that it has {} elements, and a \
-             copy of it holds {held}",
+            "{} batches do not hold what they must: batch {} of the epoch says that it has {} elements, and \
+             a copy of it holds {held}",
             noted.batches, noted.at, noted.said
         ));
     }
@@ -97,7 +98,7 @@ enum Due {
 /// The number of elements that measured batches hold: where they come in order and the epoch did not end
 /// within a pass that is known, else how many there can be. Passes that follow others in an epoch stop before
 /// its last batch.
-fn due(seen: &Observation, begun: u64, expected: &Expected) -> Due {
+fn due(seen: &Observation, begun: u64, expected: &ExpectedEpoch) -> Due {
     let Observation { passes, warmup, caught_up, samples, iterations_per_sample, .. } = seen;
     let batches = (samples.len() as u64).saturating_mul(*iterations_per_sample);
     let most = batches.saturating_mul(expected.batch);

@@ -2,7 +2,7 @@
 
 use super::rule::{Accusation, Rule};
 use crate::metric::{DeviceCaveat, device_caveats};
-use crate::verify::Examined;
+use crate::verify::ExaminedCase;
 use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     let mut found: Vec<(DeviceCaveat, Accusation)> = Vec::new();
     let measured: Vec<EndedRepeat<'_>> = examined.ended().filter(EndedRepeat::is_measured).collect();
     for (number, device) in

@@ -2,8 +2,8 @@
 
 use super::rule::{Accusation, Rule, each_measured};
 use crate::bencher::Delivery;
-use crate::metric::Taken;
-use crate::verify::Examined;
+use crate::metric::SampleKind;
+use crate::verify::ExaminedCase;
 use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
@@ -28,10 +28,12 @@ const LEAST_BATCH: u64 = 256 << 10;
 /// A page, in bytes; huge ones make fewer faults, and nothing is said.
 const PAGE: f64 = 4096.0;
 
-fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     each_measured(examined, |one| {
         let delivery = one.work?.report.delivery;
-        if delivery != Delivery::Owned || !matches!(one.seen.taken, Some(Taken::Items | Taken::Passes)) {
+        if delivery != Delivery::Owned
+            || !matches!(one.seen.taken, Some(SampleKind::Items | SampleKind::Passes))
+        {
             return None;
         }
         let faulted = one.seen.usage.minor_faults as f64 * PAGE;

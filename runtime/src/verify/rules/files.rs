@@ -1,8 +1,8 @@
 //! An epoch that an earlier process has made is read from a file, or one is written for a later process.
 
 use super::rule::{Accusation, Rule, each_repeat};
-use crate::bencher::{Expected, FileUse, Purpose};
-use crate::verify::Examined;
+use crate::bencher::{ExpectedEpoch, FileUse, Purpose};
+use crate::verify::ExaminedCase;
 use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
@@ -45,7 +45,7 @@ const PREPARED: f64 = 0.8;
 /// An epoch of a worker's smaller than this cannot be told from what its system keeps for itself, in bytes.
 const LEAST_OF_WORKER: u64 = 32 << 20;
 
-fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     each_repeat(examined, |one| {
         let (files, expected) = (one.evidence.files?, one.evidence.expected?);
         if expected.keeps || !expected.transforms {
@@ -70,7 +70,7 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
 
 /// An epoch that a worker has made while it brought data into a form of its own, or that it reads from a
 /// file.
-fn prepared(one: &EndedRepeat<'_>, files: FileUse, expected: Expected) -> Option<(Severity, String)> {
+fn prepared(one: &EndedRepeat<'_>, files: FileUse, expected: ExpectedEpoch) -> Option<(Severity, String)> {
     let (epoch, source) = (expected.bytes as f64, expected.source as f64);
     if expected.bytes < LEAST_OF_WORKER || epoch < source * MUCH_WIDER {
         return None;
@@ -99,7 +99,7 @@ fn prepared(one: &EndedRepeat<'_>, files: FileUse, expected: Expected) -> Option
 fn kept(
     one: &EndedRepeat<'_>,
     files: FileUse,
-    expected: Expected,
+    expected: ExpectedEpoch,
     wider: bool,
 ) -> Option<(u64, &'static str)> {
     // Whoever keeps the data set in a form of its own has so much in files and no more.
@@ -123,7 +123,7 @@ fn kept(
 }
 
 /// The number of epochs it handed out at least.
-fn epochs(one: &EndedRepeat<'_>, expected: Expected) -> f64 {
+fn epochs(one: &EndedRepeat<'_>, expected: ExpectedEpoch) -> f64 {
     let unstopped = one.evidence.unstopped.map_or(0, |epoch| epoch.elements);
     let elements = match one.repeat.purpose {
         Purpose::Verify => expected.elements,

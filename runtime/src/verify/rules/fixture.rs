@@ -2,16 +2,16 @@
 
 use super::judge;
 use crate::bencher::{
-    Account, Compared, Content, Delivery, Dtype, Evidence, Expected, Kept, KeptField, Purpose, Unstopped,
-    Work, WorkReport,
+    Account, Content, Delivery, Dtype, Evidence, ExpectedEpoch, FieldCopy, ItemCopy, Purpose,
+    ReferenceComparison, UnstoppedEpoch, Work, WorkReport,
 };
-use crate::metric::{Observation, Taken};
+use crate::metric::{Observation, SampleKind};
 use crate::registry::Equivalence;
 use crate::run::{Outcome, Repeat};
-use crate::verify::{Agreement, Examined, Finding, Severity};
+use crate::verify::{Agreement, ExaminedCase, Finding, Severity};
 
 /// 1000 elements in batches of 64, from 3 KiB to 12 KiB each.
-pub(super) const EPOCH: Expected = Expected {
+pub(super) const EPOCH: ExpectedEpoch = ExpectedEpoch {
     elements: 5_000,
     batch: 50,
     bytes: 5_000 * 12 * 1024,
@@ -25,9 +25,9 @@ pub(super) const EPOCH: Expected = Expected {
 
 pub(super) fn work(values: &[f32]) -> Work {
     let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    let field = KeptField { name: "x".into(), dtype: Dtype::F32, shape: vec![], bytes };
+    let field = FieldCopy { name: "x".into(), dtype: Dtype::F32, shape: vec![], bytes };
     let mut content = Content::default();
-    content.add(&Kept { elements: values.len(), fields: vec![field] }).unwrap();
+    content.add(&ItemCopy { elements: values.len(), fields: vec![field] }).unwrap();
     Work { report: WorkReport { delivery: Delivery::Owned, ..WorkReport::default() }, content }
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Case {
 
 pub(super) fn honest() -> Case {
     let seen = Observation {
-        taken: Some(Taken::Items),
+        taken: Some(SampleKind::Items),
         samples: vec![1_000_000; 20],
         iterations_per_sample: 1,
         passes: 1,
@@ -60,22 +60,22 @@ pub(super) fn honest() -> Case {
     let evidence = Evidence {
         expected: Some(EPOCH),
         begun: 1,
-        compared: Some(Compared {
+        compared: Some(ReferenceComparison {
             elements: 200,
             places: 200,
             distinct: 200,
             independent: 200.0,
             unique: 1.0,
-            ..Compared::default()
+            ..ReferenceComparison::default()
         }),
-        unstopped: Some(Unstopped {
+        unstopped: Some(UnstoppedEpoch {
             wall: 106_000_000,
             begin: 1_000_000,
             first: 5_000_000,
             elements: 5_000,
             batches: 100,
             ended: true,
-            ..Unstopped::default()
+            ..UnstoppedEpoch::default()
         }),
         view: Some(false),
         ..Evidence::default()
@@ -134,7 +134,7 @@ impl Case {
             outcome: outcome(number),
         };
         let repeats: Vec<Repeat> = (1..=self.repeats).map(repeat).collect();
-        judge(&Examined {
+        judge(&ExaminedCase {
             equivalence: self.equivalence,
             agreement: &self.agreement,
             reference: Some(&work(&[1.0, 2.0, 3.0])),

@@ -17,7 +17,7 @@ mod spot_check;
 mod unstopped;
 mod view;
 
-use super::examined::Examined;
+use super::examined::ExaminedCase;
 use super::finding::Finding;
 use rule::Accusation;
 
@@ -43,7 +43,7 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// Judges a case by every rule.
-pub fn judge(examined: &Examined<'_>) -> Vec<Finding> {
+pub fn judge(examined: &ExaminedCase<'_>) -> Vec<Finding> {
     let found = |rule: &Rule| {
         let Rule { name, remedy, .. } = *rule;
         (rule.check)(examined).into_iter().map(move |Accusation { severity, repeats, detail }| Finding {

@@ -1,9 +1,9 @@
 //! A body takes some time.
 
 use super::rule::{Accusation, Rule, each_measured};
-use crate::metric::Taken;
+use crate::metric::SampleKind;
 use crate::stats;
-use crate::verify::Examined;
+use crate::verify::ExaminedCase;
 use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 /// Nanoseconds of an iteration: half a cycle at 5 GHz.
 const LEAST: f64 = 0.1;
 
-fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     each_measured(examined, |one| {
         let seen = one.seen;
         if let Some((claimed, passed)) = one.evidence.overclaimed {
@@ -35,7 +35,7 @@ fn check(examined: &Examined<'_>) -> Vec<Accusation> {
         if let Some(what) = longer_than_the_repeat(one) {
             return Some((Severity::Fail, what));
         }
-        if seen.taken != Some(Taken::Iterations) || seen.samples.is_empty() || seen.device.is_some() {
+        if seen.taken != Some(SampleKind::Iterations) || seen.samples.is_empty() || seen.device.is_some() {
             return None;
         }
         let samples: Vec<f64> = seen.samples.iter().map(|sample| *sample as f64).collect();

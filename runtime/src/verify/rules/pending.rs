@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::rule::{Accusation, Rule, each_measured};
 use crate::bencher::{Account, Audit};
-use crate::verify::Examined;
+use crate::verify::ExaminedCase;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -28,7 +28,7 @@ const PENDING: f64 = 0.2;
 /// And over so much, in nanoseconds: asking costs a few microseconds, now more and now less. A choice.
 const LEAST_PENDING: u64 = 20_000;
 
-fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     each_measured(examined, |one| Some((Severity::Fail, late(one.evidence.account.as_ref()?)?)))
 }
 

@@ -1,6 +1,6 @@
 //! A rule, what it says of a case, and how repeats are looked at one by one.
 
-use super::super::examined::{EndedRepeat, Examined};
+use super::super::examined::{EndedRepeat, ExaminedCase};
 use super::super::finding::Severity;
 
 /// A rule: what it is against, where it looks, and what it cannot see.
@@ -18,7 +18,7 @@ pub struct Rule {
     pub remedy: &'static str,
     /// The test that shows it.
     pub test: &'static str,
-    pub(super) check: fn(&Examined<'_>) -> Vec<Accusation>,
+    pub(super) check: fn(&ExaminedCase<'_>) -> Vec<Accusation>,
 }
 
 /// Accusation of a case by a rule.
@@ -32,7 +32,7 @@ pub(super) struct Accusation {
 /// Gathers accusations of repeats one by one: of each severity the first repeat's words, and the numbers of
 /// all.
 pub(super) fn each_repeat(
-    examined: &Examined<'_>,
+    examined: &ExaminedCase<'_>,
     look: impl Fn(&EndedRepeat<'_>) -> Option<(Severity, String)>,
 ) -> Vec<Accusation> {
     gathered(examined.ended().filter_map(|one| {
@@ -55,7 +55,7 @@ pub(super) fn gathered(each: impl Iterator<Item = (u32, Severity, String)>) -> V
 
 /// As [`each_repeat`], of measured repeats alone.
 pub(super) fn each_measured(
-    examined: &Examined<'_>,
+    examined: &ExaminedCase<'_>,
     look: impl Fn(&EndedRepeat<'_>) -> Option<(Severity, String)>,
 ) -> Vec<Accusation> {
     each_repeat(examined, |one| if one.is_measured() { look(one) } else { None })

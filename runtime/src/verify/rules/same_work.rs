@@ -3,7 +3,7 @@
 use super::rule::{Accusation, Rule};
 use crate::registry::Equivalence;
 use crate::verify::finding::Severity;
-use crate::verify::{Agreement, Examined};
+use crate::verify::{Agreement, ExaminedCase};
 
 pub(super) const RULE: Rule = Rule {
     name: "same-work",
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     let fail = |detail: String| vec![Accusation { severity: Severity::Fail, repeats: vec![0], detail }];
     if let Agreement::Differs(what) = examined.agreement {
         return fail(what.join("; "));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::rule::{Accusation, Rule, each_measured};
-use crate::verify::Examined;
+use crate::verify::ExaminedCase;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
 const TOLERANCE: f64 = 0.05;
 const SLACK: u64 = 500;
 
-fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     each_measured(examined, |one| {
         let account = one.evidence.account.as_ref()?;
         let allowed = account.wall as f64 * TOLERANCE + (SLACK * account.count) as f64;

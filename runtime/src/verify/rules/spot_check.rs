@@ -1,9 +1,9 @@
 //! What was copied out of measured passes is the reference's.
 
 use super::rule::{Accusation, Rule, each_measured};
-use crate::bencher::{Compared, Content};
+use crate::bencher::{Content, ReferenceComparison};
 use crate::registry::Equivalence;
-use crate::verify::Examined;
+use crate::verify::ExaminedCase;
 use crate::verify::agreement::{kind, near, unlike};
 use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
@@ -33,17 +33,17 @@ const DISTINCT: [f64; 2] = [0.6, 0.9];
 /// Standard errors that the mean of a few elements may be off: one honest case in fifteen thousand is.
 const ERRORS: f64 = 4.0;
 
-fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     if examined.equivalence == Equivalence::None || examined.is_declared() {
         return Vec::new();
     }
     each_measured(examined, |one| Some((Severity::Fail, fault(examined, one)?)))
 }
 
-fn fault(examined: &Examined<'_>, one: &EndedRepeat<'_>) -> Option<String> {
+fn fault(examined: &ExaminedCase<'_>, one: &EndedRepeat<'_>) -> Option<String> {
     let compared = one.evidence.compared.as_ref()?;
     if examined.equivalence == Equivalence::Exact && compared.strangers > 0 {
-        let Compared { strangers, elements, .. } = *compared;
+        let ReferenceComparison { strangers, elements, .. } = *compared;
         return Some(format!(
             "{strangers} of {elements} elements that were looked at are not what the reference has"
         ));
@@ -70,8 +70,8 @@ fn fault(examined: &Examined<'_>, one: &EndedRepeat<'_>) -> Option<String> {
 }
 
 /// Tells whether places hold the elements of other places.
-fn repeated(one: &EndedRepeat<'_>, compared: &Compared) -> Option<String> {
-    let Compared { places, distinct, unique, .. } = *compared;
+fn repeated(one: &EndedRepeat<'_>, compared: &ReferenceComparison) -> Option<String> {
+    let ReferenceComparison { places, distinct, unique, .. } = *compared;
     let in_order = one.evidence.expected.is_some_and(|expected| expected.in_order);
     let due = places as f64 * DISTINCT[usize::from(in_order)] * unique;
     (places >= PLACES && (distinct as f64) < due).then(|| {
@@ -85,7 +85,12 @@ fn repeated(one: &EndedRepeat<'_>, compared: &Compared) -> Option<String> {
 /// Moments of a sample of elements: as far off as the tolerance and their number allow. They are held beside
 /// what the reference has in the same batches where that is known, since an epoch may change as it goes on:
 /// gradients at the beginning of a training are larger than its later ones.
-fn moments(here: &Content, there: &Content, tolerance: f64, compared: &Compared) -> Option<String> {
+fn moments(
+    here: &Content,
+    there: &Content,
+    tolerance: f64,
+    compared: &ReferenceComparison,
+) -> Option<String> {
     let sample = compared.sample();
     there.moments.iter().find_map(|(name, reference)| {
         let found = here.moments.get(name)?;

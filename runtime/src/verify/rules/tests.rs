@@ -3,12 +3,13 @@
 use super::fixture::{EPOCH, fails, found, honest, honest_worker, passes, work};
 use super::{RULES, outside, unstopped};
 use crate::bencher::{
-    Audit, ClockFault, Compared, Delivery, Dtype, Expected, FileUse, Miscount, Phase, Purpose, WorkFault,
+    Audit, ClockFault, Delivery, Dtype, ExpectedEpoch, FileUse, Miscount, Phase, Purpose,
+    ReferenceComparison, WorkFault,
 };
-use crate::metric::{DeviceAudit, OnDevice, Returns, Taken};
+use crate::metric::{DeviceAudit, OnDevice, Returns, SampleKind};
 use crate::registry::Equivalence;
 use crate::run::{Failure, How, Outcome, Repeat};
-use crate::verify::{Agreement, Examined, Severity};
+use crate::verify::{Agreement, ExaminedCase, Severity};
 
 #[test]
 fn every_rule_has_a_name_of_its_own_and_a_test_that_is_there() {
@@ -27,7 +28,8 @@ fn every_rule_has_a_name_of_its_own_and_a_test_that_is_there() {
 fn other_work_is_told_with_what_differs() {
     let differs = Agreement::Differs(vec!["elements: 2, the reference has 3".into()]);
     fails(honest(), |case| case.agreement = differs, "same-work", "elements: 2, the reference has 3");
-    let same = |same| Some(Compared { same: Some(same), unique: 1.0, ..Compared::default() });
+    let same =
+        |same| Some(ReferenceComparison { same: Some(same), unique: 1.0, ..ReferenceComparison::default() });
     fails(
         honest(),
         |case| case.evidence.compared = same(false),
@@ -47,15 +49,15 @@ fn other_work_is_told_with_what_differs() {
 
 #[test]
 fn elements_of_measured_passes_are_the_references() {
-    let compared = Compared {
+    let compared = ReferenceComparison {
         elements: 200,
         places: 200,
         distinct: 200,
         independent: 200.0,
         unique: 1.0,
-        ..Compared::default()
+        ..ReferenceComparison::default()
     };
-    let with = |change: &dyn Fn(&mut Compared)| {
+    let with = |change: &dyn Fn(&mut ReferenceComparison)| {
         let mut compared = compared.clone();
         change(&mut compared);
         Some(compared)
@@ -86,7 +88,7 @@ fn elements_of_measured_passes_are_the_references() {
     let lost = with(&|compared| compared.distinct = 150);
     passes(honest(), |case| {
         case.evidence.compared = lost.clone();
-        case.evidence.expected = Some(Expected { in_order: false, ..EPOCH });
+        case.evidence.expected = Some(ExpectedEpoch { in_order: false, ..EPOCH });
     });
     fails(honest(), |case| case.evidence.compared = lost, "spot-check", "150 different elements");
     // Zeros under a tolerance, and another type.
@@ -156,15 +158,15 @@ fn elements_are_as_many_as_the_specification_says() {
     passes(honest_worker(), |case| {
         case.evidence.claimed = Some(990);
         // The short batch may be among them.
-        case.evidence.expected = Some(Expected { in_order: false, ..EPOCH });
+        case.evidence.expected = Some(ExpectedEpoch { in_order: false, ..EPOCH });
     });
     let lost = |case: &mut super::fixture::Case| {
         case.evidence.claimed = Some(1_001);
-        case.evidence.expected = Some(Expected { in_order: false, ..EPOCH });
+        case.evidence.expected = Some(ExpectedEpoch { in_order: false, ..EPOCH });
     };
     fails(honest_worker(), lost, "count", "1000 at most");
     // The last batch of an epoch is short: 97 of warm-up leave three of which the last has 30.
-    let short = Expected { elements: 4_980, ..EPOCH };
+    let short = ExpectedEpoch { elements: 4_980, ..EPOCH };
     passes(honest_worker(), |case| {
         case.evidence.expected = Some(short);
         (case.seen.warmup, case.seen.samples) = (97, vec![1_000_000; 3]);
@@ -184,7 +186,7 @@ fn elements_are_as_many_as_the_specification_says() {
     // An epoch was left out with the first batch, since it is made at once: each pass has its own, all but
     // the last batch.
     let at_once = |case: &mut super::fixture::Case, claimed| {
-        case.evidence.expected = Some(Expected { elements: 480, ..EPOCH });
+        case.evidence.expected = Some(ExpectedEpoch { elements: 480, ..EPOCH });
         (case.seen.warmup, case.seen.passes, case.evidence.begun) = (10, 4, 5);
         case.seen.samples = vec![1_000_000; 36];
         case.seen.wall = 36_000_000;
@@ -364,9 +366,16 @@ fn what_is_made_before_a_pass_is_told() {
         "opening the pipeline took 301ms at least",
     );
     passes(honest(), |case| case.seen.ledger.open = 299_000_000);
+    let on_device = |case: &mut super::fixture::Case, open: u64| {
+        case.work.report.ran_on = "cuda:0, delivered to cpu".to_owned();
+        case.seen.ledger.open = open;
+    };
+    passes(honest(), |case| on_device(case, 999_000_000));
+    fails(honest(), |case| on_device(case, 1_001_000_000), "outside", "opening the pipeline took 1.001s");
     passes(honest(), |case| {
         case.seen.ledger.open = 301_000_000;
-        case.evidence.expected = Some(Expected { transforms: false, ..EPOCH }); // there is nothing to prepare
+        // There is nothing to prepare.
+        case.evidence.expected = Some(ExpectedEpoch { transforms: false, ..EPOCH });
     });
     passes(honest_worker(), |case| case.seen.ledger.open = 5_000_000_000);
     // Every batch at a place of its own, an epoch of them side by side.
@@ -377,7 +386,7 @@ fn what_is_made_before_a_pass_is_told() {
     fails(honest(), side_by_side, "outside", "100 batches lie at 100 places in 58 MiB");
     passes(honest(), |case| {
         side_by_side(case);
-        case.evidence.expected = Some(Expected { keeps: true, ..EPOCH }); // which is what was asked for
+        case.evidence.expected = Some(ExpectedEpoch { keeps: true, ..EPOCH }); // which is what was asked for
     });
     passes(honest(), |case| {
         let epoch = case.evidence.unstopped.as_mut().unwrap();
@@ -401,7 +410,7 @@ fn what_is_made_before_a_pass_is_told() {
     let compiles = |grown: u64| {
         move |case: &mut super::fixture::Case| {
             prepares(EPOCH.source + (grown << 20), 4_000.0)(case);
-            case.evidence.expected = Some(Expected { bytes: 73 << 20, source: 10 << 20, ..EPOCH });
+            case.evidence.expected = Some(ExpectedEpoch { bytes: 73 << 20, source: 10 << 20, ..EPOCH });
             case.evidence.costs.compile = Some(3_000_000_000);
         }
     };
@@ -563,7 +572,7 @@ fn found_in_failed(how: How) -> Vec<String> {
     let failure = Failure { how, phase: Phase::TearDown, detail: String::new(), stderr: String::new() };
     let outcome = Outcome::Failed(failure);
     let repeat = Repeat { number: 2, purpose: Purpose::Measure, slot: 1, start: None, tree: None, outcome };
-    let examined = Examined {
+    let examined = ExaminedCase {
         equivalence: Equivalence::Exact,
         agreement: &Agreement::Agrees,
         reference: None,
@@ -640,7 +649,7 @@ fn the_numbers_of_a_repeat_that_could_not_go_on_are_judged_again() {
 fn a_body_that_takes_no_time_is_none() {
     let body = |sample: u64, iterations: u64| {
         move |case: &mut super::fixture::Case| {
-            case.seen.taken = Some(Taken::Iterations);
+            case.seen.taken = Some(SampleKind::Iterations);
             (case.seen.samples, case.seen.iterations_per_sample) = (vec![sample; 20], iterations);
             case.evidence = crate::bencher::Evidence::default();
         }
@@ -660,7 +669,7 @@ fn a_view_that_calls_itself_owned_is_told() {
     fails(honest(), |case| case.evidence.view = Some(true), "view", "lie in the memory of the data set");
     let copies_nothing = |case: &mut super::fixture::Case| {
         case.evidence.view = Some(true);
-        case.evidence.expected = Some(Expected { transforms: false, ..EPOCH });
+        case.evidence.expected = Some(ExpectedEpoch { transforms: false, ..EPOCH });
         case.work.report.delivery = crate::bencher::Delivery::View;
     };
     fails(honest(), copies_nothing, "view", "to make batches of their own");
@@ -689,7 +698,7 @@ fn an_epoch_that_is_kept_in_a_file_is_told() {
     // Where the data set is read from files, so much is read.
     passes(honest(), |case| {
         with(|files| files.read = 72 << 20)(case);
-        case.evidence.expected = Some(Expected { in_memory: false, ..EPOCH });
+        case.evidence.expected = Some(ExpectedEpoch { in_memory: false, ..EPOCH });
     });
     // Batches as large as what they are made from, or other processes: it may be a form of its own.
     let caveat = |change: fn(&mut super::fixture::Case)| {
@@ -701,7 +710,7 @@ fn an_epoch_that_is_kept_in_a_file_is_told() {
     });
     caveat(|case| {
         case.evidence.files = Some(FileUse { mapped: 60 << 20, ..FileUse::default() });
-        case.evidence.expected = Some(Expected { source: EPOCH.bytes, ..EPOCH });
+        case.evidence.expected = Some(ExpectedEpoch { source: EPOCH.bytes, ..EPOCH });
     });
     // A worker has the data set twice in a form of its own; an epoch of batches it may not have.
     let worker = |files: FileUse| {
@@ -718,16 +727,16 @@ fn an_epoch_that_is_kept_in_a_file_is_told() {
     passes(honest(), worker(FileUse { read: 40 << 20, ..FileUse::default() }));
     passes(honest(), |case| {
         worker(written(50))(case); // twice as large as what they are made from: it may be two copies of that
-        case.evidence.expected = Some(Expected { source: EPOCH.bytes / 2, ..EPOCH });
+        case.evidence.expected = Some(ExpectedEpoch { source: EPOCH.bytes / 2, ..EPOCH });
     });
     // Nothing is prepared, so that nothing is kept; and a cache is what was asked for.
     passes(honest(), |case| {
         with(|files| files.mapped = 60 << 20)(case);
-        case.evidence.expected = Some(Expected { transforms: false, ..EPOCH });
+        case.evidence.expected = Some(ExpectedEpoch { transforms: false, ..EPOCH });
     });
     passes(honest(), |case| {
         with(|files| files.written = 60 << 20)(case);
-        case.evidence.expected = Some(Expected { keeps: true, ..EPOCH });
+        case.evidence.expected = Some(ExpectedEpoch { keeps: true, ..EPOCH });
     });
 }
 
@@ -814,6 +823,6 @@ fn a_subject_that_touches_all_its_memory_for_the_first_time_is_told() {
     passes(honest(), |case| {
         faults(case, 2_900);
         case.evidence.expected =
-            Some(Expected { bytes: EPOCH.elements * 1024, source: EPOCH.elements * 512, ..EPOCH });
+            Some(ExpectedEpoch { bytes: EPOCH.elements * 1024, source: EPOCH.elements * 512, ..EPOCH });
     });
 }

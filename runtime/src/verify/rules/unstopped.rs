@@ -1,7 +1,7 @@
 //! An epoch without a stop takes about as long for an element as the passes that are ranked.
 
 use super::rule::{Accusation, Rule};
-use crate::verify::Examined;
+use crate::verify::ExaminedCase;
 use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
@@ -41,7 +41,7 @@ const SHORT: f64 = 5e6;
 /// other wait longer.
 const WAITED: f64 = 0.1;
 
-fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     let mut ratios: Vec<(GainRatio, u32)> = examined
         .ended()
         .filter(EndedRepeat::is_measured)

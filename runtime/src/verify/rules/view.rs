@@ -2,7 +2,7 @@
 
 use super::rule::{Accusation, Rule, each_measured};
 use crate::bencher::Delivery;
-use crate::verify::Examined;
+use crate::verify::ExaminedCase;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(examined: &Examined<'_>) -> Vec<Accusation> {
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     each_measured(examined, |one| {
         if one.evidence.view == Some(true)
             && one.evidence.expected.is_some_and(|expected| !expected.transforms)

@@ -6,13 +6,13 @@ use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use weighbridge_data::Cache;
 
-use super::collected::{Collecting, collect};
+use super::collected::{CollectedAction, collect};
 use super::medium::Medium;
 use super::operation::Operation;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
-use super::watched::Watched;
-use crate::contract::{Checkpointer, SaveOptions, Saving};
+use super::watched::ProcessWatch;
+use crate::contract::{Checkpointer, SaveOptions, SaveWaiter};
 use crate::workload::{Compression, DeviceMesh, OrbaxOptions, Placement, Setting, State};
 
 /// The axes of CKPT-1.
@@ -24,8 +24,8 @@ struct RoundTripAxes {
     variant: State,
     #[sweep(all, save = Operation::Save, durable_save = Operation::DurableSave, load = Operation::Load)]
     operation: Operation,
-    #[sweep(implied, Saving::Blocking, Saving::Background)]
-    saving: Saving,
+    #[sweep(implied, SaveWaiter::Blocking, SaveWaiter::Background)]
+    saving: SaveWaiter,
     #[sweep(implied, Medium::Disk, Medium::Memory)]
     medium: Medium,
     #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))]
@@ -67,7 +67,7 @@ fn round_trip(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: 
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
-    let watched = Watched::begin(checkpoints.processes());
+    let watched = ProcessWatch::begin(checkpoints.processes());
     let rounds = SaveRounds::new(bencher, &mut *checkpoints, place.path());
     let saved = match operation {
         Operation::Save => rounds.save(false)?,
@@ -80,11 +80,16 @@ fn round_trip(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: 
     saved.inventory.tell(bencher);
     prove(bencher, &mut *checkpoints, Proof::whole(&data), &saved.directory)?;
     drop(checkpoints);
-    collect(bencher, checkpointer.open(&options, &data), place.path(), Collecting::of(operation, saving));
+    collect(
+        bencher,
+        checkpointer.open(&options, &data),
+        place.path(),
+        CollectedAction::of(operation, saving),
+    );
     Ok(())
 }
 
-/// Whether the state can lie on the mesh, for the plan.
+/// Checks that the state can lie on the mesh and that the options agree, for the plan.
 fn fits(axes: &RoundTripAxes) -> Result<(), String> {
     let RoundTripAxes { variant, mesh, compression, orbax, .. } = axes;
     orbax.fit()?;
@@ -94,13 +99,13 @@ fn fits(axes: &RoundTripAxes) -> Result<(), String> {
     mesh.holds(variant)
 }
 
-/// What a point needs, for the plan.
+/// The memory that a point needs, for the plan.
 fn needs(axes: &RoundTripAxes) -> Requirements {
     let RoundTripAxes { variant, .. } = axes;
     variant.needs()
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &RoundTripAxes) -> String {
     let RoundTripAxes { variant, operation, saving, medium, mesh, compression, .. } = axes;
     let compressed = match compression {

@@ -6,12 +6,12 @@ use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use weighbridge_data::Cache;
 
-use super::collected::{Collecting, collect};
+use super::collected::{CollectedAction, collect};
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
-use super::watched::Watched;
-use crate::contract::{Checkpointer, SaveOptions, Saving};
+use super::watched::ProcessWatch;
+use crate::contract::{Checkpointer, SaveOptions, SaveWaiter};
 use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 
 /// The axes of CKPT-2.
@@ -52,14 +52,14 @@ fn reshard(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Res
     let options = SaveOptions {
         onto: Some(onto.clone()),
         system: (&orbax).into(),
-        ..SaveOptions::on(Saving::Blocking, placement)
+        ..SaveOptions::on(SaveWaiter::Blocking, placement)
     };
     let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
-    let watched = Watched::begin(checkpoints.processes());
+    let watched = ProcessWatch::begin(checkpoints.processes());
     let rounds = SaveRounds::new(bencher, &mut *checkpoints, place.path());
     let saved = rounds.load(&|_, _| Ok(()), &|| Ok(()))?;
     if let Some(more) = watched.end().more_memory {
@@ -68,11 +68,11 @@ fn reshard(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Res
     saved.inventory.tell(bencher);
     prove(bencher, &mut *checkpoints, Proof::onto(&data, &onto), &saved.directory)?;
     drop(checkpoints);
-    collect(bencher, checkpointer.open(&options, &data), place.path(), Collecting::Load);
+    collect(bencher, checkpointer.open(&options, &data), place.path(), CollectedAction::Load);
     Ok(())
 }
 
-/// Whether the state can lie on both meshes, for the plan.
+/// Checks that the state can lie on both meshes, for the plan.
 fn fits(axes: &ReshardAxes) -> Result<(), String> {
     let ReshardAxes { variant, mesh, onto, orbax } = axes;
     orbax.fit()?;
@@ -80,7 +80,7 @@ fn fits(axes: &ReshardAxes) -> Result<(), String> {
     onto.holds(variant).map_err(|why| format!("to be loaded onto it: {why}"))
 }
 
-/// What a point needs, for the plan: a tensor that is not cut lies on every device.
+/// The memory that a point needs, for the plan: a tensor that is not cut lies on every device.
 fn needs(axes: &ReshardAxes) -> Requirements {
     let ReshardAxes { variant, mesh, onto, .. } = axes;
     let mut needs = variant.needs();
@@ -90,7 +90,7 @@ fn needs(axes: &ReshardAxes) -> Requirements {
     needs
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &ReshardAxes) -> String {
     let ReshardAxes { variant, mesh, onto, .. } = axes;
     format!("load of {}, from {mesh} onto {onto}", variant.describe())

@@ -13,8 +13,8 @@ use super::inventory::Inventory;
 use super::medium::Medium;
 use super::replicas::{ReplicaReads, Sharing};
 use super::stored::{CheckpointDigests, Cut, StoredProof, copy, measure, place};
-use super::watched::Watched;
-use crate::contract::{Checkpointer, SaveOptions, Saving, StoredCheckpoint, StoredFiles};
+use super::watched::ProcessWatch;
+use crate::contract::{Checkpointer, SaveOptions, SaveWaiter, StoredCheckpoint, StoredFiles};
 use crate::workload::{DeviceCount, DeviceMesh, State, SystemOptions};
 
 /// The axes of CKPT-3.
@@ -57,7 +57,7 @@ fn broadcast(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: B
     let room = Medium::Disk.place(bencher, 2 * state.bytes())?;
     let directory = room.path().join("checkpoint");
     let make = |checkpointer: &mut dyn Checkpointer, directory: &Path| {
-        let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?;
+        let mut checkpoints = checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), &data)?;
         checkpoints.save(directory, true)?;
         checkpoints.wait()
     };
@@ -75,7 +75,7 @@ fn broadcast(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: B
     let onto = prepare(&mut *stored)?;
     bencher.work(stored.executed().report(&data, stored.entry_point()));
     let inventory = Inventory::of(&directory)?;
-    let watched = Watched::begin(stored.processes());
+    let watched = ProcessWatch::begin(stored.processes());
     let mut reads = ReplicaReads::new(&mut *stored, inventory.bytes, sharing);
     let bytes = measure(bencher, &mut reads)?;
     if let Some(more) = watched.end().more_memory {
@@ -95,7 +95,7 @@ fn broadcast(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: B
     Ok(())
 }
 
-/// Whether the state can lie on the devices, for the plan.
+/// Checks that the state can lie on the devices, for the plan.
 fn fits(axes: &BroadcastAxes) -> Result<(), String> {
     let BroadcastAxes { variant, replicas, model, .. } = axes;
     if replicas.get() < 2 {
@@ -104,7 +104,7 @@ fn fits(axes: &BroadcastAxes) -> Result<(), String> {
     DeviceMesh::replicated(*replicas, *model).holds(variant)
 }
 
-/// What a point needs, for the plan: every replica has the whole state.
+/// The memory that a point needs, for the plan: every replica has the whole state.
 fn needs(axes: &BroadcastAxes) -> Requirements {
     let BroadcastAxes { variant, replicas, model, .. } = axes;
     let mut needs = variant.needs();
@@ -115,7 +115,7 @@ fn needs(axes: &BroadcastAxes) -> Requirements {
     needs
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &BroadcastAxes) -> String {
     let BroadcastAxes { variant, replicas, model, sharing } = axes;
     let how = match sharing {

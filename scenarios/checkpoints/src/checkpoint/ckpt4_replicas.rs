@@ -8,12 +8,12 @@ use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use weighbridge_data::Cache;
 
-use super::collected::{Collecting, collect};
+use super::collected::{CollectedAction, collect};
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
 use super::shares::{Shares, WriterRule};
-use crate::contract::{Checkpointer, Replicas, SaveOptions, Saving};
+use crate::contract::{Checkpointer, Replicas, SaveOptions, SaveWaiter};
 use crate::workload::{DeviceCount, DeviceMesh, OrbaxOptions, Placement, Setting, State, Tensor};
 
 /// The axes of CKPT-4.
@@ -29,8 +29,8 @@ struct ReplicasAxes {
     model: DeviceCount,
     #[sweep(all, first = Writers::First, shared = Writers::Shared, shared_apart = Writers::SharedApart)]
     writers: Writers,
-    #[sweep(implied, Saving::Blocking, Saving::Background)]
-    saving: Saving,
+    #[sweep(implied, SaveWaiter::Blocking, SaveWaiter::Background)]
+    saving: SaveWaiter,
     orbax: OrbaxOptions,
 }
 
@@ -76,11 +76,11 @@ fn replicas(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Re
     shares.check(writers.rule())?;
     prove(bencher, &mut *checkpoints, Proof::whole(&data), &saved.directory)?;
     drop(checkpoints);
-    collect(bencher, checkpointer.open(&options, &data), place.path(), Collecting::Save(saving));
+    collect(bencher, checkpointer.open(&options, &data), place.path(), CollectedAction::Save(saving));
     Ok(())
 }
 
-/// Which replicas write.
+/// The replicas that write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writers {
     /// The first writes all.
@@ -120,7 +120,7 @@ impl fmt::Display for Writers {
     }
 }
 
-/// Whether the state can lie on the devices, for the plan.
+/// Checks that the state can lie on the devices, for the plan.
 fn fits(axes: &ReplicasAxes) -> Result<(), String> {
     let ReplicasAxes { variant, replicas, model, writers, orbax, .. } = axes;
     if replicas.get() < 2 {
@@ -143,7 +143,7 @@ fn fits(axes: &ReplicasAxes) -> Result<(), String> {
     Ok(())
 }
 
-/// Where the state lies: cut over the devices of a replica, and whole on each replica.
+/// The placement of the state: cut over the devices of a replica, and whole on each replica.
 fn lying(mesh: DeviceMesh, state: &State) -> Placement {
     let cut = Placement::spread(mesh.of_a_replica(), state);
     Placement { mesh, shardings: cut.shardings }
@@ -163,7 +163,7 @@ fn shared(placement: &Placement, state: &State, replicas: usize) -> usize {
     100 * shared / all.max(1)
 }
 
-/// What a point needs, for the plan: every replica has the whole state.
+/// The memory that a point needs, for the plan: every replica has the whole state.
 fn needs(axes: &ReplicasAxes) -> Requirements {
     let ReplicasAxes { variant, replicas, model, .. } = axes;
     let mut needs = variant.needs();
@@ -174,7 +174,7 @@ fn needs(axes: &ReplicasAxes) -> Requirements {
     needs
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &ReplicasAxes) -> String {
     let ReplicasAxes { variant, replicas, model, writers, saving, .. } = axes;
     format!("save of {} from {replicas} replicas of {model} devices, {writers}, {saving}", variant.describe())
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(part("a:float32[9];b:float32[3x3x3]", 9, 1), 25);
         let told = |replicas: &str, writers| {
             let [replicas, model] = [replicas, "2"].map(|text| text.parse().unwrap());
-            let (variant, saving, orbax) = (State::MB_16, Saving::Blocking, OrbaxOptions::OWN);
+            let (variant, saving, orbax) = (State::MB_16, SaveWaiter::Blocking, OrbaxOptions::OWN);
             fits(&ReplicasAxes { variant, replicas, model, writers, saving, orbax })
         };
         assert_eq!(told("2", Writers::Shared), Ok(()));

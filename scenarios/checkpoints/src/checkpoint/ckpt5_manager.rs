@@ -11,7 +11,7 @@ use super::collected::note_uncollected;
 use super::managed::ManagedRounds;
 use super::medium::Medium;
 use crate::contract::{
-    Checkpointer, KeepPolicies, KeepPolicy, Retention, SaveOptions, SavePolicies, SavePolicy, Saving,
+    Checkpointer, KeepPolicies, KeepPolicy, Retention, SaveOptions, SavePolicies, SavePolicy, SaveWaiter,
 };
 use crate::workload::{DeviceMesh, Placement, State};
 
@@ -22,10 +22,15 @@ struct ManagerAxes {
             default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
         )]
     variant: State,
-    #[sweep(all, save = ManagerOperation::Save, restore = ManagerOperation::Restore, delete = ManagerOperation::Delete)]
+    #[sweep(
+        all,
+        save = ManagerOperation::Save,
+        restore = ManagerOperation::Restore,
+        delete = ManagerOperation::Delete
+    )]
     operation: ManagerOperation,
-    #[sweep(implied, Saving::Background, Saving::Blocking)]
-    saving: Saving,
+    #[sweep(implied, SaveWaiter::Background, SaveWaiter::Blocking)]
+    saving: SaveWaiter,
     #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))]
     mesh: DeviceMesh,
     training: ManagedTraining,
@@ -94,7 +99,7 @@ fn manager(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Man
     Ok(())
 }
 
-/// What is timed.
+/// The operation that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManagerOperation {
     /// The save of a step, until it is complete and what is kept no longer is gone.
@@ -121,7 +126,7 @@ pub struct ManagedTraining {
     /// A step is saved if this divides its number.
     #[sweep(implied, 2, 1)]
     pub save_interval_steps: u64,
-    /// How many checkpoints are kept.
+    /// The most checkpoints that are kept.
     #[sweep(implied, 2, 1)]
     pub max_to_keep: u64,
     /// The steps of the training.
@@ -130,10 +135,10 @@ pub struct ManagedTraining {
     /// The threads that delete a checkpoint.
     #[sweep(implied, 1, 2)]
     pub num_deletion_threads: u64,
-    /// What says which steps are saved, in place of `save_interval_steps`.
+    /// Reasons to save a step, in place of `save_interval_steps`.
     #[sweep(implied, SavePolicies::default(), SavePolicies::from_iter([SavePolicy::Steps(vec![0, 3, 5])]))]
     pub save_decision_policy: SavePolicies,
-    /// What says which checkpoints are kept, in place of `max_to_keep`.
+    /// Reasons to keep a checkpoint, in place of `max_to_keep`.
     #[sweep(
         implied,
         KeepPolicies::default(),
@@ -153,13 +158,13 @@ impl ManagedTraining {
         }
     }
 
-    /// How many checkpoints are there at most, with the one that was just saved.
+    /// The most checkpoints that are there at a time, with the one that was just saved.
     fn most_kept(&self, retention: &Retention) -> u64 {
         if retention.goes_by_time() { self.train_steps } else { retention.at_once(self.train_steps).1 }
     }
 }
 
-/// Whether there is such a training, for the plan.
+/// Checks that there is such a training, for the plan.
 fn fits(axes: &ManagerAxes) -> Result<(), String> {
     let ManagerAxes { variant, operation, mesh, training, .. } = axes;
     let ManagedTraining { save_interval_steps, max_to_keep, train_steps, num_deletion_threads, .. } =
@@ -198,8 +203,8 @@ fn fits(axes: &ManagerAxes) -> Result<(), String> {
     mesh.holds(variant)
 }
 
-/// What a point needs, for the plan: a copy more than other scenarios, since the next training begins with
-/// the state again.
+/// The memory that a point needs, for the plan: a copy more than other scenarios, since the next training
+/// begins with the state again.
 fn needs(axes: &ManagerAxes) -> Requirements {
     let ManagerAxes { variant, .. } = axes;
     let mut needs = variant.needs();
@@ -207,7 +212,7 @@ fn needs(axes: &ManagerAxes) -> Requirements {
     needs
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &ManagerAxes) -> String {
     let ManagerAxes { variant, operation, saving, mesh, training } = axes;
     let devices = if *mesh == DeviceMesh::NONE { String::new() } else { format!(", cut over {mesh}") };

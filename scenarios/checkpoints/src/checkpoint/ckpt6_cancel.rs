@@ -10,9 +10,9 @@ use weighbridge::prelude::*;
 use weighbridge_data::Cache;
 
 use super::cancelled::CancelledRounds;
-use super::collected::{Collecting, collect};
+use super::collected::{CollectedAction, collect};
 use super::medium::Medium;
-use crate::contract::{Checkpointer, SaveOptions, Saving};
+use crate::contract::{Checkpointer, SaveOptions, SaveWaiter};
 use crate::workload::{DeviceMesh, Placement, State};
 
 /// The axes of CKPT-6.
@@ -50,7 +50,7 @@ fn cancel(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Canc
     let CancelAxes { variant, cancel_delay_secs, mesh } = axes;
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let placement = Placement::as_written(mesh, &state);
-    let options = SaveOptions::on(Saving::Background, placement);
+    let options = SaveOptions::on(SaveWaiter::Background, placement);
     let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
@@ -59,11 +59,11 @@ fn cancel(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Canc
     let delay = cancel_delay_secs.0;
     CancelledRounds::new(bencher, &mut *checkpoints, &data, place.path(), delay).run()?;
     drop(checkpoints);
-    collect(bencher, checkpointer.open(&options, &data), place.path(), Collecting::Cancel(delay));
+    collect(bencher, checkpointer.open(&options, &data), place.path(), CollectedAction::Cancel(delay));
     Ok(())
 }
 
-/// How long a save goes on before it is cancelled, in seconds.
+/// Time that a save goes on before it is cancelled, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CancelDelay(Duration);
 
@@ -90,19 +90,19 @@ impl FromStr for CancelDelay {
     }
 }
 
-/// Whether the state can lie on the mesh, for the plan.
+/// Checks that the state can lie on the mesh, for the plan.
 fn fits(axes: &CancelAxes) -> Result<(), String> {
     let CancelAxes { variant, mesh, .. } = axes;
     mesh.holds(variant)
 }
 
-/// What a point needs, for the plan.
+/// The memory that a point needs, for the plan.
 fn needs(axes: &CancelAxes) -> Requirements {
     let CancelAxes { variant, .. } = axes;
     variant.needs()
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &CancelAxes) -> String {
     let CancelAxes { variant, cancel_delay_secs: delay, mesh } = axes;
     let devices = if *mesh == DeviceMesh::NONE { String::new() } else { format!(", cut over {mesh}") };

@@ -12,9 +12,13 @@ use weighbridge_data::{Cache, DataSet};
 use super::collected::collect_stored;
 use super::inventory::Inventory;
 use super::medium::Medium;
-use super::stored::{CheckpointDigests, Cut, Cutting, StoredProof, copy, measure, place, write_safetensors};
-use super::watched::Watched;
-use crate::contract::{CheckpointFormat, Checkpointer, SaveOptions, Saving, StoredCheckpoint, StoredFiles};
+use super::stored::{
+    CheckpointDigests, Cut, CutSource, StoredProof, copy, measure, place, write_safetensors,
+};
+use super::watched::ProcessWatch;
+use crate::contract::{
+    CheckpointFormat, Checkpointer, SaveOptions, SaveWaiter, StoredCheckpoint, StoredFiles,
+};
 use crate::workload::{CheckpointSource, CutsFile, DeviceMesh, DigestUse, OrbaxLoadOptions, State};
 
 /// The axes of CKPT-7.
@@ -102,7 +106,7 @@ fn load(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: LoadAx
         CheckpointSource::Path { cuts: Some(cuts), .. } => Some(CutsFile::read(cuts).map_err(Error::new)?),
         _ => None,
     };
-    let how = Cutting { cut, file: cuts.as_ref() };
+    let how = CutSource { cut, file: cuts.as_ref() };
     let onto = place(&mut *stored, mesh.clone(), how)?;
     let mut report = stored.executed().untied(stored.entry_point());
     if known.is_none() {
@@ -111,7 +115,7 @@ fn load(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: LoadAx
         report.unverified = Some(IN_A_STORE.to_owned());
     }
     bencher.work(report);
-    let watched = Watched::begin(stored.processes());
+    let watched = ProcessWatch::begin(stored.processes());
     let bytes = measure(bencher, &mut *stored)?;
     if let Some(more) = watched.end().more_memory {
         bencher.metric("memory beside what is loaded", more as f64, Unit::BYTES, Direction::Lower);
@@ -135,7 +139,7 @@ fn load(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: LoadAx
     Ok(())
 }
 
-/// How a checkpoint is made that may be overwritten.
+/// A way to make a checkpoint that may be overwritten.
 enum CheckpointMaker {
     /// From what lies there.
     Copied(PathBuf),
@@ -152,7 +156,7 @@ impl CheckpointMaker {
             Self::Copied(path) => copy::copy(path, directory),
             Self::Saved(MadeFormat::Safetensors, data) => write_safetensors(data, directory),
             Self::Saved(MadeFormat::Own, data) => {
-                let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), data)?;
+                let mut checkpoints = checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), data)?;
                 checkpoints.save(directory, true)?;
                 checkpoints.wait()
             }
@@ -160,11 +164,12 @@ impl CheckpointMaker {
     }
 }
 
-/// Why a checkpoint that is given as a path has no rank, and what would give it one.
-const NO_DIGESTS: &str = "nothing says what is in the checkpoint: `path:PATH capture=DIRECTORY` writes the digests of what is \
-                          loaded now, and `path:PATH check=DIRECTORY` holds a later load against them";
+/// The reason that a checkpoint which is given as a path has no rank, and what would give it one.
+const NO_DIGESTS: &str = "nothing says what is in the checkpoint: `path:PATH capture=DIRECTORY` writes the \
+                          digests of what is loaded now, and `path:PATH check=DIRECTORY` holds a later load \
+                          against them";
 
-/// Why a checkpoint in an object store has no rank.
+/// The reason that a checkpoint in an object store has no rank.
 const IN_A_STORE: &str =
     "nothing shows that every load has read the store: its objects are not overwritten, as files are";
 
@@ -186,7 +191,7 @@ impl fmt::Display for MadeFormat {
     }
 }
 
-/// Whether the state can lie on the mesh, for the plan; of a path the files say it, when it is run.
+/// Checks that the state can lie on the mesh, for the plan; of a path the files say it, when it is run.
 fn fits(axes: &LoadAxes) -> Result<(), String> {
     let LoadAxes { variant, onto, .. } = axes;
     match variant {
@@ -195,9 +200,9 @@ fn fits(axes: &LoadAxes) -> Result<(), String> {
     }
 }
 
-/// What must agree at a point. Where each system makes its checkpoint, what they load is compared; where
-/// there are digests, each is held against those. What is loaded from a path without any agrees with nothing,
-/// and neither does what is loaded from a store.
+/// The agreement that a point needs. Where each system makes its checkpoint, what they load is compared;
+/// where there are digests, each is held against those. What is loaded from a path without any agrees with
+/// nothing, and neither does what is loaded from a store.
 fn agreement(axes: &LoadAxes) -> Equivalence {
     let LoadAxes { variant, format, .. } = axes;
     match (variant, format) {
@@ -207,7 +212,7 @@ fn agreement(axes: &LoadAxes) -> Equivalence {
     }
 }
 
-/// What a point needs, for the plan: of a path what its files have.
+/// The memory that a point needs, for the plan: of a path by the size of its files.
 fn needs(axes: &LoadAxes) -> Requirements {
     let LoadAxes { variant, onto, cut, .. } = axes;
     let devices: u64 = onto.axes().iter().map(|(_, size)| *size as u64).product();
@@ -229,7 +234,7 @@ fn needs(axes: &LoadAxes) -> Requirements {
     needs
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &LoadAxes) -> String {
     let LoadAxes { variant, onto, cut, .. } = axes;
     let devices = match cut {

@@ -10,11 +10,11 @@ use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use weighbridge_data::{Cache, DataSet};
 
-use super::collected::{Collecting, collect};
+use super::collected::{CollectedAction, collect};
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
-use crate::contract::{Checkpointer, Checkpoints, SaveLayer, SaveOptions, Saving, TensorHeader};
+use crate::contract::{Checkpointer, Checkpoints, SaveLayer, SaveOptions, SaveWaiter, TensorHeader};
 use crate::workload::{DeviceMesh, OrbaxOptions, Placement, State};
 
 /// The axes of CKPT-8.
@@ -24,13 +24,18 @@ struct LayersAxes {
             default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
         )]
     variant: State,
-    #[sweep(all, save = LayerOperation::Save, metadata = LayerOperation::Metadata, load = LayerOperation::Load)]
+    #[sweep(
+        all,
+        save = LayerOperation::Save,
+        metadata = LayerOperation::Metadata,
+        load = LayerOperation::Load
+    )]
     operation: LayerOperation,
     #[sweep(all, checkpointer = SaveLayer::Checkpointer, tree = SaveLayer::Tree, arrays = SaveLayer::Arrays,
             arrays_with_metadata = SaveLayer::ArraysWithMetadata)]
     layer: SaveLayer,
-    #[sweep(implied, Saving::Blocking, Saving::Background)]
-    saving: Saving,
+    #[sweep(implied, SaveWaiter::Blocking, SaveWaiter::Background)]
+    saving: SaveWaiter,
     #[sweep(implied, DeviceMesh::NONE, DeviceMesh::line(8))]
     mesh: DeviceMesh,
     orbax: OrbaxOptions,
@@ -85,20 +90,20 @@ fn layers(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Laye
         prove_nothing_is_said(&mut *anew, &place.path().join("nowhere"))?;
     }
     let collecting = match operation {
-        LayerOperation::Save => Collecting::Save(saving),
-        LayerOperation::Metadata => Collecting::Metadata,
-        LayerOperation::Load => Collecting::Load,
+        LayerOperation::Save => CollectedAction::Save(saving),
+        LayerOperation::Metadata => CollectedAction::Metadata,
+        LayerOperation::Load => CollectedAction::Load,
     };
     collect(bencher, checkpointer.open(&options, &data), place.path(), collecting);
     Ok(())
 }
 
-/// What of a layer is timed.
+/// The operation of a layer that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerOperation {
     /// A save.
     Save,
-    /// What a checkpoint says of its tensors, read.
+    /// A read of what a checkpoint says of its tensors.
     Metadata,
     /// A load.
     Load,
@@ -148,20 +153,20 @@ fn prove_nothing_is_said(checkpoints: &mut dyn Checkpoints, nowhere: &Path) -> R
     }
 }
 
-/// Whether the state can lie on the mesh, for the plan.
+/// Checks that the state can lie on the mesh and that the options agree, for the plan.
 fn fits(axes: &LayersAxes) -> Result<(), String> {
     let LayersAxes { variant, mesh, orbax, .. } = axes;
     orbax.fit()?;
     mesh.holds(variant)
 }
 
-/// What a point needs, for the plan.
+/// The memory that a point needs, for the plan.
 fn needs(axes: &LayersAxes) -> Requirements {
     let LayersAxes { variant, .. } = axes;
     variant.needs()
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &LayersAxes) -> String {
     let LayersAxes { variant, operation, layer, saving, mesh, .. } = axes;
     let devices = if *mesh == DeviceMesh::NONE { String::new() } else { format!(", cut over {mesh}") };
@@ -172,14 +177,14 @@ fn describe(axes: &LayersAxes) -> String {
 mod tests {
     use std::path::PathBuf;
 
-    use weighbridge::{Delivery, Kept};
-    use weighbridge_data::Executed;
+    use weighbridge::{Delivery, ItemCopy};
+    use weighbridge_data::ExecutedWork;
 
     use super::*;
     use crate::adapters::native::ReferenceSharded;
 
     /// The reference, which may lie about what a checkpoint says.
-    struct Saying<'a> {
+    struct SayingSystem<'a> {
         honest: Box<dyn Checkpoints + 'a>,
         lie: MetadataLie,
         known: Vec<TensorHeader>,
@@ -199,7 +204,7 @@ mod tests {
         LeavesOneOut,
     }
 
-    impl Checkpoints for Saying<'_> {
+    impl Checkpoints for SayingSystem<'_> {
         fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
             self.honest.save(directory, durable)
         }
@@ -208,7 +213,7 @@ mod tests {
             self.honest.load(directory)
         }
 
-        fn loaded(&mut self, field: usize) -> Result<Kept> {
+        fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
             self.honest.loaded(field)
         }
 
@@ -240,8 +245,8 @@ mod tests {
             Ok(said)
         }
 
-        fn executed(&self) -> Executed {
-            Executed::ours(Vec::new(), Delivery::Owned, 1)
+        fn executed(&self) -> ExecutedWork {
+            ExecutedWork::ours(Vec::new(), Delivery::Owned, 1)
         }
     }
 
@@ -251,10 +256,10 @@ mod tests {
         let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
         let read = |layer, lie, name: &str| {
             let mut reference = ReferenceSharded;
-            let options = SaveOptions { layer, ..SaveOptions::whole(Saving::Blocking) };
+            let options = SaveOptions { layer, ..SaveOptions::whole(SaveWaiter::Blocking) };
             let honest = reference.open(&options, &data).unwrap();
             let known = data.kinds().map(TensorHeader::of).collect();
-            let mut saying = Saying { honest, lie, known, from: PathBuf::new() };
+            let mut saying = SayingSystem { honest, lie, known, from: PathBuf::new() };
             let directory = place.path().join(name);
             saying.save(&directory, false).unwrap();
             saying.read_metadata(&directory)?;

@@ -14,8 +14,8 @@ use super::inventory::Inventory;
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
-use super::watched::Watched;
-use crate::contract::{Checkpointer, Checkpoints, SaveOptions, Saving};
+use super::watched::ProcessWatch;
+use crate::contract::{Checkpointer, Checkpoints, SaveOptions, SaveWaiter};
 use crate::workload::State;
 
 /// A load with the checkpoint's files in the page cache, and with none of them there.
@@ -41,7 +41,8 @@ fn cold(
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
-    let mut checkpoints = bencher.open(|| checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data))?;
+    let mut checkpoints =
+        bencher.open(|| checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
     let rounds = SaveRounds::new(bencher, &mut *checkpoints, place.path());
@@ -52,7 +53,7 @@ fn cold(
             let inventory = Inventory::of(checkpoint)?;
             forget(&inventory)?;
             expected.set(inventory.bytes);
-            *watched.borrow_mut() = Some(Watched::begin(checkpoints.processes()));
+            *watched.borrow_mut() = Some(ProcessWatch::begin(checkpoints.processes()));
         }
         Ok(())
     };
@@ -65,7 +66,8 @@ fn cold(
         if share < COLD {
             let (read, bytes) = (read / 1_000_000, expected.get() / 1_000_000);
             return Err(Error::new(format!(
-                "of {bytes} MB that are in the checkpoint, {read} MB were read from the disk: the page cache was not cold"
+                "of {bytes} MB that are in the checkpoint, {read} MB were read from the disk: \
+                 the page cache was not cold"
             )));
         }
         Ok(())
@@ -93,12 +95,12 @@ fn forget(checkpoint: &Inventory) -> Result<()> {
     Ok(())
 }
 
-/// What a point needs, for the plan.
+/// The memory that a point needs, for the plan.
 fn needs(variant: &State, _: &PageCache) -> Requirements {
     variant.needs()
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(variant: &State, page_cache: &PageCache) -> String {
     let cache = match page_cache {
         PageCache::Warm => "warm",
@@ -107,7 +109,7 @@ fn describe(variant: &State, page_cache: &PageCache) -> String {
     format!("load of {}, {cache}", variant.describe())
 }
 
-/// Where the files of a checkpoint are when it is loaded.
+/// The place of a checkpoint's files when it is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageCache {
     /// In the page cache.

@@ -11,7 +11,7 @@ use weighbridge_data::{Cache, DataSet, Draws};
 use super::crash::{FileTree, LoggedChange, Recorder, Survives, parse};
 use super::medium::Medium;
 use super::proof::{Proof, prove, state as check};
-use crate::contract::{Checkpointer, Checkpoints, SaveOptions, Saving};
+use crate::contract::{Checkpointer, Checkpoints, SaveOptions, SaveWaiter};
 use crate::workload::State;
 
 /// A save, broken off wherever it changes files.
@@ -30,8 +30,8 @@ use crate::workload::State;
 /// `told rightly` is the share of the points that are not `corrupt`. `safe when reported` is 1 where a power
 /// cut right after the save reported its end leaves the whole state. The save is asked to be durable. It
 /// needs `strace`. Nothing is timed that the table shows, and the proof is that of CKPT-1.
-#[scenario(id = "CKPT-CRASH", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact, repeats = 1,
-    needs = needs, describe = describe)]
+#[scenario(id = "CKPT-CRASH", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
+    repeats = 1, needs = needs, describe = describe)]
 fn broken_saves(
     bencher: &mut Bencher,
     checkpointer: &mut dyn Checkpointer,
@@ -42,7 +42,8 @@ fn broken_saves(
     let place = Medium::Disk.place(bencher, 4 * state.bytes())?;
     let [saves, left] = ["saves", "left"].map(|name| place.path().join(name));
     fs::create_dir(&saves)?;
-    let mut checkpoints = bencher.open(|| checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data))?;
+    let mut checkpoints =
+        bencher.open(|| checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let changes = record(&mut *checkpoints, &saves)?;
     drop(checkpoints);
@@ -70,7 +71,7 @@ fn broken_saves(
         }
     }
     tell(bencher, &found, safe, changes.len());
-    let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?;
+    let mut checkpoints = checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), &data)?;
     prove(bencher, &mut *checkpoints, Proof::whole(&data), &saves.join(NAME))
 }
 
@@ -106,7 +107,7 @@ fn drawn(of: usize, most: usize, seed: u64) -> Vec<usize> {
     numbers
 }
 
-/// What is found where a save was broken off.
+/// The outcome of a save that was broken off, as a load finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CrashOutcome {
     Absent,
@@ -115,7 +116,7 @@ enum CrashOutcome {
     Corrupt,
 }
 
-/// How often each was found.
+/// The number of times that each outcome was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct CrashFound {
     absent: u32,
@@ -135,13 +136,13 @@ impl CrashFound {
     }
 }
 
-/// What a load finds, by a system that has seen nothing of it.
+/// Returns what a load finds, by a system that has seen nothing of it.
 fn outcome(checkpointer: &mut dyn Checkpointer, data: &Arc<DataSet>, checkpoint: &Path) -> CrashOutcome {
     if !checkpoint.exists() {
         return CrashOutcome::Absent;
     }
     // A system that ends over a damaged file has refused it.
-    let Ok(mut checkpoints) = checkpointer.open(&SaveOptions::whole(Saving::Blocking), data) else {
+    let Ok(mut checkpoints) = checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), data) else {
         return CrashOutcome::Refused;
     };
     if checkpoints.load(checkpoint).is_err() {
@@ -172,13 +173,14 @@ fn tell(bencher: &Bencher, found: &[CrashFound; 2], safe: f64, changes: usize) {
     bencher.metric("changes of files", changes as f64, Unit::COUNT, Direction::Information);
 }
 
-/// What a point needs, for the plan.
+/// The memory that a point needs, for the plan.
 fn needs(variant: &State) -> Requirements {
     let needs = variant.needs();
-    Requirements { memory: needs.memory + 8 * variant.bytes(), ..needs } // what was recorded, four letters a byte, and files in memory
+    // What was recorded, four letters a byte, and files in memory.
+    Requirements { memory: needs.memory + 8 * variant.bytes(), ..needs }
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(variant: &State) -> String {
     format!("{POINTS} points at most of a save of {}", variant.describe())
 }

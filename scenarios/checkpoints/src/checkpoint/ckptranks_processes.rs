@@ -7,14 +7,14 @@ use weighbridge::Requirements;
 use weighbridge::prelude::*;
 use weighbridge_data::{Cache, DataSet};
 
-use super::collected::{Collecting, collect};
+use super::collected::{CollectedAction, collect};
 use super::medium::Medium;
 use super::operation::Operation;
 use super::proof::{Proof, prove};
 use super::ranked::RankedCheckpoints;
 use super::rounds::SaveRounds;
-use super::watched::Watched;
-use crate::contract::{Checkpointer, Checkpoints, SaveOptions, Saving};
+use super::watched::ProcessWatch;
+use crate::contract::{Checkpointer, Checkpoints, SaveOptions, SaveWaiter};
 use crate::workload::{DeviceMesh, Placement, State};
 
 /// The axes of CKPT-RANKS.
@@ -28,8 +28,8 @@ struct ProcessesAxes {
     ranks: usize,
     #[sweep(all, save = Operation::Save, durable_save = Operation::DurableSave, load = Operation::Load)]
     operation: Operation,
-    #[sweep(implied, Saving::Blocking, Saving::Background)]
-    saving: Saving,
+    #[sweep(implied, SaveWaiter::Blocking, SaveWaiter::Background)]
+    saving: SaveWaiter,
     #[sweep(implied, Medium::Disk, Medium::Memory)]
     medium: Medium,
 }
@@ -73,7 +73,7 @@ fn measure(
     let opened = bencher.open(|| checkpointer.open_ranks(options, data))?;
     let mut checkpoints = RankedCheckpoints::new(opened, &options.placement, data)?;
     bencher.work(checkpoints.executed().report(data, checkpoints.entry_point()));
-    let watched = Watched::begin(checkpoints.processes());
+    let watched = ProcessWatch::begin(checkpoints.processes());
     let rounds = SaveRounds::new(bencher, &mut checkpoints, place);
     let saved = match operation {
         Operation::Save => rounds.save(false)?,
@@ -91,17 +91,17 @@ fn measure(
         let ranks = RankedCheckpoints::new(ranks, &options.placement, data)?;
         Ok(Box::new(ranks) as Box<dyn Checkpoints>)
     });
-    collect(bencher, opened, place, Collecting::of(operation, options.saving));
+    collect(bencher, opened, place, CollectedAction::of(operation, options.saving));
     Ok(())
 }
 
-/// Whether the state can lie on the ranks, for the plan.
+/// Checks that the state can lie on the ranks, for the plan.
 fn fits(axes: &ProcessesAxes) -> Result<(), String> {
     let ProcessesAxes { variant, ranks, .. } = axes;
     DeviceMesh::line(*ranks).holds(variant)
 }
 
-/// What a point needs, for the plan: a process for each rank, and what is not cut on every one.
+/// The memory that a point needs, for the plan: a process for each rank, and what is not cut on every one.
 fn needs(axes: &ProcessesAxes) -> Requirements {
     let ProcessesAxes { variant, ranks, .. } = axes;
     let one = variant.needs();
@@ -109,7 +109,7 @@ fn needs(axes: &ProcessesAxes) -> Requirements {
     Requirements { memory: one.memory.saturating_add(process.saturating_mul(*ranks as u64)), ..one }
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &ProcessesAxes) -> String {
     let ProcessesAxes { variant, ranks, operation, saving, medium } = axes;
     format!("{operation} of {}, {saving}, on {medium}, by {ranks} processes", variant.describe())
@@ -119,9 +119,11 @@ fn describe(axes: &ProcessesAxes) -> String {
 mod tests {
     use std::fs;
 
-    use weighbridge::worker::{Collected, CollectedMetric};
-    use weighbridge::{Budget, Delivery, ErrorKind, Kept, KeptField, Purpose, RepeatResult, Settings, skip};
-    use weighbridge_data::Executed;
+    use weighbridge::worker::{CollectedMetric, CollectorAnswer};
+    use weighbridge::{
+        Budget, Delivery, ErrorKind, FieldCopy, ItemCopy, Purpose, RepeatResult, Settings, skip,
+    };
+    use weighbridge_data::ExecutedWork;
 
     use super::*;
     use crate::adapters::native::{ReferenceSharded, Safetensors};
@@ -210,16 +212,16 @@ mod tests {
             Ok(())
         }
 
-        fn loaded(&mut self, _: usize) -> Result<Kept> {
+        fn loaded(&mut self, _: usize) -> Result<ItemCopy> {
             Err(Error::new("a rank has its part alone"))
         }
 
-        fn part(&mut self, field: usize, device: usize) -> Result<Kept> {
+        fn part(&mut self, field: usize, device: usize) -> Result<ItemCopy> {
             assert_eq!(device, self.rank, "a rank is asked for its own part");
             let (name, shape, _) = self.state[field].clone();
             let bytes = self.held.get(field).cloned().ok_or_else(|| Error::new("nothing was loaded"))?;
-            let field = KeptField { name, dtype: weighbridge::Dtype::F32, shape, bytes };
-            Ok(Kept { elements: 1, fields: vec![field] })
+            let field = FieldCopy { name, dtype: weighbridge::Dtype::F32, shape, bytes };
+            Ok(ItemCopy { elements: 1, fields: vec![field] })
         }
 
         fn release(&mut self) -> Result<()> {
@@ -227,14 +229,14 @@ mod tests {
             Ok(())
         }
 
-        fn collected(&mut self) -> Result<Collected> {
+        fn collected(&mut self) -> Result<CollectorAnswer> {
             let (tag, unit) = ("6_io/files_count".to_owned(), String::new());
             let metric = CollectedMetric { tag, value: Some(self.rank as f64), unit, better: None };
-            Ok(Collected { metrics: vec![metric], ..Collected::default() })
+            Ok(CollectorAnswer { metrics: vec![metric], ..CollectorAnswer::default() })
         }
 
-        fn executed(&self) -> Executed {
-            Executed::ours(Vec::new(), Delivery::Owned, 0)
+        fn executed(&self) -> ExecutedWork {
+            ExecutedWork::ours(Vec::new(), Delivery::Owned, 0)
         }
     }
 
@@ -245,7 +247,7 @@ mod tests {
         let directory = place.path().join("checkpoints");
         fs::create_dir(&directory).unwrap();
         let placement = Placement::spread(DeviceMesh::line(ranks), &State::SMALL);
-        let options = SaveOptions::on(Saving::Blocking, placement);
+        let options = SaveOptions::on(SaveWaiter::Blocking, placement);
         measure(&bencher, checkpointer, &options, &data, operation, &directory)?;
         bencher.finish()
     }

@@ -12,7 +12,7 @@ use super::inventory::Inventory;
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::flush;
-use crate::contract::{Checkpointer, SaveOptions, Saving, StepTimes};
+use crate::contract::{Checkpointer, SaveOptions, SaveWaiter, StepTimes};
 use crate::workload::{State, StepKind};
 
 /// The axes of CKPT-STEP.
@@ -22,10 +22,15 @@ struct TrainingStepsAxes {
             default = State::MB_268, tiny = State::MB_16, large = State::GB_1, huge = State::GB_4
         )]
     variant: State,
-    #[sweep(all, processor = StepKind::Processor, memory = StepKind::Memory, interpreter = StepKind::Interpreter)]
+    #[sweep(
+        all,
+        processor = StepKind::Processor,
+        memory = StepKind::Memory,
+        interpreter = StepKind::Interpreter
+    )]
     step: StepKind,
-    #[sweep(Saving::Blocking, Saving::Background)]
-    saving: Saving,
+    #[sweep(SaveWaiter::Blocking, SaveWaiter::Background)]
+    saving: SaveWaiter,
 }
 
 /// Steps of a training loop, and a save in the middle of them.
@@ -85,7 +90,7 @@ const SAVES: usize = 4;
 /// Steps before each.
 const STEPS: usize = 60;
 
-/// What a save cost.
+/// Tells the cost of a save as metrics.
 fn tell(bencher: &Bencher, times: &StepTimes, safe: f64) {
     let seconds = |times: &[std::time::Duration]| {
         let mut seconds: Vec<f64> = times.iter().map(std::time::Duration::as_secs_f64).collect();
@@ -117,14 +122,15 @@ fn rank(sorted: &[f64], share: f64) -> f64 {
     sorted.get((share * last as f64).round() as usize).copied().unwrap_or(f64::NAN)
 }
 
-/// What a point needs, for the plan: a copy more than other scenarios, of what is saved in the background.
+/// The memory that a point needs, for the plan: a copy more than other scenarios, of what is saved in the
+/// background.
 fn needs(axes: &TrainingStepsAxes) -> Requirements {
     let TrainingStepsAxes { variant, .. } = axes;
     let needs = variant.needs();
     Requirements { memory: needs.memory + variant.bytes(), ..needs }
 }
 
-/// What a point does, for listings.
+/// Describes what a point does, for listings.
 fn describe(axes: &TrainingStepsAxes) -> String {
     let TrainingStepsAxes { variant, step, saving } = axes;
     format!("steps bound by {step}, and a {saving} save of {}", variant.describe())

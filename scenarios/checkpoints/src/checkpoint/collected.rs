@@ -5,12 +5,12 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use weighbridge::worker::{Better, Collected};
+use weighbridge::worker::{Better, CollectorAnswer};
 use weighbridge::{Bencher, Direction, Result, Unit};
 
 use super::operation::Operation;
-use super::watched::{Watched, WatchedUse};
-use crate::contract::{Checkpointer, Checkpoints, Manager, Saving, StoredCheckpoint, StoredFiles};
+use super::watched::{ProcessWatch, WatchedUse};
+use crate::contract::{Checkpointer, Checkpoints, Manager, SaveWaiter, StoredCheckpoint, StoredFiles};
 
 /// So many readings of a region are told.
 const MOST: usize = 500;
@@ -21,23 +21,23 @@ const LONGEST: usize = 150;
 /// A mebibyte, which the tags of Orbax's benchmarks call a megabyte.
 const MB: f64 = (1 << 20) as f64;
 
-/// What is done while collectors look.
+/// An action that is done while collectors look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Collecting {
+pub(super) enum CollectedAction {
     /// A save: its caller's part is the region `blocking`, and the rest of one in the background `waiting`.
-    Save(Saving),
+    Save(SaveWaiter),
     /// A load, the region `load`.
     Load,
-    /// What a checkpoint says of itself, read: the region `metadata`.
+    /// A read of what a checkpoint says of itself: the region `metadata`.
     Metadata,
     /// A save that is cancelled after so long: the request is the region `cancel`, and until nothing goes on
     /// `waiting`.
     Cancel(Duration),
 }
 
-impl Collecting {
-    /// What was timed, once more.
-    pub(super) fn of(operation: Operation, saving: Saving) -> Self {
+impl CollectedAction {
+    /// The action that was timed, to be done once more.
+    pub(super) fn of(operation: Operation, saving: SaveWaiter) -> Self {
         match operation {
             Operation::Save | Operation::DurableSave => Self::Save(saving),
             Operation::Load => Self::Load,
@@ -58,7 +58,7 @@ pub(super) fn collect(
     bencher: &Bencher,
     opened: Result<Box<dyn Checkpoints + '_>>,
     place: &Path,
-    collecting: Collecting,
+    collecting: CollectedAction,
 ) {
     let directory = place.join("collected");
     let collected =
@@ -95,10 +95,10 @@ pub(super) fn collect_stored(
     note_uncollected(bencher, try_collect());
 }
 
-/// What can be looked at while it works.
+/// A system that can be looked at while it works.
 pub(super) trait WorkLooked {
-    fn collect(&mut self, on: bool) -> Result<Collected>;
-    fn collected(&mut self) -> Result<Collected>;
+    fn collect(&mut self, on: bool) -> Result<CollectorAnswer>;
+    fn collected(&mut self) -> Result<CollectorAnswer>;
     fn processes(&self) -> Vec<u32>;
 }
 
@@ -106,11 +106,11 @@ pub(super) trait WorkLooked {
 macro_rules! looked {
     ($($contract:ident),+) => {$(
         impl WorkLooked for dyn $contract + '_ {
-            fn collect(&mut self, on: bool) -> Result<Collected> {
+            fn collect(&mut self, on: bool) -> Result<CollectorAnswer> {
                 $contract::collect(self, on)
             }
 
-            fn collected(&mut self) -> Result<Collected> {
+            fn collected(&mut self) -> Result<CollectorAnswer> {
                 $contract::collected(self)
             }
 
@@ -129,8 +129,8 @@ pub(super) fn over<S: WorkLooked + ?Sized>(
     run: impl FnOnce(&mut S) -> Result<()>,
 ) -> Result<()> {
     // A system without collectors is looked at from here alone.
-    let or_none = |found: Result<Collected>| match found {
-        Err(error) if error.is_skip() => Ok(Collected::default()),
+    let or_none = |found: Result<CollectorAnswer>| match found {
+        Err(error) if error.is_skip() => Ok(CollectorAnswer::default()),
         found => found,
     };
     tell_failed(bencher, "at the start", &or_none(system.collect(true))?);
@@ -142,32 +142,32 @@ fn try_collect(
     bencher: &Bencher,
     checkpoints: &mut dyn Checkpoints,
     directory: &Path,
-    collecting: Collecting,
+    collecting: CollectedAction,
 ) -> Result<()> {
     match collecting {
-        Collecting::Load | Collecting::Metadata => {
+        CollectedAction::Load | CollectedAction::Metadata => {
             checkpoints.release()?;
             checkpoints.save(directory, false)?;
             checkpoints.wait()?;
         }
-        Collecting::Save(_) | Collecting::Cancel(_) => {}
+        CollectedAction::Save(_) | CollectedAction::Cancel(_) => {}
     }
     over(bencher, checkpoints, |checkpoints| match collecting {
-        Collecting::Save(saving) => {
+        CollectedAction::Save(saving) => {
             region(bencher, checkpoints, "blocking", &mut |checkpoints| checkpoints.save(directory, false))?;
-            if saving == Saving::Background {
+            if saving == SaveWaiter::Background {
                 region(bencher, checkpoints, "waiting", &mut |checkpoints| checkpoints.wait())?;
             }
             checkpoints.wait()
         }
-        Collecting::Load => {
+        CollectedAction::Load => {
             region(bencher, checkpoints, "load", &mut |checkpoints| checkpoints.load(directory))?;
             checkpoints.release()
         }
-        Collecting::Metadata => {
+        CollectedAction::Metadata => {
             region(bencher, checkpoints, "metadata", &mut |checkpoints| checkpoints.read_metadata(directory))
         }
-        Collecting::Cancel(delay) => {
+        CollectedAction::Cancel(delay) => {
             checkpoints.save(directory, false)?;
             thread::sleep(delay);
             region(bencher, checkpoints, "cancel", &mut |checkpoints| checkpoints.cancel())?;
@@ -184,14 +184,14 @@ pub(super) fn region<S: WorkLooked + ?Sized>(
     run: &mut dyn FnMut(&mut S) -> Result<()>,
 ) -> Result<()> {
     let entered = Instant::now();
-    let watched = Watched::begin(system.processes());
+    let watched = ProcessWatch::begin(system.processes());
     let begun = Instant::now();
     run(system)?;
     let ended = Instant::now();
     let used = watched.end();
     let looked = (begun - entered) + ended.elapsed();
     let collected = match system.collected() {
-        Err(error) if error.is_skip() => Collected::default(),
+        Err(error) if error.is_skip() => CollectorAnswer::default(),
         collected => collected?,
     };
     let tell = |tag: &str, value: f64, unit, better| {
@@ -230,7 +230,7 @@ fn tell_used(used: &WatchedUse, tell: &dyn Fn(&str, f64, Unit, Direction), missi
     }
 }
 
-/// Whether a tag is one that is told from here: no system has a say in it.
+/// Returns whether a tag is one that is told from here: no system has a say in it.
 fn is_own(tag: &str) -> bool {
     const OWN: [&str; 6] = [
         "0_basics/",
@@ -243,7 +243,7 @@ fn is_own(tag: &str) -> bool {
     OWN.iter().any(|own| tag.starts_with(own))
 }
 
-/// What the tags of Orbax's benchmarks have for memory and volumes.
+/// The unit of memory and volumes in the tags of Orbax's benchmarks.
 const MEBIBYTES: Unit = Unit::other("MB");
 
 /// The units that a reading may have.
@@ -260,7 +260,7 @@ const UNITS: &[Unit] = &[
 
 /// Tells what the system's own collectors have found. It is another program that says so: of what is none,
 /// the reason is noted.
-fn tell_collected(bencher: &Bencher, region: &str, collected: &Collected) {
+fn tell_collected(bencher: &Bencher, region: &str, collected: &CollectorAnswer) {
     let mut told: Vec<&str> = Vec::new();
     if collected.metrics.len() > MOST {
         let all = collected.metrics.len();
@@ -295,7 +295,7 @@ fn tell_collected(bencher: &Bencher, region: &str, collected: &Collected) {
     tell_failed(bencher, region, collected);
 }
 
-fn tell_failed(bencher: &Bencher, region: &str, collected: &Collected) {
+fn tell_failed(bencher: &Bencher, region: &str, collected: &CollectorAnswer) {
     for (name, why) in &collected.failed {
         bencher.note(&format!("the collector {} failed, {region}: {why}", cut(name)));
     }
@@ -311,8 +311,8 @@ mod tests {
     use std::sync::Arc;
 
     use weighbridge::worker::CollectedMetric;
-    use weighbridge::{Budget, Error, Kept, Purpose, RepeatResult, Settings, skip};
-    use weighbridge_data::{Cache, DataSet, Executed};
+    use weighbridge::{Budget, Error, ItemCopy, Purpose, RepeatResult, Settings, skip};
+    use weighbridge_data::{Cache, DataSet, ExecutedWork};
 
     use super::*;
     use crate::adapters::native::ReferenceSharded;
@@ -320,19 +320,19 @@ mod tests {
     use crate::workload::{State, SystemOptions};
 
     /// The reference, whose collectors say this.
-    struct Telling<'a> {
+    struct TellingSystem<'a> {
         honest: Box<dyn Checkpoints + 'a>,
-        begins: Result<Collected>,
-        tells: Result<Collected>,
-        /// Whether nothing can be saved any more.
+        begins: Result<CollectorAnswer>,
+        tells: Result<CollectorAnswer>,
+        /// `true` if nothing can be saved any more.
         fails: bool,
     }
 
     /// Opens it.
     struct Teller {
         reference: ReferenceSharded,
-        begins: Result<Collected>,
-        tells: Result<Collected>,
+        begins: Result<CollectorAnswer>,
+        tells: Result<CollectorAnswer>,
         fails: bool,
     }
 
@@ -340,11 +340,11 @@ mod tests {
         fn open(&mut self, options: &SaveOptions, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>> {
             let (begins, tells) = (self.begins.clone(), self.tells.clone());
             let honest = self.reference.open(options, data)?;
-            Ok(Box::new(Telling { honest, begins, tells, fails: self.fails }))
+            Ok(Box::new(TellingSystem { honest, begins, tells, fails: self.fails }))
         }
     }
 
-    impl Checkpoints for Telling<'_> {
+    impl Checkpoints for TellingSystem<'_> {
         fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
             if self.fails { Err(Error::new("out of ink")) } else { self.honest.save(directory, durable) }
         }
@@ -353,7 +353,7 @@ mod tests {
             self.honest.load(directory)
         }
 
-        fn loaded(&mut self, field: usize) -> Result<Kept> {
+        fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
             self.honest.loaded(field)
         }
 
@@ -373,23 +373,23 @@ mod tests {
             self.honest.wait()
         }
 
-        fn executed(&self) -> Executed {
+        fn executed(&self) -> ExecutedWork {
             self.honest.executed()
         }
 
-        fn collect(&mut self, _on: bool) -> Result<Collected> {
+        fn collect(&mut self, _on: bool) -> Result<CollectorAnswer> {
             self.begins.clone()
         }
 
-        fn collected(&mut self) -> Result<Collected> {
+        fn collected(&mut self) -> Result<CollectorAnswer> {
             self.tells.clone()
         }
     }
 
     fn run(
-        collecting: Collecting,
-        begins: Result<Collected>,
-        tells: Result<Collected>,
+        collecting: CollectedAction,
+        begins: Result<CollectorAnswer>,
+        tells: Result<CollectorAnswer>,
         fails: bool,
     ) -> RepeatResult {
         let place = tempfile::tempdir().unwrap();
@@ -397,8 +397,11 @@ mod tests {
         let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
         bencher.metric("measured before", 1.0, Unit::COUNT, Direction::Lower);
         let mut teller = Teller { reference: ReferenceSharded, begins, tells, fails };
-        let saving =
-            if let Collecting::Cancel(_) = collecting { Saving::Background } else { Saving::Blocking };
+        let saving = if let CollectedAction::Cancel(_) = collecting {
+            SaveWaiter::Background
+        } else {
+            SaveWaiter::Blocking
+        };
         let options = SaveOptions::whole(saving);
         collect(&bencher, teller.open(&options, &data), place.path(), collecting);
         bencher.finish().unwrap()
@@ -408,8 +411,8 @@ mod tests {
         CollectedMetric { tag: tag.to_owned(), value, unit: unit.to_owned(), better: Some(Better::Higher) }
     }
 
-    fn found(metrics: Vec<CollectedMetric>) -> Result<Collected> {
-        Ok(Collected { metrics, ..Collected::default() })
+    fn found(metrics: Vec<CollectedMetric>) -> Result<CollectorAnswer> {
+        Ok(CollectorAnswer { metrics, ..CollectorAnswer::default() })
     }
 
     fn names(done: &RepeatResult) -> Vec<&str> {
@@ -419,7 +422,8 @@ mod tests {
     #[test]
     fn regions_have_time_memory_and_bytes_of_every_system_and_what_it_tells_itself() {
         let own = || found(vec![reading("4_throughput/save_total_gbps", Some(2.0), "GiB/s")]);
-        let saved = run(Collecting::Save(Saving::Background), Ok(Collected::default()), own(), false);
+        let saved =
+            run(CollectedAction::Save(SaveWaiter::Background), Ok(CollectorAnswer::default()), own(), false);
         for region in ["blocking", "waiting"] {
             for tag in [
                 "0_basics/time_s",
@@ -434,11 +438,12 @@ mod tests {
         let rate = metric("blocking/4_throughput/save_total_gbps");
         assert_eq!((rate.value, rate.unit.symbol(), rate.direction), (2.0, "GiB/s", Direction::Higher));
         assert!(metric("blocking/6_io/bytes_written_by_calls").value >= State::SMALL.bytes() as f64);
-        let loaded = run(Collecting::Load, Ok(Collected::default()), own(), false);
+        let loaded = run(CollectedAction::Load, Ok(CollectorAnswer::default()), own(), false);
         assert!(names(&loaded).contains(&"load/0_basics/time_s"), "{:?}", names(&loaded));
-        let read = run(Collecting::Metadata, Ok(Collected::default()), own(), false);
+        let read = run(CollectedAction::Metadata, Ok(CollectorAnswer::default()), own(), false);
         assert!(names(&read).contains(&"metadata/0_basics/time_s"), "{:?}", names(&read));
-        let cancelled = run(Collecting::Cancel(Duration::ZERO), Ok(Collected::default()), own(), false);
+        let cancelled =
+            run(CollectedAction::Cancel(Duration::ZERO), Ok(CollectorAnswer::default()), own(), false);
         for region in ["cancel/6_io/write_calls_count", "waiting/4_throughput/save_total_gbps"] {
             assert!(names(&cancelled).contains(&region), "{:?}", names(&cancelled));
         }
@@ -459,7 +464,7 @@ mod tests {
             bencher.finish().unwrap()
         };
         let done = run(&|checkpointer, directory| {
-            checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?.save(directory, false)
+            checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), &data)?.save(directory, false)
         });
         let value = |name: &str| done.seen.custom.iter().find(|metric| metric.name == name).unwrap().value;
         assert!(value("load/0_basics/time_s") > 0.0 && value("load/collecting/process_s") > 0.0);
@@ -474,8 +479,8 @@ mod tests {
     fn what_a_worker_tells_that_is_none_is_left_out_with_its_reason_and_the_case_stands() {
         let long = "x".repeat(1_000_000);
         let done = run(
-            Collecting::Load,
-            Ok(Collected::default()),
+            CollectedAction::Load,
+            Ok(CollectorAnswer::default()),
             found(vec![
                 reading("twice", Some(1.0), ""),
                 reading("twice", Some(2.0), ""),
@@ -521,8 +526,9 @@ mod tests {
     fn a_million_tags_displace_nothing() {
         let many = (0..1_000_000).map(|at| reading(&format!("tag {at}"), Some(1.0), "")).collect();
         let failed = (0..1_000_000).map(|at| (format!("collector {at}"), "no".to_owned())).collect();
-        let tells = Ok(Collected { metrics: many, failed, ..Collected::default() });
-        let done = run(Collecting::Save(Saving::Blocking), Ok(Collected::default()), tells, false);
+        let tells = Ok(CollectorAnswer { metrics: many, failed, ..CollectorAnswer::default() });
+        let done =
+            run(CollectedAction::Save(SaveWaiter::Blocking), Ok(CollectorAnswer::default()), tells, false);
         let told = names(&done);
         assert!(told.len() < 600 && told.contains(&"measured before") && told.contains(&"blocking/tag 499"));
         assert!(told.contains(&"blocking/collecting/process_s"));
@@ -531,13 +537,13 @@ mod tests {
 
     #[test]
     fn nothing_that_goes_wrong_while_collecting_fails_the_case() {
-        let save = Collecting::Save(Saving::Blocking);
+        let save = CollectedAction::Save(SaveWaiter::Blocking);
         let noted = |begins, tells, fails| {
             let done = run(save, begins, tells, fails);
             assert_eq!(names(&done)[0], "measured before");
             done.seen.notes.join("\n")
         };
-        let none = || Ok(Collected::default());
+        let none = || Ok(CollectorAnswer::default());
         assert!(
             noted(Err(Error::new("no such call")), none(), false)
                 .contains("nothing was collected: no such call")
@@ -548,7 +554,7 @@ mod tests {
         assert!(noted(none(), none(), true).contains("nothing was collected: out of ink"));
         assert_eq!(noted(Err(skip("no collectors")), Err(skip("no collectors")), false), "");
         let failed = [("tensorstore".to_owned(), "RuntimeError: no counters today".to_owned())].into();
-        let said = noted(Ok(Collected { failed, ..Collected::default() }), none(), false);
+        let said = noted(Ok(CollectorAnswer { failed, ..CollectorAnswer::default() }), none(), false);
         assert_eq!(said, "the collector tensorstore failed, at the start: RuntimeError: no counters today");
     }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use weighbridge::{Error, Result};
 
-/// What went wrong first, if anything did.
+/// The first error, if there was one.
 #[derive(Debug, Default)]
 pub(super) struct FirstFailure(RefCell<Option<Error>>);
 
@@ -23,7 +23,7 @@ impl FirstFailure {
         }
     }
 
-    /// What went wrong.
+    /// Returns the first error, if there was one, and forgets it.
     ///
     /// # Errors
     /// That, where something did.

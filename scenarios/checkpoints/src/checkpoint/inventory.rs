@@ -27,7 +27,7 @@ const OCDBT: &str = "ocdbt";
 /// The format of an array whose chunks are files.
 const ZARR3: &str = "zarr3";
 
-/// What says of a checkpoint what it holds.
+/// The format of files that say what their checkpoint holds.
 const METADATA: &str = "metadata";
 
 /// All else: files of a system's own.

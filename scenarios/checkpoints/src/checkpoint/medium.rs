@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 use weighbridge::{Bencher, Error, Result, skip};
 
-/// What checkpoints are written to.
+/// The medium that checkpoints are written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
     /// The disk that the run's data directory is on.
@@ -36,7 +36,7 @@ impl FromStr for Medium {
     }
 }
 
-/// Where a system keeps files in memory.
+/// The directory of the system's file system in memory.
 const SHARED_MEMORY: &str = "/dev/shm";
 
 impl Medium {

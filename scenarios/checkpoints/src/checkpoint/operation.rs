@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What is timed.
+/// The operation that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// A save, until a reader finds it.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use weighbridge::{Bencher, Dtype, Error, FieldKind, Kept, KeptField, Result};
+use weighbridge::{Bencher, Dtype, Error, FieldCopy, FieldKind, ItemCopy, Result};
 use weighbridge_data::DataSet;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -12,12 +12,12 @@ use super::spoil::spoil;
 use crate::contract::Checkpoints;
 use crate::workload::Placement;
 
-/// What must be loaded.
+/// The state that must be loaded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proof<'a> {
     /// The state.
     data: &'a DataSet,
-    /// Where its parts must lie, if they must lie on devices.
+    /// The placement of its parts, if they must lie on devices.
     onto: Option<&'a Placement>,
 }
 
@@ -56,15 +56,16 @@ pub(super) fn prove(
     spoil(&Inventory::of(checkpoint)?)?;
     state(checkpoints, proof).map_err(|error| {
         Error::new(format!(
-            "what was loaded changed when its files were overwritten ({error}): it is a view of them, and no memory of its own"
+            "what was loaded changed when its files were overwritten ({error}): it is a view of them, \
+             and no memory of its own"
         ))
     })?;
     checkpoints.release()?;
     // A system that notices the damage says so. One that does not has loaded something else.
     if checkpoints.load(checkpoint).is_ok() && state(checkpoints, proof).is_ok() {
         return Err(Error::new(
-            "all files of the checkpoint were overwritten, and the state that was saved is loaded from them: it was kept \
-             elsewhere",
+            "all files of the checkpoint were overwritten, and the state that was saved is loaded from them: \
+             it was kept elsewhere",
         ));
     }
     let _ = checkpoints.release(); // there may be nothing
@@ -75,8 +76,8 @@ pub(super) fn prove(
 /// Hands in the digests of all tensors as what was delivered.
 pub(super) fn deliver(bencher: &Bencher, digests: &[[u8; 16]]) {
     let bytes = digests.concat();
-    let field = KeptField { name: "digests".into(), dtype: Dtype::U8, shape: vec![bytes.len()], bytes };
-    bencher.delivered(&Kept { elements: 1, fields: vec![field] });
+    let field = FieldCopy { name: "digests".into(), dtype: Dtype::U8, shape: vec![bytes.len()], bytes };
+    bencher.delivered(&ItemCopy { elements: 1, fields: vec![field] });
 }
 
 /// The digests of all tensors that were loaded, which must be those of the state.
@@ -108,9 +109,9 @@ pub(super) fn state(checkpoints: &mut dyn Checkpoints, proof: Proof<'_>) -> Resu
 }
 
 /// The bytes of a tensor, or of a part of it, that has this shape; what it is instead, in words.
-pub(super) fn content(kept: Kept, kind: &FieldKind, shape: &[usize]) -> Result<Vec<u8>, String> {
+pub(super) fn content(kept: ItemCopy, kind: &FieldKind, shape: &[usize]) -> Result<Vec<u8>, String> {
     let [found] =
-        <[KeptField; 1]>::try_from(kept.fields).map_err(|_| "came as none or several".to_owned())?;
+        <[FieldCopy; 1]>::try_from(kept.fields).map_err(|_| "came as none or several".to_owned())?;
     if (&*found.name, found.dtype, &*found.shape) != (&*kind.name, kind.dtype, shape) {
         return Err(format!("came as `{}`, {} {:?}", found.name, found.dtype.name(), found.shape));
     }
@@ -122,7 +123,7 @@ pub(super) fn expected(tensor: &[u8], width: usize, shape: &[usize], part: &[Ran
     places(shape, part).iter().flat_map(|place| &tensor[place * width..][..width]).copied().collect()
 }
 
-/// Where the numbers of a part lie among those of its tensor, in order.
+/// The positions of the numbers of a part among those of its tensor, in order.
 pub(super) fn places(shape: &[usize], part: &[Range<usize>]) -> Vec<usize> {
     let mut places = vec![0];
     for (range, size) in part.iter().zip(shape) {

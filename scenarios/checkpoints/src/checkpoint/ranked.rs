@@ -4,16 +4,16 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use weighbridge::data::median;
-use weighbridge::worker::{Collected, CollectedMetric};
-use weighbridge::{Bencher, Direction, Error, FieldKind, Kept, KeptField, Result, Unit};
+use weighbridge::worker::{CollectedMetric, CollectorAnswer};
+use weighbridge::{Bencher, Direction, Error, FieldCopy, FieldKind, ItemCopy, Result, Unit};
 use weighbridge_data::ranks::{ClosedTogether, at_once};
-use weighbridge_data::{DataSet, Executed};
+use weighbridge_data::{DataSet, ExecutedWork};
 
 use super::proof::{content, places};
 use crate::contract::Checkpoints;
 use crate::workload::Placement;
 
-/// What the metric of each rank is called before what it did.
+/// The prefix of the name of each rank's metric.
 const RANK: &str = "rank: ";
 
 /// A state that lies on the processes of a line: the device of the same number in the placement is each one's
@@ -99,7 +99,7 @@ impl Checkpoints for RankedCheckpoints<'_> {
     }
 
     /// The tensor, put together from the parts of all ranks.
-    fn loaded(&mut self, field: usize) -> Result<Kept> {
+    fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
         let kind = self.kinds[field].clone();
         let width = kind.dtype.size();
         let mut bytes = vec![0; kind.shape.iter().product::<usize>() * width];
@@ -113,11 +113,11 @@ impl Checkpoints for RankedCheckpoints<'_> {
                 bytes[place * width..][..width].copy_from_slice(number);
             }
         }
-        let field = KeptField { name: kind.name, dtype: kind.dtype, shape: kind.shape, bytes };
-        Ok(Kept { elements: 1, fields: vec![field] })
+        let field = FieldCopy { name: kind.name, dtype: kind.dtype, shape: kind.shape, bytes };
+        Ok(ItemCopy { elements: 1, fields: vec![field] })
     }
 
-    fn part(&mut self, field: usize, device: usize) -> Result<Kept> {
+    fn part(&mut self, field: usize, device: usize) -> Result<ItemCopy> {
         match self.ranks.0.get_mut(device) {
             Some(rank) => rank.part(field, device),
             None => Err(Error::new(format!("there is no rank {device}"))),
@@ -128,11 +128,11 @@ impl Checkpoints for RankedCheckpoints<'_> {
         self.all(Checkpoints::release).map(drop)
     }
 
-    fn collect(&mut self, on: bool) -> Result<Collected> {
+    fn collect(&mut self, on: bool) -> Result<CollectorAnswer> {
         Ok(of_ranks(at_once(&mut self.ranks.0, |_, rank| rank.collect(on))?))
     }
 
-    fn collected(&mut self) -> Result<Collected> {
+    fn collected(&mut self) -> Result<CollectorAnswer> {
         Ok(of_ranks(at_once(&mut self.ranks.0, |_, rank| rank.collected())?))
     }
 
@@ -140,8 +140,8 @@ impl Checkpoints for RankedCheckpoints<'_> {
         self.ranks.0.iter().flat_map(|rank| rank.processes()).collect()
     }
 
-    fn executed(&self) -> Executed {
-        Executed { workers: self.ranks.0.len() as u64, ..self.ranks.0[0].executed() }
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork { workers: self.ranks.0.len() as u64, ..self.ranks.0[0].executed() }
     }
 
     fn entry_point(&self) -> Option<String> {
@@ -149,11 +149,11 @@ impl Checkpoints for RankedCheckpoints<'_> {
     }
 }
 
-/// What the collectors of each rank have found, each tag below the number of its rank:
+/// Joins what the collectors of each rank have found, each tag below the number of its rank:
 /// `rank 1/6_io/file_reads_count`.
-fn of_ranks(ranks: Vec<Collected>) -> Collected {
-    let mut all = Collected::default();
-    for (rank, Collected { metrics, cost, failed }) in ranks.into_iter().enumerate() {
+fn of_ranks(ranks: Vec<CollectorAnswer>) -> CollectorAnswer {
+    let mut all = CollectorAnswer::default();
+    for (rank, CollectorAnswer { metrics, cost, failed }) in ranks.into_iter().enumerate() {
         let named = |name: String| format!("rank {rank}/{name}");
         all.metrics
             .extend(metrics.into_iter().map(|metric| CollectedMetric { tag: named(metric.tag), ..metric }));

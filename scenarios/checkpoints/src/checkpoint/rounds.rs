@@ -17,7 +17,7 @@ pub(super) struct SaveRounds<'a> {
     bencher: &'a Bencher,
     checkpoints: RefCell<&'a mut dyn Checkpoints>,
     place: &'a Path,
-    /// What went wrong first. A body cannot return it.
+    /// The first error, which a body cannot return.
     failed: FirstFailure,
     number: Cell<u64>,
     /// The least that a measured checkpoint had, in bytes.
@@ -116,7 +116,7 @@ impl<'a> SaveRounds<'a> {
             if let Some(last) = &last {
                 self.try_to(|checkpoints| read(checkpoints, last));
             }
-            Looked(&self, look)
+            EndedLoad(&self, look)
         };
         self.bencher.batched(setup).at_once(1).iter(body);
         self.end()
@@ -170,9 +170,9 @@ impl<'a> SaveRounds<'a> {
 /// merged yet.
 const BESIDE_TENSORS: u64 = 16 << 10;
 
-/// Whether a checkpoint has so much less than another of the same state that something of it is missing: a
-/// tenth. What is written beside the tensors is not always as long, and of a few kilobytes it is more than
-/// that, but never a quarter of all.
+/// Returns whether a checkpoint has so much less than another of the same state that something of it is
+/// missing: a tenth. What is written beside the tensors is not always as long, and of a few kilobytes it is
+/// more than that, but never a quarter of all.
 fn is_less(bytes: u64, whole: u64) -> bool {
     let beside = BESIDE_TENSORS.min(whole / 4);
     (bytes.saturating_add(beside) as f64) < 0.9 * whole as f64
@@ -199,9 +199,9 @@ impl Drop for SaveRound<'_, '_> {
 }
 
 /// A load that has just ended, likewise.
-struct Looked<'r, 'a>(&'r SaveRounds<'a>, &'r dyn Fn() -> Result<()>);
+struct EndedLoad<'r, 'a>(&'r SaveRounds<'a>, &'r dyn Fn() -> Result<()>);
 
-impl Drop for Looked<'_, '_> {
+impl Drop for EndedLoad<'_, '_> {
     fn drop(&mut self) {
         self.0.try_to(|_| (self.1)());
     }

@@ -13,7 +13,7 @@ use crate::contract::Checkpoints;
 #[derive(Debug)]
 pub(super) struct Shares(Vec<f64>);
 
-/// What must be so.
+/// A rule for the shares that replicas write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WriterRule {
     /// The first has written all.
@@ -46,7 +46,8 @@ impl Shares {
                 let replica = usize::from(byte).checked_sub(1).map(|device| device / model);
                 let count = replica.and_then(|replica| counts.get_mut(replica)).ok_or_else(|| {
                     Error::new(format!(
-                        "the tensor `{}` has the byte {byte} after each device had its own number and one: it is of none",
+                        "the tensor `{}` has the byte {byte} after each device had its own number and one: \
+                         it is of none",
                         kind.name
                     ))
                 })?;
@@ -66,7 +67,7 @@ impl Shares {
         }
     }
 
-    /// Whether a rule holds.
+    /// Checks that a rule holds.
     ///
     /// # Errors
     /// What is not so.
@@ -90,16 +91,16 @@ impl Shares {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge::{Dtype, Kept, KeptField};
-    use weighbridge_data::{Cache, Executed};
+    use weighbridge::{Dtype, FieldCopy, ItemCopy};
+    use weighbridge_data::{Cache, ExecutedWork};
 
     use super::*;
     use crate::workload::State;
 
     /// A state of 16 bytes on two replicas of two devices, whose checkpoint has these bytes.
-    struct Saved(Vec<u8>, bool);
+    struct SavedBytes(Vec<u8>, bool);
 
-    impl Checkpoints for Saved {
+    impl Checkpoints for SavedBytes {
         fn save(&mut self, _: &Path, _: bool) -> Result<()> {
             if self.1 { Ok(()) } else { Err(Error::new("the devices were not marked")) }
         }
@@ -108,10 +109,10 @@ mod tests {
             Ok(())
         }
 
-        fn loaded(&mut self, _: usize) -> Result<Kept> {
+        fn loaded(&mut self, _: usize) -> Result<ItemCopy> {
             let field =
-                KeptField { name: "a".to_owned(), dtype: Dtype::F32, shape: vec![4], bytes: self.0.clone() };
-            Ok(Kept { elements: 1, fields: vec![field] })
+                FieldCopy { name: "a".to_owned(), dtype: Dtype::F32, shape: vec![4], bytes: self.0.clone() };
+            Ok(ItemCopy { elements: 1, fields: vec![field] })
         }
 
         fn release(&mut self) -> Result<()> {
@@ -123,8 +124,8 @@ mod tests {
             Ok(())
         }
 
-        fn executed(&self) -> Executed {
-            Executed::ours(Vec::new(), weighbridge::Delivery::Owned, 1)
+        fn executed(&self) -> ExecutedWork {
+            ExecutedWork::ours(Vec::new(), weighbridge::Delivery::Owned, 1)
         }
     }
 
@@ -134,7 +135,7 @@ mod tests {
         let state: State = "a:float32[4]".parse().unwrap();
         let data = Cache::at(place.path()).open(&state.data()).unwrap();
         let shares = |bytes: [u8; 16]| {
-            Shares::of(&mut Saved(bytes.to_vec(), false), &data, Path::new("x"), [2, 2])
+            Shares::of(&mut SavedBytes(bytes.to_vec(), false), &data, Path::new("x"), [2, 2])
                 .map(|shares| shares.0)
         };
         assert_eq!(shares([1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4]).unwrap(), [0.5, 0.5]);

@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weighbridge::{
-    Bencher, Budget, Delivery, Error, Kept, KeptField, Purpose, RepeatResult, Result, Settings, skip,
+    Bencher, Budget, Delivery, Error, FieldCopy, ItemCopy, Purpose, RepeatResult, Result, Settings, skip,
 };
-use weighbridge_data::{Cache, DataSet, Executed};
+use weighbridge_data::{Cache, DataSet, ExecutedWork};
 
 use super::inventory::Inventory;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
 use super::shares::{Shares, WriterRule};
 use crate::adapters::native::{ReferenceSharded, Safetensors};
-use crate::contract::{Checkpointer, Checkpoints, Replicas, SaveLayer, SaveOptions, Saving};
+use crate::contract::{Checkpointer, Checkpoints, Replicas, SaveLayer, SaveOptions, SaveWaiter};
 use crate::workload::{Compression, DeviceMesh, Placement, Setting, State};
 
-/// What a scenario does with a checkpointer, at a size for tests.
+/// Runs what a scenario does with a checkpointer, at a size for tests.
 fn run(checkpointer: &mut dyn Checkpointer, operation: &str) -> Result<RepeatResult> {
     run_onto(checkpointer, operation, None)
 }
@@ -28,7 +28,7 @@ fn run_onto(
     operation: &str,
     onto: Option<Placement>,
 ) -> Result<RepeatResult> {
-    run_with(checkpointer, operation, &SaveOptions { onto, ..SaveOptions::whole(Saving::Blocking) })
+    run_with(checkpointer, operation, &SaveOptions { onto, ..SaveOptions::whole(SaveWaiter::Blocking) })
 }
 
 /// The same, saved so.
@@ -78,7 +78,7 @@ const OPERATIONS: [&str; 3] = ["save", "durable_save", "load"];
 fn tensors_of_every_type_and_single_numbers_are_saved_and_loaded_as_they_are() {
     let state: State =
         "a:bfloat16[64x32];b:float64[8];c:int32[16];d:int64[8];e:float32[8x8];f:bfloat16[]".parse().unwrap();
-    let options = SaveOptions::whole(Saving::Blocking);
+    let options = SaveOptions::whole(SaveWaiter::Blocking);
     let content = |checkpointer: &mut dyn Checkpointer| {
         run_of(&state, checkpointer, "load", &options).unwrap().work.unwrap().content
     };
@@ -109,7 +109,7 @@ fn every_native_checkpointer_is_proven_and_all_deliver_the_same() {
 fn each_layer_and_replicas_that_share_a_save_or_do_not_deliver_the_same_and_who_has_none_declines() {
     let whole = run(&mut ReferenceSharded, "save").unwrap().work.unwrap().content;
     let mut all = Vec::new();
-    for saving in [Saving::Blocking, Saving::Background] {
+    for saving in [SaveWaiter::Blocking, SaveWaiter::Background] {
         let plain = SaveOptions::whole(saving);
         for layer in [SaveLayer::Tree, SaveLayer::Arrays, SaveLayer::ArraysWithMetadata] {
             all.push(SaveOptions { layer, ..plain.clone() });
@@ -135,7 +135,7 @@ fn each_layer_and_replicas_that_share_a_save_or_do_not_deliver_the_same_and_who_
 fn what_is_compressed_is_proven_and_delivers_the_same_and_who_does_not_compress_declines() {
     let asked = |compression| SaveOptions {
         compression: Setting::Set(compression),
-        ..SaveOptions::whole(Saving::Blocking)
+        ..SaveOptions::whole(SaveWaiter::Blocking)
     };
     let (none, zstd) = (asked(Compression::None), asked(Compression::Zstd));
     let plain = run(&mut ReferenceSharded, "save").unwrap();
@@ -209,9 +209,9 @@ struct Liar(Lie, ReferenceSharded);
 
 #[derive(Clone, Copy, PartialEq)]
 enum Lie {
-    /// What was loaded is read from the files when it is looked at.
+    /// Reads what was loaded from the files when it is looked at.
     LooksLater,
-    /// What was loaded is the state that it has anyway.
+    /// Hands out the state that it has anyway as what was loaded.
     KeepsTheState,
     /// The files of a checkpoint are links to those of the one before it.
     LinksTheLastOne,
@@ -221,7 +221,7 @@ enum Lie {
     LosesANumber,
     /// A tensor has another name.
     Renames,
-    /// What is loaded lies on the devices that it was saved from.
+    /// Leaves what is loaded on the devices that it was saved from.
     KeepsTheOldMesh,
     /// Two devices have the other's parts.
     SwapsDevices,
@@ -235,7 +235,7 @@ enum Lie {
     Declines,
 }
 
-struct Lying<'a> {
+struct LyingSystem<'a> {
     lie: Lie,
     honest: Box<dyn Checkpoints + 'a>,
     data: Arc<DataSet>,
@@ -249,7 +249,7 @@ impl Checkpointer for Liar {
         if self.0 == Lie::Declines {
             return Err(skip("it saves nothing"));
         }
-        Ok(Box::new(Lying {
+        Ok(Box::new(LyingSystem {
             lie: self.0,
             honest: match self.0 {
                 Lie::KeepsTheOldMesh => {
@@ -266,7 +266,7 @@ impl Checkpointer for Liar {
     }
 }
 
-impl Checkpoints for Lying<'_> {
+impl Checkpoints for LyingSystem<'_> {
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
         self.saved += 1;
         match self.lie {
@@ -294,7 +294,7 @@ impl Checkpoints for Lying<'_> {
         }
     }
 
-    fn loaded(&mut self, field: usize) -> Result<Kept> {
+    fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
         match self.lie {
             Lie::LooksLater => {
                 self.honest.load(&self.from)?;
@@ -304,7 +304,7 @@ impl Checkpoints for Lying<'_> {
                 let kind = self.data.kinds().nth(field).unwrap();
                 let bytes = self.data.rows(field, 0..1).to_vec();
                 let (name, dtype, shape) = (kind.name.clone(), kind.dtype, kind.shape.clone());
-                Ok(Kept { elements: 1, fields: vec![KeptField { name, dtype, shape, bytes }] })
+                Ok(ItemCopy { elements: 1, fields: vec![FieldCopy { name, dtype, shape, bytes }] })
             }
             _ => {
                 let mut kept = self.honest.loaded(field)?;
@@ -318,7 +318,7 @@ impl Checkpoints for Lying<'_> {
         }
     }
 
-    fn part(&mut self, field: usize, device: usize) -> Result<Kept> {
+    fn part(&mut self, field: usize, device: usize) -> Result<ItemCopy> {
         match self.lie {
             Lie::SwapsDevices => return self.honest.part(field, [0, 2, 1, 3][device]),
             Lie::LacksADevice if device == 3 => return Err(Error::new("there is no device 3: there are 3")),
@@ -335,8 +335,8 @@ impl Checkpoints for Lying<'_> {
         self.honest.release()
     }
 
-    fn executed(&self) -> Executed {
-        Executed::ours(Vec::new(), Delivery::Owned, 1)
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork::ours(Vec::new(), Delivery::Owned, 1)
     }
 }
 
@@ -379,7 +379,8 @@ fn what_the_caller_of_a_save_waits_for_is_told_apart_from_the_rest() {
 
 #[test]
 fn who_cannot_save_in_the_background_declines() {
-    let refused = Safetensors.open(&SaveOptions::whole(Saving::Background), &state()).map(drop).unwrap_err();
+    let refused =
+        Safetensors.open(&SaveOptions::whole(SaveWaiter::Background), &state()).map(drop).unwrap_err();
     assert!(refused.is_skip(), "{refused}");
 }
 

@@ -4,24 +4,24 @@ use weighbridge_data::processes::{forget_peak, sums};
 
 /// The processes of a checkpointer at a moment.
 #[derive(Clone, Debug)]
-pub(super) struct Watched {
+pub(super) struct ProcessWatch {
     processes: Vec<u32>,
     resident: Option<u64>,
     moved: [Option<u64>; MOVED.len()],
 }
 
-/// What the kernel counts of a process: calls, the bytes that they asked for, and those of them that came
-/// from a disk or went to one.
+/// The kernel's counters of a process: calls, the bytes that they asked for, and those of them that came from
+/// a disk or went to one.
 const MOVED: [&str; 6] = ["syscr:", "syscw:", "rchar:", "wchar:", "read_bytes:", "write_bytes:"];
 
-/// What was used from then on. `None` is what the system does not tell.
+/// The resources that were used from then on. `None` is what the system does not tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WatchedUse {
     /// The most that was resident beyond what was at the beginning, in bytes: the sum over processes.
     pub(super) more_memory: Option<u64>,
-    /// How much more is resident than was at the beginning, in bytes.
+    /// The change of resident memory since the beginning, in bytes.
     pub(super) memory_change: Option<i64>,
-    /// How often files were read and written by a call.
+    /// The number of calls that read files, and of those that wrote them.
     pub(super) calls: [Option<u64>; 2],
     /// The bytes that those calls read and wrote, cached or not.
     pub(super) bytes: [Option<u64>; 2],
@@ -31,7 +31,7 @@ pub(super) struct WatchedUse {
     pub(super) written: Option<u64>,
 }
 
-impl Watched {
+impl ProcessWatch {
     /// Begins to watch: the high-water mark of each process begins anew.
     pub(super) fn begin(processes: Vec<u32>) -> Self {
         for process in &processes {
@@ -42,7 +42,7 @@ impl Watched {
         Self { processes, resident, moved }
     }
 
-    /// What was used since.
+    /// Returns the resources that were used since.
     pub(super) fn end(&self) -> WatchedUse {
         let since = |after: Option<u64>, before: Option<u64>| Some(after?.saturating_sub(before?));
         let after = sums(&self.processes, "io", MOVED);
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn what_this_process_writes_is_counted_by_calls_and_bytes() {
         let place = tempfile::tempdir().unwrap();
-        let watched = Watched::begin(vec![std::process::id()]);
+        let watched = ProcessWatch::begin(vec![std::process::id()]);
         fs::write(place.path().join("file"), vec![1; 1 << 20]).unwrap();
         let used = watched.end();
         assert!(used.calls[1].unwrap() >= 1 && used.bytes[1].unwrap() >= 1 << 20, "{used:?}");
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn of_a_process_that_is_not_there_nothing_is_told() {
-        let used = Watched::begin(vec![std::process::id(), u32::MAX]).end();
+        let used = ProcessWatch::begin(vec![std::process::id(), u32::MAX]).end();
         assert_eq!((used.more_memory, used.memory_change, used.read), (None, None, None));
         assert_eq!((used.calls, used.bytes), ([None; 2], [None; 2]));
     }

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weighbridge::worker::Collected;
-use weighbridge::{Error, Kept, Result, skip};
-use weighbridge_data::{DataSet, Executed};
+use weighbridge::worker::CollectorAnswer;
+use weighbridge::{Error, ItemCopy, Result, skip};
+use weighbridge_data::{DataSet, ExecutedWork};
 
 use crate::contract::{Manager, Retention, StoredCheckpoint, StoredFiles, TensorHeader};
 use crate::workload::{Compression, Placement, Setting, StepKind, Stub, SystemOptions};
@@ -50,11 +50,11 @@ pub trait Checkpointer {
     }
 }
 
-/// How a state lies in memory and how it is saved.
+/// Layout of a state in memory, and the options of its saves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SaveOptions {
     /// Who waits.
-    pub saving: Saving,
+    pub saving: SaveWaiter,
     /// The devices that the state lies on.
     pub placement: Placement,
     /// The replicas that have all of it, along the first axis of the devices, and who of them writes. A
@@ -62,22 +62,22 @@ pub struct SaveOptions {
     pub replicas: Option<Replicas>,
     /// The devices that it is loaded onto, where that is to be another placement.
     pub onto: Option<Placement>,
-    /// How files are compressed.
+    /// Compression of the files.
     pub compression: Setting<Compression>,
-    /// What the system is told by names of its own.
+    /// Options of the system, by its own names.
     pub system: SystemOptions,
-    /// What of the system does it.
+    /// Layer of the system that saves and loads.
     pub layer: SaveLayer,
 }
 
 impl SaveOptions {
     /// A state that is whole, saved so.
-    pub fn whole(saving: Saving) -> Self {
+    pub fn whole(saving: SaveWaiter) -> Self {
         Self::on(saving, Placement::WHOLE)
     }
 
     /// A state that lies so, saved so.
-    pub fn on(saving: Saving, placement: Placement) -> Self {
+    pub fn on(saving: SaveWaiter, placement: Placement) -> Self {
         Self {
             saving,
             placement,
@@ -136,14 +136,14 @@ impl SaveOptions {
 
 /// Who waits until a state is saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saving {
+pub enum SaveWaiter {
     /// Whoever saves it.
     Blocking,
     /// Nobody: it is copied, and written beside the work that follows.
     Background,
 }
 
-impl fmt::Display for Saving {
+impl fmt::Display for SaveWaiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Blocking => "blocking",
@@ -155,20 +155,20 @@ impl fmt::Display for Saving {
 /// Replicas of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replicas {
-    /// How many.
+    /// The number of replicas, which lie along the first axis of the devices.
     pub number: usize,
-    /// Whether each writes a share; else the first writes all.
+    /// `true` if each writes a share; else the first writes all.
     pub share: bool,
 }
 
 /// A layer of a system, which can be called without those above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SaveLayer {
-    /// What its users call: a checkpoint that is complete has a name.
+    /// The layer that its users call: a checkpoint that is complete has a name.
     Checkpointer,
-    /// What saves a tree of arrays in a directory, and says what is in it.
+    /// The layer that saves a tree of arrays in a directory, and says what is in it.
     Tree,
-    /// What saves arrays, without a tree.
+    /// The layer that saves arrays, without a tree.
     Arrays,
     /// The same, with a file of what is known of each array.
     ArraysWithMetadata,
@@ -203,7 +203,8 @@ pub trait Checkpoints {
         Ok(())
     }
 
-    /// Whether what [`Checkpoints::save`] began is complete, so that [`Checkpoints::wait`] returns at once.
+    /// Returns whether what [`Checkpoints::save`] began is complete, so that [`Checkpoints::wait`] returns at
+    /// once.
     ///
     /// # Errors
     /// As [`Checkpoints::save`].
@@ -257,7 +258,7 @@ pub trait Checkpoints {
     ///
     /// # Errors
     /// When nothing was loaded, or there is no such device. As [`Checkpoints::save`].
-    fn part(&mut self, _field: usize, device: usize) -> Result<Kept> {
+    fn part(&mut self, _field: usize, device: usize) -> Result<ItemCopy> {
         Err(Error::new(format!("there is no device {device}: nothing was loaded onto devices")))
     }
 
@@ -265,7 +266,7 @@ pub trait Checkpoints {
     ///
     /// # Errors
     /// When nothing was loaded. As [`Checkpoints::save`].
-    fn loaded(&mut self, field: usize) -> Result<Kept>;
+    fn loaded(&mut self, field: usize) -> Result<ItemCopy>;
 
     /// Lets go what was loaded.
     ///
@@ -282,7 +283,7 @@ pub trait Checkpoints {
         Err(skip("reading what a checkpoint says of its tensors: it is not asked for that here"))
     }
 
-    /// What was read last by [`Checkpoints::read_metadata`], in the order of the state.
+    /// Returns the headers that [`Checkpoints::read_metadata`] read last, in the order of the state.
     ///
     /// # Errors
     /// When nothing was read; what it says that is not so, of what a header does not have. As
@@ -296,16 +297,16 @@ pub trait Checkpoints {
     ///
     /// # Errors
     /// What the system says. Nothing of the case depends on it.
-    fn collect(&mut self, _on: bool) -> Result<Collected> {
-        Ok(Collected::default())
+    fn collect(&mut self, _on: bool) -> Result<CollectorAnswer> {
+        Ok(CollectorAnswer::default())
     }
 
-    /// What its collectors have found since [`Checkpoints::collect`], or since this was last asked.
+    /// Returns what its collectors have found since [`Checkpoints::collect`], or since this was last asked.
     ///
     /// # Errors
     /// As [`Checkpoints::collect`].
-    fn collected(&mut self) -> Result<Collected> {
-        Ok(Collected::default())
+    fn collected(&mut self) -> Result<CollectorAnswer> {
+        Ok(CollectorAnswer::default())
     }
 
     /// Overwrites the state: on each device, every byte is the number of the device and one. What is saved
@@ -331,16 +332,17 @@ pub trait Checkpoints {
         vec![std::process::id()]
     }
 
-    /// What really happens, for the work report.
-    fn executed(&self) -> Executed;
+    /// Returns the work that really happens, for the work report.
+    fn executed(&self) -> ExecutedWork;
 
-    /// What does the work, where it comes from, and its version: of a system that is not the adapter itself.
+    /// Names what does the work, where it comes from, and its version: of a system that is not the adapter
+    /// itself.
     fn entry_point(&self) -> Option<String> {
         None
     }
 }
 
-/// How long steps took, with nothing beside them and with a save.
+/// Times of steps, with nothing beside them and with a save.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepTimes {
     /// Each step before the save.
@@ -348,7 +350,7 @@ pub struct StepTimes {
     /// Each step from the request for the save on until it was complete. The first has the time in which the
     /// caller waited.
     pub during: Vec<Duration>,
-    /// How long the caller waited before it could go on.
+    /// Time that the caller waited before it could go on.
     pub stall: Duration,
     /// From the request for the save until it was complete.
     pub complete: Duration,

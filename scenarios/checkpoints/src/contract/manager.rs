@@ -3,12 +3,11 @@
 
 use std::path::Path;
 
-use weighbridge::worker::Collected;
-use weighbridge::{Kept, Result};
+use weighbridge::worker::CollectorAnswer;
+use weighbridge::{ItemCopy, Result};
 
-/// What every number of a state is multiplied by in a training step. It is exact in `f32`, so that each step
-/// has one rounding, and all systems have the same numbers after it. A step changes every number that is not
-/// zero.
+/// The factor of every number of a state in a training step. It is exact in `f32`, so that each step has one
+/// rounding, and all systems have the same numbers after it. A step changes every number that is not zero.
 pub const TRAINED: f32 = 1.0 + 1.0 / 1024.0;
 
 /// Checkpoints of trainings, each in a directory of its own. The checkpoint of a step is called as the number
@@ -50,7 +49,7 @@ pub trait Manager {
     ///
     /// # Errors
     /// As [`Manager::begin`].
-    fn kept(&mut self) -> Result<Kept>;
+    fn kept(&mut self) -> Result<ItemCopy>;
 
     /// Loads the checkpoint of a step, or the newest one, into memory that is owned and was touched, and
     /// keeps it.
@@ -64,13 +63,13 @@ pub trait Manager {
     ///
     /// # Errors
     /// When nothing was loaded. As [`Manager::begin`].
-    fn position(&mut self) -> Result<Kept>;
+    fn position(&mut self) -> Result<ItemCopy>;
 
     /// A tensor of what was loaded last, by its position: one element of one field.
     ///
     /// # Errors
     /// When nothing was loaded. As [`Manager::begin`].
-    fn loaded(&mut self, field: usize) -> Result<Kept>;
+    fn loaded(&mut self, field: usize) -> Result<ItemCopy>;
 
     /// Lets go what was loaded.
     ///
@@ -83,16 +82,17 @@ pub trait Manager {
     ///
     /// # Errors
     /// What the system says. Nothing of the case depends on it.
-    fn collect(&mut self, _on: bool) -> Result<Collected> {
-        Ok(Collected::default())
+    fn collect(&mut self, _on: bool) -> Result<CollectorAnswer> {
+        Ok(CollectorAnswer::default())
     }
 
-    /// What its collectors have found, as [`Checkpoints::collected`](super::Checkpoints::collected) tells.
+    /// Returns what its collectors have found, as [`Checkpoints::collected`](super::Checkpoints::collected)
+    /// does.
     ///
     /// # Errors
     /// As [`Manager::collect`].
-    fn collected(&mut self) -> Result<Collected> {
-        Ok(Collected::default())
+    fn collected(&mut self) -> Result<CollectorAnswer> {
+        Ok(CollectorAnswer::default())
     }
 
     /// The processes that do the work, as of [`Checkpoints::processes`](super::Checkpoints::processes).

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// Which steps are saved, and which checkpoints are kept.
+/// Rules for the steps that are saved and the checkpoints that are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retention {
     /// A step is saved if this divides its number. Steps are counted from 0. It counts where no policy says
@@ -19,7 +19,7 @@ pub struct Retention {
     /// So many checkpoints are kept, the newest ones; older ones are deleted. It counts where no policy says
     /// what is kept.
     pub max_to_keep: u64,
-    /// How many threads delete a checkpoint.
+    /// The number of threads that delete a checkpoint.
     pub num_deletion_threads: u64,
     /// A step is saved if one of these says so.
     pub save_policies: SavePolicies,
@@ -83,7 +83,7 @@ pub struct Moment {
 pub struct SavedStep {
     /// The number of its step.
     pub step: u64,
-    /// When it was saved.
+    /// The moment at which it was saved.
     pub saved: Moment,
 }
 
@@ -93,7 +93,7 @@ impl Moment {
         Self { earliest: moment, latest: moment }
     }
 
-    /// Whether it is so many seconds after another, which was before it; `None` if that is open.
+    /// Returns whether it is so many seconds after another, which was before it; `None` if that is open.
     fn is_since(self, other: Self, seconds: u64) -> Option<bool> {
         let wait = Duration::from_secs(seconds);
         if seconds == 0 || self.earliest >= other.latest.saturating_add(wait) {
@@ -106,7 +106,7 @@ impl Moment {
     }
 }
 
-/// Whether one of several answers is yes; `None` if that is open.
+/// Returns whether one of several answers is yes; `None` if that is open.
 fn any(answers: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
     let mut any = Some(false);
     for answer in answers {
@@ -134,8 +134,8 @@ impl Retention {
         }
     }
 
-    /// Whether a step is saved at a moment, if these checkpoints are there, oldest first; `None` if that is
-    /// open.
+    /// Returns whether a step is saved at a moment, if these checkpoints are there, oldest first; `None` if
+    /// that is open.
     pub fn is_due(&self, step: u64, now: Moment, there: &[SavedStep]) -> Option<bool> {
         if self.save_policies.0.is_empty() {
             return Some(step.is_multiple_of(self.save_interval_steps));
@@ -151,8 +151,8 @@ impl Retention {
         }))
     }
 
-    /// Which of the checkpoints that are there are kept, oldest first, when the last of them was just saved;
-    /// `None` if that is open.
+    /// Returns for each checkpoint that is there, oldest first, whether it is kept when the last of them was
+    /// just saved; `None` if that is open.
     pub fn kept(&self, there: &[SavedStep]) -> Vec<Option<bool>> {
         let by_number = [KeepPolicy::Latest(Some(self.max_to_keep))];
         let policies = if self.keep_policies.0.is_empty() { &by_number[..] } else { &self.keep_policies.0 };
@@ -160,9 +160,9 @@ impl Retention {
         (0..there.len()).map(|at| any(each.iter().map(|answers| answers[at]))).collect()
     }
 
-    /// What a training of so many steps, at most [`Retention::MOST_STEPS`], saves and keeps if no second
-    /// passes: the steps that are there in the end, and how many were there at most with the one that was
-    /// just saved.
+    /// Works out a training of so many steps, at most [`Retention::MOST_STEPS`], in which no second passes:
+    /// the steps whose checkpoints are there in the end, and how many were there at most with the one that
+    /// was just saved.
     pub fn at_once(&self, train_steps: u64) -> (Vec<u64>, u64) {
         let now = Moment::at(Duration::ZERO);
         let (mut there, mut most): (Vec<SavedStep>, usize) = (Vec::new(), 0);
@@ -177,7 +177,7 @@ impl Retention {
         (there.iter().map(|saved| saved.step).collect(), most as u64)
     }
 
-    /// Whether a policy goes by time.
+    /// Returns whether a policy goes by time.
     pub fn goes_by_time(&self) -> bool {
         self.save_policies.0.iter().any(|policy| matches!(policy, SavePolicy::Continuous(_)))
             || self.keep_policies.0.iter().any(|policy| matches!(policy, KeepPolicy::Seconds(_)))
@@ -240,7 +240,7 @@ impl FromIterator<KeepPolicy> for KeepPolicies {
     }
 }
 
-/// What stands between policies.
+/// The text between two policies.
 const OR: &str = " or ";
 const BY_INTERVAL: &str = "save_interval_steps";
 const BY_NUMBER: &str = "max_to_keep";

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::path::Path;
 
-use weighbridge::worker::Collected;
+use weighbridge::worker::CollectorAnswer;
 use weighbridge::{Dtype, Error, FieldKind, Result, skip};
-use weighbridge_data::Executed;
+use weighbridge_data::ExecutedWork;
 
 use crate::workload::{Placement, SystemOptions};
 
-/// How the files of a checkpoint are laid out.
+/// The file format of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckpointFormat {
     /// Files of safetensors, one or several.
@@ -35,11 +35,11 @@ impl fmt::Display for CheckpointFormat {
 pub struct StoredFiles<'a> {
     /// Its directory. Nothing in it may be changed.
     pub directory: &'a Path,
-    /// Where it lies instead, in an object store: `s3://BUCKET/PREFIX`.
+    /// Its place in an object store instead: `s3://BUCKET/PREFIX`.
     pub store: Option<&'a str>,
-    /// How it is laid out.
+    /// The format of its files.
     pub format: CheckpointFormat,
-    /// How it is to be read, by names of the system's own.
+    /// Options for reading it, by names of the system's own.
     pub system: &'a SystemOptions,
 }
 
@@ -59,10 +59,10 @@ impl StoredFiles<'_> {
     }
 }
 
-/// What a checkpoint says of a tensor.
+/// The metadata of a tensor in a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorHeader {
-    /// Where it is in the tree of the checkpoint, as JAX writes that: `['blocks']['0']`, or `['weight']` in a
+    /// Its path in the tree of the checkpoint, as JAX writes that: `['blocks']['0']`, or `['weight']` in a
     /// flat one.
     pub key: String,
     /// Its type, as numpy writes it: `<f4`.
@@ -90,7 +90,7 @@ impl TensorHeader {
         format!("['{name}']")
     }
 
-    /// Where it is in the tree, with dots between: `blocks.0`.
+    /// Returns its path in the tree, with dots between: `blocks.0`.
     pub fn dotted(&self) -> String {
         let parts = self.key.split(['[', ']', '\'', '.']).filter(|part| !part.is_empty());
         parts.collect::<Vec<_>>().join(".")
@@ -110,7 +110,7 @@ impl TensorHeader {
 /// A tensor that was loaded, or a part of it with the part's own shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadedTensor {
-    /// What it is.
+    /// Its metadata.
     pub header: TensorHeader,
     /// Its numbers, row by row.
     pub bytes: Vec<u8>,
@@ -178,16 +178,17 @@ pub trait StoredCheckpoint {
     ///
     /// # Errors
     /// What the system says. Nothing of the case depends on it.
-    fn collect(&mut self, _on: bool) -> Result<Collected> {
-        Ok(Collected::default())
+    fn collect(&mut self, _on: bool) -> Result<CollectorAnswer> {
+        Ok(CollectorAnswer::default())
     }
 
-    /// What its collectors have found since [`StoredCheckpoint::collect`], or since this was last asked.
+    /// Returns what its collectors have found since [`StoredCheckpoint::collect`], or since this was last
+    /// asked.
     ///
     /// # Errors
     /// As [`StoredCheckpoint::collect`].
-    fn collected(&mut self) -> Result<Collected> {
-        Ok(Collected::default())
+    fn collected(&mut self) -> Result<CollectorAnswer> {
+        Ok(CollectorAnswer::default())
     }
 
     /// The processes that do the work, where that is not this one alone.
@@ -195,10 +196,11 @@ pub trait StoredCheckpoint {
         vec![std::process::id()]
     }
 
-    /// What really happens, for the work report.
-    fn executed(&self) -> Executed;
+    /// Returns the work that really happens, for the work report.
+    fn executed(&self) -> ExecutedWork;
 
-    /// What does the work, where it comes from, and its version: of a system that is not the adapter itself.
+    /// Names what does the work, where it comes from, and its version: of a system that is not the adapter
+    /// itself.
     fn entry_point(&self) -> Option<String> {
         None
     }

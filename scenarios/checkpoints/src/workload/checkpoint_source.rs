@@ -18,37 +18,37 @@ pub enum CheckpointSource {
         path: PathBuf,
         /// The file that says how its tensors are cut over devices.
         cuts: Option<PathBuf>,
-        /// What tells whether what is loaded is right.
+        /// Use of its digests.
         digests: DigestUse,
     },
     /// It lies in an object store, as files of safetensors.
     Store {
         /// There: `s3://BUCKET/PREFIX`.
         url: String,
-        /// What tells whether what is loaded is right.
+        /// Use of its digests.
         digests: DigestUse,
     },
 }
 
-/// What is done with the digests of a checkpoint.
+/// Use of the digests of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DigestUse {
     /// There are none.
     None,
     /// They are written into this directory.
     Capture(PathBuf),
-    /// What is loaded is held against those in this directory.
+    /// Digests in this directory, which what is loaded is held against.
     Check(PathBuf),
 }
 
-/// What stands between a path and the directory that its digests are written to.
+/// The text between a path and the directory that its digests are written to.
 const CAPTURE: &str = " capture=";
 
-/// What stands between a path and the directory of the digests that it is held against.
+/// The text between a path and the directory of the digests that it is held against.
 const CHECK: &str = " check=";
 
 impl CheckpointSource {
-    /// What is done with its digests: nothing where it is made of a state, which has them.
+    /// Returns the use of its digests: none where it is made of a state, which has them.
     pub fn digests(&self) -> &DigestUse {
         match self {
             Self::Spec(_) => &DigestUse::None,
@@ -114,10 +114,10 @@ impl FromStr for CheckpointSource {
     }
 }
 
-/// What stands before a bucket.
+/// The scheme of a bucket's URL.
 const S3: &str = "s3://";
 
-/// Whether a URL names what is in a bucket.
+/// Checks that a URL names a bucket and a prefix in it.
 ///
 /// # Errors
 /// What it lacks.

@@ -2,7 +2,7 @@
 
 use weighbridge_data::either;
 
-/// How the bytes of a checkpoint are compressed in its files.
+/// Compression of the bytes of a checkpoint in its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// Not at all.

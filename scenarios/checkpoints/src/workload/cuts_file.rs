@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! {"decoder.scale": {"shape": [4096], "dtype": "float32",
-//!                    "sharding": {"mesh": {"shape": [8, 2], "axes": ["data", "tensor"]}, "spec": [["data", "tensor"]]}}}
+//!                    "sharding": {"mesh": {"shape": [8, 2], "axes": ["data", "tensor"]},
+//!                                 "spec": [["data", "tensor"]]}}}
 //! ```
 
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ use weighbridge::Dtype;
 
 use super::{DeviceMesh, Tensor};
 
-/// How tensors are cut, as a file says it. Axes of one device cut nothing, and are left out.
+/// The shardings of tensors in a file. Axes of one device cut nothing, and are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CutsFile {
     path: PathBuf,

@@ -36,7 +36,7 @@ impl DeviceMesh {
         &self.axes
     }
 
-    /// How many devices there are: one where there is no grid.
+    /// The number of devices: one where there is no grid.
     pub fn devices(&self) -> usize {
         self.axes.iter().map(|(_, size)| size).product()
     }

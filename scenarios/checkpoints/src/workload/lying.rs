@@ -6,7 +6,7 @@ use super::{DeviceMesh, State, Tensor};
 const MOST: usize = 64;
 
 impl DeviceMesh {
-    /// Whether a state can lie on it.
+    /// Checks that a state can lie on it.
     ///
     /// # Errors
     /// Why not: more devices than one process simulates, an axis that the mesh lacks, a dimension that does
@@ -32,7 +32,8 @@ impl DeviceMesh {
                 };
                 if !size.is_multiple_of(parts) {
                     return Err(format!(
-                        "dimension {dimension} of tensor `{name}` is {size}, which `{along}` = {parts} does not divide"
+                        "dimension {dimension} of tensor `{name}` is {size}, \
+                         which `{along}` = {parts} does not divide"
                     ));
                 }
             }

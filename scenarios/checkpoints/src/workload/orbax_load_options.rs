@@ -4,7 +4,7 @@ use weighbridge::Sweep;
 
 use super::{Setting, SystemOptions};
 
-/// How Orbax is to read a checkpoint that lies somewhere. The names are those of its benchmarks.
+/// Options of Orbax for reading a checkpoint that lies somewhere. The names are those of its benchmarks.
 #[derive(Clone, Debug, PartialEq, Sweep)]
 pub struct OrbaxLoadOptions {
     /// The most gigabytes that are read at a time.

@@ -4,16 +4,16 @@ use weighbridge::Sweep;
 
 use super::{Setting, SystemOptions};
 
-/// What Orbax is told of the files that it writes and of how it writes them. The names are Orbax's.
+/// Options of Orbax for the files that it writes and for the way it writes them. The names are Orbax's.
 #[derive(Clone, Debug, PartialEq, Eq, Sweep)]
 pub struct OrbaxOptions {
-    /// Whether all arrays are in one OCDBT database.
+    /// `true` if all arrays are in one OCDBT database.
     #[sweep(implied, Setting::Own, Setting::Set(true), Setting::Set(false))]
     pub use_ocdbt: Setting<bool>,
-    /// Whether arrays are of the third version of Zarr.
+    /// `true` if arrays are of the third version of Zarr.
     #[sweep(implied, Setting::Own, Setting::Set(true), Setting::Set(false))]
     pub use_zarr3: Setting<bool>,
-    /// Whether arrays are compressed.
+    /// `true` if arrays are compressed.
     #[sweep(implied, Setting::Own, Setting::Set(true), Setting::Set(false))]
     pub use_compression: Setting<bool>,
     /// The most gigabytes that are written at a time.
@@ -25,16 +25,16 @@ pub struct OrbaxOptions {
     /// The most bytes of a chunk of an array.
     #[sweep(implied, Setting::Own, Setting::Set(33_554_432))]
     pub chunk_byte_size: Setting<u64>,
-    /// Whether the replicas of an array share its writing.
+    /// `true` if the replicas of an array share its writing.
     #[sweep(implied, Setting::Own, Setting::Set(true), Setting::Set(false))]
     pub use_replica_parallel: Setting<bool>,
-    /// Whether what replicas share lies in a folder of its own.
+    /// `true` if what replicas share lies in a folder of its own.
     #[sweep(implied, Setting::Own, Setting::Set(true), Setting::Set(false))]
     pub enable_replica_parallel_separate_folder: Setting<bool>,
 }
 
 impl OrbaxOptions {
-    /// Whether Orbax takes them together.
+    /// Checks that Orbax takes them together.
     ///
     /// # Errors
     /// Why not.

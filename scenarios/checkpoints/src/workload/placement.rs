@@ -42,7 +42,7 @@ impl Placement {
         Self { shardings: shardings.collect(), mesh }
     }
 
-    /// How many devices there are: one where there is no mesh.
+    /// The number of devices: one where there is no mesh.
     pub fn devices(&self) -> usize {
         self.mesh.devices()
     }
@@ -56,7 +56,7 @@ impl Placement {
         state.tensors().iter().enumerate().map(of).sum::<u64>() * self.devices() as u64
     }
 
-    /// What of a tensor lies on a device: a range of each dimension.
+    /// The part of a tensor that lies on a device: a range of each dimension.
     ///
     /// # Panics
     /// When the tensor is cut along an axis that the mesh lacks: [`DeviceMesh::holds`] tells it before.

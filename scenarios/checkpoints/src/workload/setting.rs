@@ -13,7 +13,7 @@ pub enum Setting<T> {
 }
 
 impl<T> Setting<T> {
-    /// What it is set to.
+    /// Returns the value that it is set to; `None` where the system has its own.
     pub fn set(self) -> Option<T> {
         match self {
             Self::Own => None,

@@ -105,13 +105,13 @@ impl State {
         }
     }
 
-    /// How many bytes it has.
+    /// The size of all its tensors, in bytes.
     pub fn bytes(&self) -> u64 {
         self.data().bytes()
     }
 
-    /// What a point with it needs: the mapped data, the state, what was loaded, and a copy of either; and a
-    /// process around it.
+    /// The memory that a point with it needs: the mapped data, the state, what was loaded, and a copy of
+    /// either; and a process around it.
     pub fn needs(&self) -> Requirements {
         let memory = (400 * (1_u64 << 20)).saturating_add(self.bytes().saturating_mul(4));
         Requirements { memory, batch: 1 }
@@ -125,7 +125,7 @@ impl State {
         format!("{} tensors of {}, {:.1} MB", tensors.len(), types.join(" and "), self.bytes() as f64 / 1e6)
     }
 
-    /// Whether a training can multiply it, for the plan.
+    /// Checks that a training can multiply it, for the plan.
     ///
     /// # Errors
     /// Where a tensor is of another type than `f32`.

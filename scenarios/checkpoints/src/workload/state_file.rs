@@ -20,10 +20,10 @@ pub struct StateFile {
     tensors: Vec<Tensor>,
 }
 
-/// What stands before a path.
+/// The prefix of a path.
 pub(super) const PATH: &str = "path:";
 
-/// What stands between a path and the file of its cuts.
+/// The text between a path and the file of its cuts.
 const CUTS: &str = " cuts=";
 
 impl StateFile {
@@ -178,7 +178,8 @@ mod tests {
         let (file, cuts) = (place.path().join("model.safetensors"), place.path().join("cuts.json"));
         write(&file, &[("a.w", &[4, 2], Type::F32)]);
         let json = r#"{"a.w": {"shape": [4, 2], "dtype": "float32", "sharding":
-            {"mesh": {"shape": [2, 1, 2], "axes": ["data", "stage", "model"]}, "spec": [["data", "stage", "model"]]}}}"#;
+            {"mesh": {"shape": [2, 1, 2], "axes": ["data", "stage", "model"]},
+             "spec": [["data", "stage", "model"]]}}}"#;
         fs::write(&cuts, json).unwrap();
         let text = format!("path:{} cuts={}", file.display(), cuts.display());
         let state: State = text.parse().unwrap();

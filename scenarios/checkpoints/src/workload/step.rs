@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use weighbridge::{Result, skip};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What a step is bound by.
+/// The resource that bounds a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
     /// One processor, in native code that leaves the lock of an interpreter to others.
@@ -29,7 +29,7 @@ impl fmt::Display for StepKind {
     }
 }
 
-/// How long a step takes at least where nothing is beside it: the work is doubled until it does.
+/// The least time of a step with nothing beside it: the work is doubled until it takes that long.
 const STEP: Duration = Duration::from_millis(5);
 
 /// Bytes that a step bound by memory copies at a time: more than a cache has.
@@ -79,7 +79,7 @@ impl Stub {
         black_box(&mut self.to);
     }
 
-    /// How long it takes once.
+    /// Runs it once, and returns the time that it took.
     pub fn time(&mut self) -> Duration {
         let begun = Instant::now();
         self.run();

@@ -20,7 +20,8 @@ const DTYPES: [(Dtype, &str); 5] = [
 pub struct Tensor {
     /// Its name.
     pub name: String,
-    /// What it is instead of an array. Type and sizes are those of the field that has its bytes then.
+    /// The kind of value that it is instead of an array. Type and sizes are those of the field that has its
+    /// bytes then.
     pub leaf: Option<Leaf>,
     /// The type of its numbers: one of those that a text can name.
     pub dtype: Dtype,
@@ -79,7 +80,7 @@ impl Tensor {
         Self { name, leaf: None, dtype, shape, sharding: Vec::new() }
     }
 
-    /// Whether a tensor that somebody else has written can be one of a state.
+    /// Checks that a tensor that somebody else has written can be one of a state.
     ///
     /// # Errors
     /// What of it cannot.
@@ -95,7 +96,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// Whether the cuts are of dimensions that there are, each axis of one alone.
+    /// Checks that the cuts are of dimensions that there are, each axis of one alone.
     ///
     /// # Errors
     /// What is wrong with them.
@@ -116,7 +117,7 @@ impl Tensor {
     }
 }
 
-/// Whether a tensor can be called so: its name is that of a file, too.
+/// Checks that a tensor can be called so: its name is that of a file, too.
 fn is_name(name: &str) -> Result<(), String> {
     let may_stand = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
     if name.is_empty() || name.len() > 200 || !name.chars().all(may_stand) {
@@ -127,13 +128,13 @@ fn is_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What is said of a tensor of another type.
+/// The message for a tensor of another type.
 fn other_type(name: &str, dtype: &str) -> String {
     let all = DTYPES.map(|(_, text)| text).join(", ");
     format!("tensor `{name}` is of {dtype}, and states have tensors of {all}")
 }
 
-/// How a text names a type.
+/// The name of a type in a text.
 pub(super) fn text(dtype: Dtype) -> &'static str {
     DTYPES.iter().find(|(one, _)| *one == dtype).map_or_else(|| dtype.name(), |(_, text)| text)
 }

@@ -18,7 +18,12 @@ use crate::prelude::*;
 fn stochastic_chain(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(small = Images::new(10_000, 32, 64), tiny = Images::new(1_000, 32, 64), medium = Images::new(5_000, 128, 128), large = Images::new(50_000, 256, 64))]
+    #[sweep(
+        small = Images::new(10_000, 32, 64),
+        tiny = Images::new(1_000, 32, 64),
+        medium = Images::new(5_000, 128, 128),
+        large = Images::new(50_000, 256, 64)
+    )]
     variant: Images,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,

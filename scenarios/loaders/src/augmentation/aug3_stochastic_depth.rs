@@ -19,7 +19,13 @@ use crate::prelude::*;
 fn stochastic_depth(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(all, depth_1 = StochasticDepth(1), depth_3 = StochasticDepth(3), depth_6 = StochasticDepth(6), depth_12 = StochasticDepth(12))]
+    #[sweep(
+        all,
+        depth_1 = StochasticDepth(1),
+        depth_3 = StochasticDepth(3),
+        depth_6 = StochasticDepth(6),
+        depth_12 = StochasticDepth(12)
+    )]
     variant: StochasticDepth,
     #[sweep(default = CountedRows(50_000), tiny = CountedRows(3_000))] data: CountedRows,
     #[sweep(0)] workers: usize,

@@ -4,26 +4,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weighbridge::{Bencher, Budget, Purpose, Result, Settings};
-use weighbridge_data::{Batch, DataSet, Epochs, Executed};
+use weighbridge_data::{Batch, DataSet, Epochs, ExecutedWork};
 
 use crate::adapters::native::Reference;
 use crate::contract::Loader;
 use crate::workload::PipelineSpec;
 
 /// A loader that changes what it is asked for, and does that.
-pub struct Changed {
+pub struct ChangedLoader {
     change: fn(&mut PipelineSpec),
     reference: Reference,
 }
 
-impl Changed {
+impl ChangedLoader {
     /// One that changes what it is asked for like this.
     pub fn new(change: fn(&mut PipelineSpec)) -> Self {
         Self { change, reference: Reference }
     }
 }
 
-impl Loader for Changed {
+impl Loader for ChangedLoader {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         let mut spec = spec.clone();
         (self.change)(&mut spec);
@@ -90,7 +90,7 @@ impl Epochs for TimedEpochs<'_> {
         self.epochs.batch()
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.epochs.executed()
     }
 }

@@ -56,16 +56,16 @@ fn to_device<'a>(_: Box<dyn Epochs + 'a>, _: &PipelineSpec) -> Result<Box<dyn Ep
 mod tests {
     use std::sync::Arc;
 
-    use weighbridge_data::{Batch, Cache, DataSet, DataSpec, Executed};
+    use weighbridge_data::{Batch, Cache, DataSet, DataSpec, ExecutedWork};
 
     use super::*;
     use crate::adapters::native::Reference;
     use crate::contract::Loader;
 
     /// A pipeline that leaves its batches on a device, whatever it is asked for.
-    struct Stays<'a>(Box<dyn Epochs + 'a>);
+    struct StayingEpochs<'a>(Box<dyn Epochs + 'a>);
 
-    impl Epochs for Stays<'_> {
+    impl Epochs for StayingEpochs<'_> {
         fn begin(&mut self, epoch: u64) -> Result<()> {
             self.0.begin(epoch)
         }
@@ -78,8 +78,8 @@ mod tests {
             self.0.batch()
         }
 
-        fn executed(&self) -> Executed {
-            Executed { delivery: Delivery::Device, ..self.0.executed() }
+        fn executed(&self) -> ExecutedWork {
+            ExecutedWork { delivery: Delivery::Device, ..self.0.executed() }
         }
     }
 
@@ -95,7 +95,7 @@ mod tests {
         let data = data(&host);
         let mut loader = Reference;
         let mut stays = |spec: &PipelineSpec| {
-            let stays = Stays(loader.open(spec, &data).unwrap());
+            let stays = StayingEpochs(loader.open(spec, &data).unwrap());
             deliver(Box::new(stays), spec).map(drop)
         };
         stays(&device).unwrap();

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weighbridge::{Bencher, Direction, Error, Expected, Result, See, Source, Unit};
+use weighbridge::{Bencher, Direction, Error, ExpectedEpoch, Result, See, Source, Unit};
 use weighbridge_data::DataSet;
 
 use super::load::show;
@@ -162,7 +162,8 @@ pub fn check_gradient(learner: &mut dyn Learner, task: &LearningTask, data: &Arc
         start.iter().zip(&gradient).map(|(parameter, slope)| parameter - task.rate * slope).collect();
     if !all_near(&after.iter().collect::<Vec<_>>(), &expected) {
         return Err(Error::new(format!(
-            "after a step of gradient descent (rate {}) with the gradient {gradient:?} the parameters are {after:?}",
+            "after a step of gradient descent (rate {}) with the gradient {gradient:?} the parameters are \
+             {after:?}",
             task.rate
         )));
     }
@@ -198,8 +199,8 @@ pub fn check_gradient(learner: &mut dyn Learner, task: &LearningTask, data: &Arc
             Some(said) if within(share, f64::from(*said), difference) => {}
             said => {
                 return Err(Error::new(format!(
-                    "the derivative of the loss to parameter {number} is said to be {said:?}, and by finite differences it \
-                     is {difference}"
+                    "the derivative of the loss to parameter {number} is said to be {said:?}, and by finite \
+                     differences it is {difference}"
                 )));
             }
         }
@@ -287,7 +288,7 @@ fn loss_at(steps: &mut dyn LearningLoop, parameters: &Parameters) -> Result<f64>
 struct LearningStream<'a> {
     steps: &'a mut dyn LearningLoop,
     start: Parameters,
-    expected: Expected,
+    expected: ExpectedEpoch,
 }
 
 impl Source for LearningStream<'_> {
@@ -311,7 +312,7 @@ impl Source for LearningStream<'_> {
         Ok(())
     }
 
-    fn expected(&self) -> Option<Expected> {
+    fn expected(&self) -> Option<ExpectedEpoch> {
         Some(self.expected)
     }
 }
@@ -319,7 +320,7 @@ impl Source for LearningStream<'_> {
 #[cfg(test)]
 mod tests {
     use weighbridge::{Purpose, Settings};
-    use weighbridge_data::{Batch, Executed};
+    use weighbridge_data::{Batch, ExecutedWork};
 
     use super::*;
     use crate::adapters::native::ReferenceLearner;
@@ -329,20 +330,20 @@ mod tests {
 
     /// The reference, which tells of itself what one in another process does: it compiles for every batch,
     /// and a step takes four seconds.
-    struct Telling(ReferenceLearner);
+    struct TellingLearner(ReferenceLearner);
 
-    struct Told<'a>(Box<dyn LearningLoop + 'a>, u64);
+    struct ToldLoop<'a>(Box<dyn LearningLoop + 'a>, u64);
 
     /// The number of compilations before it is opened.
     const SO_FAR: u64 = 1000;
 
-    impl Learner for Telling {
+    impl Learner for TellingLearner {
         fn open(&mut self, task: &LearningTask, data: &Arc<DataSet>) -> Result<Box<dyn LearningLoop + '_>> {
-            Ok(Box::new(Told(self.0.open(task, data)?, SO_FAR)))
+            Ok(Box::new(ToldLoop(self.0.open(task, data)?, SO_FAR)))
         }
     }
 
-    impl LearningLoop for Told<'_> {
+    impl LearningLoop for ToldLoop<'_> {
         fn begin(&mut self, epoch: u64, parameters: &Parameters) -> Result<()> {
             self.0.begin(epoch, parameters)
         }
@@ -372,7 +373,7 @@ mod tests {
         fn parameters(&self) -> Parameters {
             self.0.parameters()
         }
-        fn executed(&self) -> Executed {
+        fn executed(&self) -> ExecutedWork {
             self.0.executed()
         }
         fn compilations(&mut self) -> Result<Option<u64>> {
@@ -394,7 +395,7 @@ mod tests {
         let images = PipelineSpec::images(&Images::floats(64, 8, 16)).map(Transform::Normalize);
         let bencher = bencher();
         let (task, data) = open_learning_task(&bencher, &LearningTask::new(images)).unwrap();
-        let mut learner = Telling(ReferenceLearner);
+        let mut learner = TellingLearner(ReferenceLearner);
         bencher.learn(&mut learner, &task, &data).unwrap();
         time_steps(&bencher, &mut learner, &task, &data).unwrap();
         assert_eq!(time_steps_of(&mut learner, &task, &data).unwrap(), Duration::from_secs(4 * 4));

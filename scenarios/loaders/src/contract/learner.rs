@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weighbridge::{Remote, Result};
-use weighbridge_data::{Batch, DataSet, Executed};
+use weighbridge_data::{Batch, DataSet, ExecutedWork};
 
 use super::Phases;
 use crate::workload::{LearningTask, Parameters};
@@ -76,7 +76,7 @@ pub trait LearningLoop {
     fn parameters(&self) -> Parameters;
 
     /// Returns what the learning task really does, for the work report.
-    fn executed(&self) -> Executed;
+    fn executed(&self) -> ExecutedWork;
 
     /// Returns the name, the origin and the version of what takes the gradient: for a system that is not the
     /// adapter itself.

@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use weighbridge::{Bencher, Direction, Expected, Field, Item, ItemBytes, Result, See, Source, Unit, skip};
+use weighbridge::{
+    Bencher, Direction, ExpectedEpoch, Field, Item, ItemBytes, Result, See, Source, Unit, skip,
+};
 use weighbridge_data::{Batch, Cache, DataSet, Epochs, cut};
 
 use super::deliver::{check_platform, deliver};
@@ -114,7 +116,7 @@ pub fn stream_epochs(
     bencher: &Bencher,
     epochs: &mut dyn Epochs,
     epoch: u64,
-    expected: Expected,
+    expected: ExpectedEpoch,
     on_device: bool,
     data: &DataSet,
 ) -> Result<()> {
@@ -174,7 +176,7 @@ pub fn keep_order(epochs: &dyn Epochs) -> Result<()> {
 pub struct EpochStream<'a> {
     epochs: &'a mut dyn Epochs,
     epoch: u64,
-    expected: Expected,
+    expected: ExpectedEpoch,
     /// `true` if batches are delivered on a device, so that their bytes are not here.
     on_device: bool,
     /// The addresses of the data set in memory, one range for each field.
@@ -195,11 +197,11 @@ impl<'a> EpochStream<'a> {
     pub(super) fn over(
         epochs: &'a mut dyn Epochs,
         epoch: u64,
-        expected: Expected,
+        expected: ExpectedEpoch,
         on_device: bool,
         data: &DataSet,
     ) -> Self {
-        let expected = Expected { in_order: epochs.in_order(), ..expected };
+        let expected = ExpectedEpoch { in_order: epochs.in_order(), ..expected };
         let fields: Vec<&[u8]> =
             (0..data.kinds().count()).map(|field| data.rows(field, 0..data.elements())).collect();
         if fields.iter().map(|field| field.len()).sum::<usize>() <= SMALL {
@@ -236,7 +238,7 @@ impl Source for EpochStream<'_> {
         Ok(())
     }
 
-    fn expected(&self) -> Option<Expected> {
+    fn expected(&self) -> Option<ExpectedEpoch> {
         Some(self.expected)
     }
 
@@ -283,7 +285,7 @@ mod tests {
     use std::time::Duration;
 
     use weighbridge::{Budget, Purpose, Settings};
-    use weighbridge_data::{DataSpec, Executed};
+    use weighbridge_data::{DataSpec, ExecutedWork};
 
     use super::*;
     use crate::adapters::native::Reference;
@@ -317,7 +319,7 @@ mod tests {
             false
         }
 
-        fn executed(&self) -> Executed {
+        fn executed(&self) -> ExecutedWork {
             self.0.executed()
         }
     }
@@ -333,17 +335,17 @@ mod tests {
 
     /// The reference, which notes the numbers of the epochs that are begun.
     #[derive(Default)]
-    struct Noting(Reference, Rc<RefCell<Vec<u64>>>);
+    struct NotingLoader(Reference, Rc<RefCell<Vec<u64>>>);
 
-    struct Noted<'a>(Box<dyn Epochs + 'a>, Rc<RefCell<Vec<u64>>>);
+    struct NotedEpochs<'a>(Box<dyn Epochs + 'a>, Rc<RefCell<Vec<u64>>>);
 
-    impl Loader for Noting {
+    impl Loader for NotingLoader {
         fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-            Ok(Box::new(Noted(self.0.open(spec, data)?, self.1.clone())))
+            Ok(Box::new(NotedEpochs(self.0.open(spec, data)?, self.1.clone())))
         }
     }
 
-    impl Epochs for Noted<'_> {
+    impl Epochs for NotedEpochs<'_> {
         fn begin(&mut self, epoch: u64) -> Result<()> {
             self.1.borrow_mut().push(epoch);
             self.0.begin(epoch)
@@ -357,7 +359,7 @@ mod tests {
             self.0.batch()
         }
 
-        fn executed(&self) -> Executed {
+        fn executed(&self) -> ExecutedWork {
             self.0.executed()
         }
     }
@@ -367,7 +369,7 @@ mod tests {
         let begun = |spec: PipelineSpec| {
             let budget = Budget { warmup: 0, batches: 2, min_time: Duration::ZERO, max_time: None };
             let bencher = Bencher::new(Settings { epoch: 77, ..Settings::new(Purpose::Measure, budget) });
-            let mut loader = Noting::default();
+            let mut loader = NotingLoader::default();
             bencher.load(&mut loader, &spec).unwrap();
             loader.1.take()
         };

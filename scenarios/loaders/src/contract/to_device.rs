@@ -9,7 +9,7 @@ use std::time::Duration;
 use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DriverError, PinnedHostSlice};
 use weighbridge::gpu::{DeviceError, find_device};
 use weighbridge::{Delivery, Error, FieldKind, Platform, Result, skip};
-use weighbridge_data::{Batch, Epochs, Executed};
+use weighbridge_data::{Batch, Epochs, ExecutedWork};
 
 use crate::workload::PipelineSpec;
 
@@ -240,9 +240,9 @@ impl Epochs for ToDevice<'_> {
         self.epochs.in_order()
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         let executed = self.epochs.executed();
-        Executed {
+        ExecutedWork {
             ran_on: format!("{}, delivered to cuda:0", executed.ran_on),
             synchronised: format!("{}; an event behind the copy to the device", executed.synchronised),
             delivery: Delivery::Device,

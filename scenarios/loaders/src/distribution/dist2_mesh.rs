@@ -25,38 +25,38 @@ fn mesh(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(
-        mesh_1d = Meshed::new(Mesh::line(4)),
-        mesh_2d = Meshed::new(Mesh::grid(2, 2)),
-        tiny = Meshed { mesh: Mesh::grid(2, 2), elements: 640 }
+        mesh_1d = WorkerMesh::new(Mesh::line(4)),
+        mesh_2d = WorkerMesh::new(Mesh::grid(2, 2)),
+        tiny = WorkerMesh { mesh: Mesh::grid(2, 2), elements: 640 }
     )]
-    variant: Meshed,
+    variant: WorkerMesh,
 ) -> Result<()> {
     run::run(bencher, loader, &variant.pipeline(), variant.mesh)
 }
 
 /// Checks that the mesh divides the work of a point, for the plan.
-fn fits(variant: &Meshed) -> Result<(), String> {
+fn fits(variant: &WorkerMesh) -> Result<(), String> {
     run::fits(&variant.pipeline(), variant.mesh)
 }
 
 /// Returns the requirements of a point, for the plan.
-fn needs(variant: &Meshed) -> Requirements {
+fn needs(variant: &WorkerMesh) -> Requirements {
     run::needs(&variant.pipeline(), variant.mesh)
 }
 
 /// Returns the description of a point, for listings.
-fn describe(variant: &Meshed) -> String {
+fn describe(variant: &WorkerMesh) -> String {
     run::describe(&variant.pipeline(), variant.mesh)
 }
 
 /// A mesh of workers over so many elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Meshed {
+pub struct WorkerMesh {
     mesh: Mesh,
     elements: usize,
 }
 
-impl Meshed {
+impl WorkerMesh {
     const fn new(mesh: Mesh) -> Self {
         Self { mesh, elements: 10_000 }
     }
@@ -66,7 +66,7 @@ impl Meshed {
     }
 }
 
-impl FromStr for Meshed {
+impl FromStr for WorkerMesh {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -85,7 +85,7 @@ mod tests {
     fn the_mesh_that_is_recorded_is_the_one_that_was_used() {
         for (shape, shards, bands) in [(Mesh::line(4), 4.0, 1.0), (Mesh::grid(2, 2), 2.0, 2.0)] {
             let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
-            mesh(&mut bencher, &mut Reference, Meshed::new(shape)).unwrap();
+            mesh(&mut bencher, &mut Reference, WorkerMesh::new(shape)).unwrap();
             let done = bencher.finish().unwrap();
             let report = done.work.unwrap().report;
             assert_eq!((report.workers, &*report.ran_on), (4, &*format!("cpu, mesh {shape}")));

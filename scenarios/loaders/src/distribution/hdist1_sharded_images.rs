@@ -20,7 +20,11 @@ use crate::prelude::*;
 fn sharded_images(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(shard_small = Images::new(50_000, 224, 256), tiny = Images::new(512, 48, 32), shard_medium = Images::new(200_000, 224, 1_024))]
+    #[sweep(
+        shard_small = Images::new(50_000, 224, 256),
+        tiny = Images::new(512, 48, 32),
+        shard_medium = Images::new(200_000, 224, 1_024)
+    )]
     variant: Images,
     #[sweep(1, 2)] workers: usize,
 ) -> Result<()> {

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, Scope, ThreadId};
 use std::time::Instant;
 
-use weighbridge::{Count, Error, Item, ItemBytes, Kept, Result, See, Source, Used};
+use weighbridge::{Count, Error, Item, ItemBytes, ItemCopy, ResourceUse, Result, See, Source};
 use weighbridge_data::ranks::blame;
 use weighbridge_data::{Batch, Epochs};
 use xxhash_rust::xxh3::Xxh3;
@@ -58,8 +58,8 @@ enum PoolAnswer {
     Begun,
     /// Elements and bytes of the part; `None` at the end of the shard.
     Advanced(Option<Count>),
-    Kept(Kept),
-    Used(Used),
+    Kept(ItemCopy),
+    Used(ResourceUse),
     Finished(WorkerEpoch),
 }
 
@@ -160,7 +160,7 @@ impl Source for WorkerPool {
         Ok(())
     }
 
-    fn used_elsewhere(&mut self) -> Result<Option<Used>> {
+    fn used_elsewhere(&mut self) -> Result<Option<ResourceUse>> {
         if !self.apart {
             return Ok(None);
         }
@@ -168,20 +168,20 @@ impl Source for WorkerPool {
             PoolAnswer::Used(used) => used,
             _ => unreachable!("an order has its own answer"),
         });
-        Ok(all.reduce(Used::with))
+        Ok(all.reduce(ResourceUse::with))
     }
 }
 
 impl WorkerPool {
     /// The parts put together again: bands side by side, shards one after the other.
-    fn keep(&self) -> Result<Kept> {
+    fn keep(&self) -> Result<ItemCopy> {
         let parts = self.ask(|_| PoolOrder::Keep)?.into_iter().map(|answer| match answer {
             PoolAnswer::Kept(part) => part,
             _ => unreachable!("an order has its own answer"),
         });
-        let parts: Vec<Kept> = parts.collect();
+        let parts: Vec<ItemCopy> = parts.collect();
         let bands = self.members.first().map_or(1, |member| member.band.of);
-        let mut whole: Option<Kept> = None;
+        let mut whole: Option<ItemCopy> = None;
         for row in parts.chunks(bands).filter(|row| row[0].elements > 0) {
             let row = join(row);
             match &mut whole {
@@ -199,7 +199,7 @@ impl WorkerPool {
 }
 
 /// The bands of the same elements as whole elements.
-fn join(bands: &[Kept]) -> Kept {
+fn join(bands: &[ItemCopy]) -> ItemCopy {
     let mut whole = bands[0].clone();
     for (position, field) in whole.fields.iter_mut().enumerate() {
         if let Some(rows) = field.shape.first_mut() {
@@ -281,14 +281,14 @@ impl<'a> PoolWorker<'a> {
         self.epochs.rank().map_or(Ok(false), |rank| rank.fetch().map(|()| true))
     }
 
-    fn used(&mut self) -> Result<Used> {
-        let Some(rank) = self.epochs.rank() else { return Ok(Used::default()) };
+    fn used(&mut self) -> Result<ResourceUse> {
+        let Some(rank) = self.epochs.rank() else { return Ok(ResourceUse::default()) };
         rank.used()
     }
 
-    fn keep(&mut self) -> Result<Kept> {
+    fn keep(&mut self) -> Result<ItemCopy> {
         if self.elements == 0 {
-            return Ok(Kept::default()); // its shard has ended
+            return Ok(ItemCopy::default()); // its shard has ended
         }
         let fetched = self.fetch()?;
         let batch = self.epochs.batch();
@@ -369,7 +369,7 @@ mod tests {
     use crate::workload::{PipelineSpec, Transform};
 
     /// All batches of a mesh, put together.
-    fn batches(mesh: Mesh, spec: &PipelineSpec) -> Vec<Kept> {
+    fn batches(mesh: Mesh, spec: &PipelineSpec) -> Vec<ItemCopy> {
         batches_of(mesh, spec, |epochs, _| epochs, |_| ())
     }
 
@@ -379,7 +379,7 @@ mod tests {
         spec: &PipelineSpec,
         change: for<'a> fn(Box<dyn Epochs + Send + 'a>, usize) -> Box<dyn Epochs + Send + 'a>,
         look: impl FnOnce(&mut WorkerPool),
-    ) -> Vec<Kept> {
+    ) -> Vec<ItemCopy> {
         let place = tempfile::tempdir().unwrap();
         let data = Arc::new(Cache::at(place.path()).open(&spec.source).unwrap());
         let places = mesh.places(spec).unwrap();
@@ -404,7 +404,7 @@ mod tests {
         })
     }
 
-    fn elements(batches: &[Kept]) -> Vec<Vec<u8>> {
+    fn elements(batches: &[ItemCopy]) -> Vec<Vec<u8>> {
         let mut all = Vec::new();
         for batch in batches {
             let field = &batch.fields[0];
@@ -445,7 +445,7 @@ mod tests {
             assert!(self.here, "what is looked at was fetched");
             self.epochs.batch()
         }
-        fn executed(&self) -> weighbridge_data::Executed {
+        fn executed(&self) -> weighbridge_data::ExecutedWork {
             self.epochs.executed()
         }
         fn rank(&mut self) -> Option<&mut dyn weighbridge_data::Rank> {
@@ -471,8 +471,8 @@ mod tests {
             self.here = true;
             Ok(())
         }
-        fn used(&mut self) -> Result<Used> {
-            Ok(Used { cpu: Some(u64::from(self.process)), ..Used::default() })
+        fn used(&mut self) -> Result<ResourceUse> {
+            Ok(ResourceUse { cpu: Some(u64::from(self.process)), ..ResourceUse::default() })
         }
     }
 
@@ -531,7 +531,7 @@ mod tests {
             fn batch(&self) -> &dyn Batch {
                 unreachable!("there is none")
             }
-            fn executed(&self) -> weighbridge_data::Executed {
+            fn executed(&self) -> weighbridge_data::ExecutedWork {
                 unreachable!("nobody asks")
             }
         }

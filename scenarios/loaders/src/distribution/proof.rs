@@ -38,7 +38,8 @@ pub(super) fn judge(
         run_epoch.iter().filter(|epoch| !epoch.hashes.is_empty()).map(|epoch| epoch.site).collect();
     if busy.len() != mesh.workers() {
         return Err(Error::new(format!(
-            "{} workers were asked for with `mesh` {mesh}, and {} were at work: a count that was not used is not reported",
+            "{} workers were asked for with `mesh` {mesh}, and {} were at work: \
+             a count that was not used is not reported",
             mesh.workers(),
             busy.len()
         )));
@@ -59,8 +60,8 @@ pub(super) fn judge(
         };
         if !equal {
             return Err(Error::new(format!(
-                "worker {index} of `mesh` {mesh} did not deliver exactly the elements {own:?} (shard {shard}): it has {}, \
-                 and the content or the order differs from one pipeline's",
+                "worker {index} of `mesh` {mesh} did not deliver exactly the elements {own:?} (shard \
+                 {shard}): it has {}, and the content or the order differs from one pipeline's",
                 epoch.hashes.len()
             )));
         }

@@ -56,8 +56,8 @@ fn modes(
     let expected = digests(&mut *loader.open(&spec, &data)?)?;
     if found != expected {
         return Err(Error::new(format!(
-            "`mode` {mode} delivers other bits than the loader's ordinary pipeline: the digests of its first batches are \
-             {found:x?}, and should be {expected:x?}"
+            "`mode` {mode} delivers other bits than the loader's ordinary pipeline: the digests of its first \
+             batches are {found:x?}, and should be {expected:x?}"
         )));
     }
     bencher.metric("batches compared", found.len() as f64, Unit::COUNT, Direction::Information);

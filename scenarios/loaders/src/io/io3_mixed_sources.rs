@@ -66,12 +66,13 @@ fn realised(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec) -> 
         }
     })?;
     let share = of_first as f64 / seen.max(1) as f64;
-    let beyond = |share: f64| (share - 0.5).abs() > 3.0 / (seen.max(1) as f64).sqrt(); // six standard deviations
+    // Six standard deviations.
+    let beyond = |share: f64| (share - 0.5).abs() > 3.0 / (seen.max(1) as f64).sqrt();
     // Half of all neighbours are of different sources; without mixing, one pair is.
     if beyond(share) || beyond(switches as f64 / seen.max(1) as f64) || seen != elements {
         return Err(Error::new(format!(
-            "{of_first} of {seen} elements are from the first of two sources of equal weight, with {switches} changes \
-             between them, and there should be {elements} elements"
+            "{of_first} of {seen} elements are from the first of two sources of equal weight, with \
+             {switches} changes between them, and there should be {elements} elements"
         )));
     }
     Ok(share)
@@ -80,10 +81,10 @@ fn realised(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::changed::{Changed, bencher};
+    use crate::contract::changed::{ChangedLoader, bencher};
 
     fn run(change: fn(&mut PipelineSpec)) -> Result<()> {
-        mixed_sources(&mut bencher(), &mut Changed::new(change), Images::floats(640, 8, 16), 0)
+        mixed_sources(&mut bencher(), &mut ChangedLoader::new(change), Images::floats(640, 8, 16), 0)
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use weighbridge::prelude::*;
-use weighbridge::{Asked, Budget, Costs, Expected, FileUse, Kept, Ran, Remote, Whole};
+use weighbridge::{
+    Budget, Costs, ExpectedEpoch, FileUse, ItemCopy, Remote, RemoteEpoch, RemoteRun, UnstoppedRequest,
+};
 use weighbridge_data::time_epoch;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -98,7 +100,7 @@ struct Later<'a> {
     /// The costs of coming this far, if it runs in another process.
     costs: Costs,
     /// The expected content of an epoch, likewise.
-    expected: Option<Expected>,
+    expected: Option<ExpectedEpoch>,
 }
 
 impl Epochs for Later<'_> {
@@ -130,7 +132,7 @@ impl Epochs for Later<'_> {
         self.epochs.in_order()
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.epochs.executed()
     }
 
@@ -151,19 +153,19 @@ impl Later<'_> {
 }
 
 impl Remote for Later<'_> {
-    fn verify(&mut self, _epoch: u64, each: &mut dyn FnMut(Kept) -> Result<()>) -> Result<()> {
+    fn verify(&mut self, _epoch: u64, each: &mut dyn FnMut(ItemCopy) -> Result<()>) -> Result<()> {
         self.there()?.verify(1, each)
     }
 
-    fn run(&mut self, _epoch: u64, budget: Budget) -> Result<Ran> {
+    fn run(&mut self, _epoch: u64, budget: Budget) -> Result<RemoteRun> {
         self.there()?.run(1, budget)
     }
 
-    fn time_epoch(&mut self, _epoch: u64, asked: Asked) -> Result<Whole> {
+    fn time_epoch(&mut self, _epoch: u64, asked: UnstoppedRequest) -> Result<RemoteEpoch> {
         self.there()?.time_epoch(1, asked)
     }
 
-    fn expected(&self) -> Option<Expected> {
+    fn expected(&self) -> Option<ExpectedEpoch> {
         self.expected
     }
 
@@ -184,10 +186,10 @@ impl Remote for Later<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::changed::{Changed, TimedReference, bencher, metrics};
+    use crate::contract::changed::{ChangedLoader, TimedReference, bencher, metrics};
 
     fn run(epoch: Epoch, change: fn(&mut PipelineSpec)) -> Result<()> {
-        cache(&mut bencher(), &mut Changed::new(change), Images::floats(200, 8, 64), epoch, 0)
+        cache(&mut bencher(), &mut ChangedLoader::new(change), Images::floats(200, 8, 64), epoch, 0)
     }
 
     #[test]

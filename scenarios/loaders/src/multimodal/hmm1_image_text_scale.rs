@@ -21,7 +21,12 @@ use crate::prelude::*;
 fn image_text_scale(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(clip_small = Images::new(50_000, 224, 256), tiny = Images::new(512, 48, 32), clip_medium = Images::new(500_000, 224, 512), real_coco = Images::coco(50_000, 224, 256, IDS))]
+    #[sweep(
+        clip_small = Images::new(50_000, 224, 256),
+        tiny = Images::new(512, 48, 32),
+        clip_medium = Images::new(500_000, 224, 512),
+        real_coco = Images::coco(50_000, 224, 256, IDS)
+    )]
     variant: Images,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,

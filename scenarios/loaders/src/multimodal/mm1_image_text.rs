@@ -21,7 +21,12 @@ use crate::prelude::*;
 fn image_text(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(default = Images::floats(5_000, 64, 64), tiny = Images::floats(512, 64, 64), large = Images::floats(50_000, 224, 64), real_coco = Images::coco_floats(5_000, 64, 64, VOCABULARY))]
+    #[sweep(
+        default = Images::floats(5_000, 64, 64),
+        tiny = Images::floats(512, 64, 64),
+        large = Images::floats(50_000, 224, 64),
+        real_coco = Images::coco_floats(5_000, 64, 64, VOCABULARY)
+    )]
     variant: Images,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,

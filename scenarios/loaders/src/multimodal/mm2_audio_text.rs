@@ -19,7 +19,11 @@ use crate::prelude::*;
 fn audio_text(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(default = Audio::new(5_000, 16_000), tiny = Audio::new(400, 16_000), large = Audio::new(50_000, 80_000))]
+    #[sweep(
+        default = Audio::new(5_000, 16_000),
+        tiny = Audio::new(400, 16_000),
+        large = Audio::new(50_000, 80_000)
+    )]
     variant: Audio,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,

@@ -16,7 +16,13 @@ use weighbridge::prelude::*;
 fn long_context(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(short_context = Tokens::new(100_000, 2_048, 64), tiny = Tokens::new(1_024, 128, 32), long_context = Tokens::new(1_000_000, 8_192, 32), real_text = Tokens::real_text(100_000, 2_048, 64), real_wikitext = Tokens::wikitext(100_000, 2_048, 64))]
+    #[sweep(
+        short_context = Tokens::new(100_000, 2_048, 64),
+        tiny = Tokens::new(1_024, 128, 32),
+        long_context = Tokens::new(1_000_000, 8_192, 32),
+        real_text = Tokens::real_text(100_000, 2_048, 64),
+        real_wikitext = Tokens::wikitext(100_000, 2_048, 64)
+    )]
     variant: Tokens,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,

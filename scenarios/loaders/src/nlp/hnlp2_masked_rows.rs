@@ -15,7 +15,11 @@ use weighbridge::prelude::*;
 fn masked_rows(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(small = Tokens::new(100_000, 256, 128), tiny = Tokens::new(10_000, 256, 128), medium = Tokens::new(500_000, 512, 64))]
+    #[sweep(
+        small = Tokens::new(100_000, 256, 128),
+        tiny = Tokens::new(10_000, 256, 128),
+        medium = Tokens::new(500_000, 512, 64)
+    )]
     variant: Tokens,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,

@@ -12,8 +12,8 @@ use crate::prelude::*;
 /// Timed: fetching the rows and copying them into a batch. Views of the data set do not count as batches: the
 /// consumer must be free to write. Not timed: making and mapping the data, reading and hashing real text,
 /// opening the pipeline. The work report must show no transform, owned batches, and `tokens` as `i32`.
-#[scenario(id = "NLP-1", category = "Natural language", sets = ["canonical", "gate", "tpu"], equivalence = exact,
-    workload = workload)]
+#[scenario(id = "NLP-1", category = "Natural language", sets = ["canonical", "gate", "tpu"],
+    equivalence = exact, workload = workload)]
 fn token_rows(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,

@@ -15,7 +15,12 @@ use weighbridge::prelude::*;
 fn self_supervised(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(ssl_small = Images::new(10_000, 224, 64), tiny = Images::new(512, 48, 32), ssl_medium = Images::new(50_000, 224, 128), ssl_large = Images::new(200_000, 224, 256))]
+    #[sweep(
+        ssl_small = Images::new(10_000, 224, 64),
+        tiny = Images::new(512, 48, 32),
+        ssl_medium = Images::new(50_000, 224, 128),
+        ssl_large = Images::new(200_000, 224, 256)
+    )]
     variant: Images,
     #[sweep(0, 2)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,

@@ -18,7 +18,11 @@ use weighbridge::prelude::*;
 fn two_views(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(dag_small = Images::new(10_000, 224, 64), tiny = Images::new(512, 48, 16), dag_medium = Images::new(100_000, 224, 128))]
+    #[sweep(
+        dag_small = Images::new(10_000, 224, 64),
+        tiny = Images::new(512, 48, 16),
+        dag_medium = Images::new(100_000, 224, 128)
+    )]
     variant: Images,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,

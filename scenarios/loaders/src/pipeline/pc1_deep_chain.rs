@@ -21,8 +21,8 @@ use crate::prelude::*;
 ///
 /// `--param variant=tiny` runs depth 5 over 1,000 rows, for smoke runs. It is no label, so that a plain run
 /// goes on with the seven depths; `--param variant=7` takes any other depth.
-#[scenario(id = "PC-1", category = "Pipeline complexity", sets = ["canonical", "gate", "tpu"], equivalence = exact,
-    workload = workload)]
+#[scenario(id = "PC-1", category = "Pipeline complexity", sets = ["canonical", "gate", "tpu"],
+    equivalence = exact, workload = workload)]
 fn deep_chain(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,

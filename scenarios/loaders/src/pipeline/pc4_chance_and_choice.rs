@@ -75,10 +75,10 @@ fn observed(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::changed::{Changed, bencher};
+    use crate::contract::changed::{ChangedLoader, bencher};
 
     fn run(change: fn(&mut PipelineSpec)) -> Result<()> {
-        chance_and_choice(&mut bencher(), &mut Changed::new(change), Images::floats(640, 8, 16), 0)
+        chance_and_choice(&mut bencher(), &mut ChangedLoader::new(change), Images::floats(640, 8, 16), 0)
     }
 
     #[test]

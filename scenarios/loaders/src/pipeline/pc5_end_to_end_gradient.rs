@@ -66,7 +66,7 @@ mod tests {
     }
 
     /// The reference, with something wrong.
-    struct Wrong(Fault, ReferenceLearner);
+    struct WrongSubject(Fault, ReferenceLearner);
 
     #[derive(Clone, Copy)]
     enum Fault {
@@ -82,7 +82,7 @@ mod tests {
 
     struct WrongSteps<'a>(Fault, Box<dyn LearningLoop + 'a>);
 
-    impl Learner for Wrong {
+    impl Learner for WrongSubject {
         fn open(&mut self, task: &LearningTask, data: &Arc<DataSet>) -> Result<Box<dyn LearningLoop + '_>> {
             let task = match self.0 {
                 Fault::Rate => LearningTask { rate: 2.0 * task.rate, ..task.clone() },
@@ -136,7 +136,7 @@ mod tests {
         fn parameters(&self) -> Parameters {
             self.1.parameters()
         }
-        fn executed(&self) -> Executed {
+        fn executed(&self) -> ExecutedWork {
             self.1.executed()
         }
     }
@@ -151,7 +151,7 @@ mod tests {
             (Fault::Skipped, "the step that is timed leaves the parameters"),
             (Fault::Next, "the step that is timed delivers other numbers than its parts: what comes out"),
         ] {
-            let error = run(&mut Wrong(fault, ReferenceLearner)).unwrap_err().to_string();
+            let error = run(&mut WrongSubject(fault, ReferenceLearner)).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         }
     }

@@ -146,8 +146,8 @@ fn restore(
         let found = digest(epochs.batch());
         if whole.get(at) != Some(&found) {
             return Err(Error::new(format!(
-                "restored after {place} batches, batch {at} has the digest {found:032x}, which is not that of the epoch \
-                 that was not broken off: the restored pipeline goes on elsewhere"
+                "restored after {place} batches, batch {at} has the digest {found:032x}, which is not that \
+                 of the epoch that was not broken off: the restored pipeline goes on elsewhere"
             )));
         }
         at += 1;
@@ -232,13 +232,13 @@ mod tests {
     }
 
     /// The reference, restored somewhere else than it was told, or not at all.
-    struct Wrong(Restore, Reference);
+    struct WrongSubject(Restore, Reference);
 
     type Restore = fn(&mut dyn Epochs, &[u8]) -> Result<()>;
 
     struct WrongEpochs<'a>(Restore, Box<dyn Epochs + 'a>);
 
-    impl Loader for Wrong {
+    impl Loader for WrongSubject {
         fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
             Ok(Box::new(WrongEpochs(self.0, self.1.open(spec, data)?)))
         }
@@ -260,28 +260,28 @@ mod tests {
         fn restore(&mut self, saved: &[u8]) -> Result<()> {
             (self.0)(&mut *self.1, saved)
         }
-        fn executed(&self) -> Executed {
+        fn executed(&self) -> ExecutedWork {
             self.1.executed()
         }
     }
 
     #[test]
     fn a_pipeline_that_goes_on_elsewhere_fails() {
-        let start = run(&mut Wrong(|epochs, _| epochs.begin(EPOCH), Reference)).unwrap_err();
+        let start = run(&mut WrongSubject(|epochs, _| epochs.begin(EPOCH), Reference)).unwrap_err();
         assert!(start.to_string().contains("goes on elsewhere"), "{start}");
         let late: Restore = |epochs, saved| {
             epochs.restore(saved)?;
             while epochs.advance()? {}
             Ok(())
         };
-        let late = run(&mut Wrong(late, Reference));
+        let late = run(&mut WrongSubject(late, Reference));
         assert!(late.unwrap_err().to_string().contains("the epoch ends after 1 of 10"));
     }
 
     #[test]
     fn a_loader_that_cannot_save_is_a_skip() {
         let declines: Restore = |_, _| Err(weighbridge::skip("it cannot restore its place in an epoch"));
-        let why = run(&mut Wrong(declines, Reference)).unwrap_err();
+        let why = run(&mut WrongSubject(declines, Reference)).unwrap_err();
         assert!(why.is_skip(), "{why}");
     }
 }

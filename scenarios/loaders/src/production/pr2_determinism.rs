@@ -28,11 +28,11 @@ fn determinism(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
     #[sweep(
-        small = Repeated { runs: 2, epochs: 2, elements: ELEMENTS },
-        full = Repeated { runs: 3, epochs: 5, elements: ELEMENTS },
-        tiny = Repeated { runs: 2, epochs: 2, elements: 640 }
+        small = RepeatCounts { runs: 2, epochs: 2, elements: ELEMENTS },
+        full = RepeatCounts { runs: 3, epochs: 5, elements: ELEMENTS },
+        tiny = RepeatCounts { runs: 2, epochs: 2, elements: 640 }
     )]
-    variant: Repeated,
+    variant: RepeatCounts,
     #[sweep(0)] workers: usize,
 ) -> Result<()> {
     let spec = workload(&variant, &workers).seed(bencher.seed());
@@ -43,13 +43,13 @@ fn determinism(
 }
 
 /// Returns the pipeline of a point of the sweep.
-fn workload(variant: &Repeated, workers: &usize) -> PipelineSpec {
+fn workload(variant: &RepeatCounts, workers: &usize) -> PipelineSpec {
     pipeline(*variant).workers(*workers)
 }
 
 /// The repetitions that must give the same bytes: runs, and epochs of each.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Repeated {
+pub struct RepeatCounts {
     /// Pipelines opened one after the other.
     pub runs: usize,
     /// Epochs of each.
@@ -60,7 +60,7 @@ pub struct Repeated {
 
 /// As records have it, without the usual number of images: by this text they know that a label still means
 /// the same.
-impl fmt::Debug for Repeated {
+impl fmt::Debug for RepeatCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_struct("Repeated");
         text.field("runs", &self.runs).field("epochs", &self.epochs);
@@ -74,7 +74,7 @@ impl fmt::Debug for Repeated {
 /// Images of the variants that spare none.
 const ELEMENTS: usize = 5_000;
 
-fn pipeline(variant: Repeated) -> PipelineSpec {
+fn pipeline(variant: RepeatCounts) -> PipelineSpec {
     PipelineSpec::images(&Images::new(variant.elements, 64, 64)).map(RandomCrop).map(RandomFlip)
 }
 
@@ -83,7 +83,7 @@ fn compare(
     loader: &mut dyn Loader,
     spec: &PipelineSpec,
     data: &Arc<DataSet>,
-    variant: Repeated,
+    variant: RepeatCounts,
 ) -> Result<u64> {
     let mut expected = Vec::new();
     for run in 0..variant.runs {
@@ -99,14 +99,15 @@ fn compare(
             if run == 0 {
                 if let Some(same) = expected.iter().position(|earlier| *earlier == digest) {
                     return Err(Error::new(format!(
-                        "epochs {same} and {epoch} have the same bytes: the random transforms do not follow the epoch"
+                        "epochs {same} and {epoch} have the same bytes: \
+                         the random transforms do not follow the epoch"
                     )));
                 }
                 expected.push(digest);
             } else if expected[epoch as usize] != digest {
                 return Err(Error::new(format!(
-                    "run {run}, epoch {epoch} has the digest {digest:032x}, but run 0 had {:032x}: the pipeline does not \
-                     repeat itself",
+                    "run {run}, epoch {epoch} has the digest {digest:032x}, but run 0 had {:032x}: the \
+                     pipeline does not repeat itself",
                     expected[epoch as usize]
                 )));
             }
@@ -121,8 +122,8 @@ fn compare(
         };
         if Some(&found) != expected.first() {
             return Err(Error::new(format!(
-                "with {workers} workers epoch 0 has the digest {found:032x}, with {} another: the number of workers changes \
-                 the bytes or their order",
+                "with {workers} workers epoch 0 has the digest {found:032x}, with {} another: the number of \
+                 workers changes the bytes or their order",
                 spec.workers
             )));
         }
@@ -154,7 +155,7 @@ mod tests {
     use super::*;
     use crate::adapters::native::{Reference, ReferenceFused};
 
-    const SMALL: Repeated = Repeated { runs: 2, epochs: 2, elements: ELEMENTS };
+    const SMALL: RepeatCounts = RepeatCounts { runs: 2, epochs: 2, elements: ELEMENTS };
 
     fn run(loader: &mut dyn Loader) -> Result<()> {
         let mut bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
@@ -162,13 +163,13 @@ mod tests {
     }
 
     /// The reference with something changed on the way out.
-    struct Changed {
+    struct ChangedLoader {
         opened: u64,
         change: fn(opened: u64, epoch: u64, real: &mut dyn Epochs) -> Result<()>,
         reference: Reference,
     }
 
-    impl Changed {
+    impl ChangedLoader {
         fn new(change: fn(u64, u64, &mut dyn Epochs) -> Result<()>) -> Self {
             Self { opened: 0, change, reference: Reference }
         }
@@ -180,7 +181,7 @@ mod tests {
         real: Box<dyn Epochs + 'a>,
     }
 
-    impl Loader for Changed {
+    impl Loader for ChangedLoader {
         fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
             self.opened += 1;
             let real = self.reference.open(spec, data)?;
@@ -201,7 +202,7 @@ mod tests {
             self.real.batch()
         }
 
-        fn executed(&self) -> Executed {
+        fn executed(&self) -> ExecutedWork {
             self.real.executed()
         }
     }
@@ -215,7 +216,7 @@ mod tests {
     #[test]
     fn another_run_with_other_draws_fails() {
         let said =
-            run(&mut Changed::new(|opened, epoch, real| real.begin(100 * opened + epoch))).unwrap_err();
+            run(&mut ChangedLoader::new(|opened, epoch, real| real.begin(100 * opened + epoch))).unwrap_err();
         assert!(said.to_string().contains("does not repeat itself") && !said.is_skip(), "{said}");
     }
 
@@ -223,13 +224,13 @@ mod tests {
     fn workers_that_change_the_bytes_fail() {
         // The pipelines that are opened third and later are those with other numbers of workers.
         let other = |opened, epoch, real: &mut dyn Epochs| real.begin(if opened > 3 { 77 } else { epoch });
-        let said = run(&mut Changed::new(other)).unwrap_err();
+        let said = run(&mut ChangedLoader::new(other)).unwrap_err();
         assert!(said.to_string().contains("the number of workers changes"), "{said}");
     }
 
     #[test]
     fn epochs_that_are_all_alike_fail() {
-        let said = run(&mut Changed::new(|_, _, real| real.begin(0))).unwrap_err();
+        let said = run(&mut ChangedLoader::new(|_, _, real| real.begin(0))).unwrap_err();
         assert!(said.to_string().contains("epochs 0 and 1 have the same bytes"), "{said}");
     }
 
@@ -239,7 +240,7 @@ mod tests {
             real.begin(epoch)?;
             real.advance().map(drop)
         };
-        let said = run(&mut Changed::new(late)).unwrap_err();
+        let said = run(&mut ChangedLoader::new(late)).unwrap_err();
         assert!(said.to_string().contains("has 64 elements instead of 128"), "{said}");
     }
 

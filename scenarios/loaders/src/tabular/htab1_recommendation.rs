@@ -24,8 +24,12 @@ use crate::prelude::*;
 fn recommendation(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(small = Clicks::new(1_000_000, 4_096), tiny = Clicks::new(100_000, 4_096), medium = Clicks::new(10_000_000, 8_192),
-        real_criteo = Clicks::criteo(1_000_000, 4_096))]
+    #[sweep(
+        small = Clicks::new(1_000_000, 4_096),
+        tiny = Clicks::new(100_000, 4_096),
+        medium = Clicks::new(10_000_000, 8_192),
+        real_criteo = Clicks::criteo(1_000_000, 4_096)
+    )]
     variant: Clicks,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,

@@ -19,7 +19,11 @@ use crate::prelude::*;
 fn volumes(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(default = Volumes::new(500, 64, 2), tiny = Volumes::new(12, 64, 2), large = Volumes::new(5_000, 128, 2))]
+    #[sweep(
+        default = Volumes::new(500, 64, 2),
+        tiny = Volumes::new(12, 64, 2),
+        large = Volumes::new(5_000, 128, 2)
+    )]
     variant: Volumes,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,

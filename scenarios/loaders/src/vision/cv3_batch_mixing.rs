@@ -20,10 +20,16 @@ use crate::prelude::*;
 fn batch_mixing(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(default = Images::new(5_000, 64, 128), tiny = Images::new(512, 64, 128), large = Images::new(50_000, 224, 128), small = Images::new(20_000, 32, 64), real_cifar10 = Images::cifar10_resized(5_000, 64, 128))]
+    #[sweep(
+        default = Images::new(5_000, 64, 128),
+        tiny = Images::new(512, 64, 128),
+        large = Images::new(50_000, 224, 128),
+        small = Images::new(20_000, 32, 64),
+        real_cifar10 = Images::cifar10_resized(5_000, 64, 128)
+    )]
     variant: Images,
-    #[sweep(all, mixup = Mixing::MixUp { alpha: 0.4 }, cutmix = Mixing::CutMix { alpha: 0.4 })]
-    mixing: Mixing,
+    #[sweep(all, mixup = MixRule::MixUp { alpha: 0.4 }, cutmix = MixRule::CutMix { alpha: 0.4 })]
+    mixing: MixRule,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,
     #[sweep(implied, Operators::Shared, Operators::Own)] operators: Operators,
@@ -35,7 +41,7 @@ fn batch_mixing(
 /// element; and each batch has one draw, so that of few batches nobody can say whether they were mixed.
 fn can_be_verified(
     variant: &Images,
-    mixing: &Mixing,
+    mixing: &MixRule,
     _: &usize,
     _: &Destination,
     operators: &Operators,
@@ -47,20 +53,20 @@ fn can_be_verified(
     let spec = pipeline(variant, *mixing);
     let batches = spec.elements().len() / spec.batch_size;
     match mixing {
-        Mixing::CutMix { .. } => {
+        MixRule::CutMix { .. } => {
             Err("operators own: whether CutMix was done shows in no trait of an element".to_owned())
         }
-        Mixing::MixUp { .. } if batches < LEAST => Err(format!(
+        MixRule::MixUp { .. } if batches < LEAST => Err(format!(
             "operators own: of {batches} batches nobody can say whether they were mixed, of {LEAST} one can"
         )),
-        Mixing::MixUp { .. } => Ok(()),
+        MixRule::MixUp { .. } => Ok(()),
     }
 }
 
 /// Returns the pipeline of a point of the sweep.
 fn workload(
     variant: &Images,
-    mixing: &Mixing,
+    mixing: &MixRule,
     workers: &usize,
     delivery: &Destination,
     operators: &Operators,
@@ -68,6 +74,6 @@ fn workload(
     pipeline(variant, *mixing).workers(*workers).deliver(*delivery).operators(*operators)
 }
 
-fn pipeline(variant: &Images, mixing: Mixing) -> PipelineSpec {
+fn pipeline(variant: &Images, mixing: MixRule) -> PipelineSpec {
     PipelineSpec::images(variant).map(Normalize).mix(mixing)
 }

@@ -17,7 +17,11 @@ use crate::prelude::*;
 fn multi_resolution(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(default = Images::new(2_000, 128, 64), tiny = Images::new(512, 48, 64), large = Images::new(50_000, 512, 64))]
+    #[sweep(
+        default = Images::new(2_000, 128, 64),
+        tiny = Images::new(512, 48, 64),
+        large = Images::new(50_000, 512, 64)
+    )]
     variant: Images,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,

@@ -17,7 +17,12 @@ use weighbridge::prelude::*;
 fn imagenet_scale(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(imagenet_small = Images::new(50_000, 224, 256), tiny = Images::new(512, 48, 32), imagenet_medium = Images::new(200_000, 224, 512), real_cifar10 = Images::cifar10_resized(50_000, 224, 256))]
+    #[sweep(
+        imagenet_small = Images::new(50_000, 224, 256),
+        tiny = Images::new(512, 48, 32),
+        imagenet_medium = Images::new(200_000, 224, 512),
+        real_cifar10 = Images::cifar10_resized(50_000, 224, 256)
+    )]
     variant: Images,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,

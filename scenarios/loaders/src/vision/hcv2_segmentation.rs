@@ -21,7 +21,11 @@ use crate::prelude::*;
 fn segmentation(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,
-    #[sweep(seg_small = Pairs::new(10_000, 256, 16), tiny = Pairs::new(512, 48, 16), seg_medium = Pairs::new(50_000, 640, 8))]
+    #[sweep(
+        seg_small = Pairs::new(10_000, 256, 16),
+        tiny = Pairs::new(512, 48, 16),
+        seg_medium = Pairs::new(50_000, 640, 8)
+    )]
     variant: Pairs,
     #[sweep(0)] workers: usize,
     #[sweep(implied, Destination::Host, Destination::Device)] delivery: Destination,

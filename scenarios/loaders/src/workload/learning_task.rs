@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use weighbridge::{Dtype, Error, Expected, FieldKind, Requirements, Result, Workload};
+use weighbridge::{Dtype, Error, ExpectedEpoch, FieldKind, Requirements, Result, Workload};
 use weighbridge_data::Draw;
 
 use crate::workload::PipelineSpec;
@@ -113,10 +113,10 @@ impl LearningTask {
     ///
     /// # Errors
     /// As [`LearningTask::check`].
-    pub fn expected(&self) -> Result<Expected> {
+    pub fn expected(&self) -> Result<ExpectedEpoch> {
         let pipeline = self.pipeline.expected()?;
         // Beside what comes out of the pipeline stands the gradient to each row.
-        Ok(Expected { bytes: pipeline.bytes + pipeline.source, transforms: true, ..pipeline })
+        Ok(ExpectedEpoch { bytes: pipeline.bytes + pipeline.source, transforms: true, ..pipeline })
     }
 
     /// Parameters that the step has for one of its two sorts.
@@ -253,8 +253,9 @@ mod tests {
     fn a_description_has_the_learnable_step_and_the_loss() {
         assert_eq!(
             task().describe(),
-            "100 elements of image f32 [8x8x3], batch 16, Normalize > scale and bias for each channel (module) > dropout \
-             (probability 0.1) > gradient of half the mean square > gradient descent (rate 0.05), seed 42"
+            "100 elements of image f32 [8x8x3], batch 16, Normalize > scale and bias for each channel \
+             (module) > dropout (probability 0.1) > gradient of half the mean square > gradient descent \
+             (rate 0.05), seed 42"
         );
     }
 }

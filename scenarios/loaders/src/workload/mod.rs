@@ -22,6 +22,6 @@ pub use mode::ExecutionMode;
 pub use operators::Operators;
 pub use route::{Route, Touch};
 pub use spec::{Access, PROCESS, PipelineSpec, Shard};
-pub use structure::{Merge, Mixing, Structure, TransformGate};
+pub use structure::{Merge, MixRule, Structure, TransformGate};
 pub use transform::{Transform, TransformEffect};
 pub use variants::{Clicks, Images, Tokens, VariantTable};

@@ -51,7 +51,8 @@ impl Touch {
     /// fractions of it.
     pub fn roundings(&self) -> u32 {
         match self.transform {
-            Transform::DecodeResizedCrop => 3, // decoders are up to a level apart on the mean, and the resize rounds
+            // Decoders are up to a level apart on the mean, and the resize rounds.
+            Transform::DecodeResizedCrop => 3,
             _ if self.before.dtype != Dtype::U8 || self.after.dtype != Dtype::U8 => 0,
             Transform::MultiScaleResize => 2,
             Transform::RandomResizedCrop
@@ -199,8 +200,8 @@ fn check(route: &Route, kinds: &[&FieldKind]) -> Result<()> {
         }
         if gate.is_some() && before != after {
             return Err(Error::new(format!(
-                "{transform} at position {position} changes what field `{}` is, so it cannot be done for some elements \
-                 alone",
+                "{transform} at position {position} changes what field `{}` is, \
+                 so it cannot be done for some elements alone",
                 before.name
             )));
         }
@@ -210,7 +211,8 @@ fn check(route: &Route, kinds: &[&FieldKind]) -> Result<()> {
             };
             if !kinds.iter().any(is_length) {
                 return Err(Error::new(
-                    "DynamicPad needs the field `length` (i32, without axes) in the data set, which says how long a row is",
+                    "DynamicPad needs the field `length` (i32, without axes) in the data set, \
+                     which says how long a row is",
                 ));
             }
             if gate.is_some() {
@@ -222,7 +224,8 @@ fn check(route: &Route, kinds: &[&FieldKind]) -> Result<()> {
     }
     if route.is_padded() && route.output.shape.len() != 1 {
         return Err(Error::new(
-            "CausalMaskGeneration after DynamicPad would have a shape of its own in each batch: put it before",
+            "CausalMaskGeneration after DynamicPad would have a shape of its own in each batch: \
+             put it before",
         ));
     }
     Ok(())

@@ -4,13 +4,13 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use weighbridge::{Dtype, Equivalence, Error, Expected, FieldKind, Requirements, Result, Workload};
+use weighbridge::{Dtype, Equivalence, Error, ExpectedEpoch, FieldKind, Requirements, Result, Workload};
 use weighbridge_data::{DataSpec, Origin, cut};
 use weighbridge_python::Interpreter;
 
 use crate::workload::route::{Route, Touch};
 use crate::workload::{
-    Destination, FrameworkSetting, Merge, Mixing, Operators, Structure, Transform, TransformGate, route,
+    Destination, FrameworkSetting, Merge, MixRule, Operators, Structure, Transform, TransformGate, route,
 };
 
 /// The work that a loader is asked to do, as data.
@@ -116,7 +116,7 @@ impl PipelineSpec {
 
     /// Mixes the elements of each batch with each other.
     #[must_use]
-    pub fn mix(mut self, mixing: Mixing) -> Self {
+    pub fn mix(mut self, mixing: MixRule) -> Self {
         self.structure.mixing = Some(mixing);
         self
     }
@@ -237,11 +237,11 @@ impl PipelineSpec {
     ///
     /// # Errors
     /// As [`PipelineSpec::check`].
-    pub fn expected(&self) -> Result<Expected> {
+    pub fn expected(&self) -> Result<ExpectedEpoch> {
         let row = |kinds: &[FieldKind]| -> usize { kinds.iter().map(size).sum() };
         let elements = self.elements().len();
         let source: Vec<FieldKind> = self.source.kinds().cloned().collect();
-        Ok(Expected {
+        Ok(ExpectedEpoch {
             elements: elements as u64,
             batch: self.structure.rebatch.unwrap_or(self.batch_size) as u64,
             bytes: (elements * row(&self.output()?)) as u64,
@@ -285,8 +285,8 @@ impl PipelineSpec {
 
     fn check_mixing(&self, routes: &[Route]) -> Result<()> {
         let mixes = |route: &Route, mixing| match mixing {
-            Mixing::MixUp { .. } => route.output.dtype == Dtype::F32,
-            Mixing::CutMix { .. } => route.output.shape.len() == 3,
+            MixRule::MixUp { .. } => route.output.dtype == Dtype::F32,
+            MixRule::CutMix { .. } => route.output.shape.len() == 3,
         };
         match self.structure.mixing {
             Some(mixing) if !routes.iter().any(|route| mixes(route, mixing)) => Err(Error::new(format!(
@@ -318,13 +318,17 @@ impl PipelineSpec {
         let source: usize = self.source.fields.iter().map(|field| size(&field.kind)).sum();
         let batch = |row: usize| self.batch_size.min(self.source.elements) as u64 * row as u64;
         let workers = self.workers as u64;
-        let made = (1 + 3 * workers) * batch(output); // a pipeline's own, and what each worker has ahead and lends
-        let staged = (1 + workers) * batch(source + merged); // rows of a file, pixels that move, branches before they merge
+        // A pipeline's own, and what each worker has ahead and lends.
+        let made = (1 + 3 * workers) * batch(output);
+        // Rows of a file, pixels that move, branches before they merge.
+        let staged = (1 + workers) * batch(source + merged);
         let held = HELD * batch(output);
         let eager = u64::from(self.access == Access::FileEager); // a copy beside the map that set-up checks
-        let read = u64::from(!matches!(self.source.origin, Origin::Synthetic { .. })); // real data are whole in memory once
+        // Real data are whole in memory once.
+        let read = u64::from(!matches!(self.source.origin, Origin::Synthetic { .. }));
         let cached = if self.structure.cache { self.elements().len() as u64 * output as u64 } else { 0 };
-        let pinned = u64::from(self.destination == Destination::Device) * batch(output); // what is copied to the device
+        // What is copied to the device.
+        let pinned = u64::from(self.destination == Destination::Device) * batch(output);
         let regrouped = self.structure.rebatch.unwrap_or(0) as u64 * output as u64;
         let data = self.source.bytes() * (1 + eager.max(read));
         let memory = PROCESS + data + made + staged + held + cached + pinned + regrouped;
@@ -533,9 +537,9 @@ mod tests {
         }
         assert!(refused(images().rebatch(0)).contains("`rebatch`"));
         for alpha in [0.0, f64::NAN, -1.0, 9.0, f64::INFINITY] {
-            assert!(refused(images().map(Normalize).mix(Mixing::MixUp { alpha })).contains("`alpha`"));
+            assert!(refused(images().map(Normalize).mix(MixRule::MixUp { alpha })).contains("`alpha`"));
         }
-        assert!(refused(images().mix(Mixing::MixUp { alpha: 1.0 })).contains("mixes no field"));
+        assert!(refused(images().mix(MixRule::MixUp { alpha: 1.0 })).contains("mixes no field"));
         assert!(refused(tokens().map(DynamicPad)).contains("`length`"));
         assert!(
             refused(tokens().map(CreateAttentionMask).map(CreateAttentionMask)).contains("attention_mask")

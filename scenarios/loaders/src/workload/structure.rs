@@ -17,7 +17,7 @@ pub struct Structure {
     /// The rule for the outputs of the branches.
     pub merge: Merge,
     /// The mixing of the elements of a finished batch with each other, if any.
-    pub mixing: Option<Mixing>,
+    pub mixing: Option<MixRule>,
     /// Weights of the equal, contiguous parts of the data set that an epoch is mixed from; empty: the data
     /// set as it is.
     pub mixture: Vec<f64>,
@@ -59,7 +59,7 @@ pub enum Merge {
 
 /// A mixing of the elements of a batch. Element `i` of `n` is mixed with element `n - 1 - i`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Mixing {
+pub enum MixRule {
     /// A weighted sum with one weight for the batch, drawn from Beta(alpha, alpha).
     MixUp {
         /// Both parameters of the distribution.
@@ -73,7 +73,7 @@ pub enum Mixing {
     },
 }
 
-impl Mixing {
+impl MixRule {
     /// The position in the address of a batch's draws.
     pub const POSITION: u64 = 1 << 33;
     /// Tries for a draw of the Beta distribution. The tries' draws are numbered below `2 * TRIES`.
@@ -87,7 +87,7 @@ impl Mixing {
     }
 }
 
-impl fmt::Display for Mixing {
+impl fmt::Display for MixRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MixUp { alpha } => write!(f, "MixUp (alpha {alpha})"),
@@ -157,7 +157,8 @@ impl Structure {
             let probable = 0.0 <= *from && from <= below && *below <= 1.0; // false for what is no number
             if !probable {
                 return Err(Error::new(format!(
-                    "`probability` of the transform at position {position} is from {from} to {below}: it lies between 0 and 1"
+                    "`probability` of the transform at position {position} is from {from} to {below}: \
+                     it lies between 0 and 1"
                 )));
             }
             if position.max(decided_at) >= &transforms {
@@ -170,12 +171,12 @@ impl Structure {
         if self.branches.len() == 1 || self.branches.iter().any(Vec::is_empty) {
             return Err(Error::new("`branches` are at least two, each with a transform"));
         }
-        if let Some(alpha) = self.mixing.map(Mixing::alpha)
+        if let Some(alpha) = self.mixing.map(MixRule::alpha)
             && !(0.05..=2.0).contains(&alpha)
         {
             return Err(Error::new(format!(
-                "`alpha` of the mixing is {alpha}: it must be a number from 0.05 to 2, beyond which the draws of the Beta \
-                 distribution run out of tries"
+                "`alpha` of the mixing is {alpha}: it must be a number from 0.05 to 2, beyond which the \
+                 draws of the Beta distribution run out of tries"
             )));
         }
         if self.rebatch == Some(0) {
@@ -186,7 +187,8 @@ impl Structure {
             let sum: f64 = self.mixture.iter().sum();
             if !sound || !sum.is_finite() || sum <= 0.0 {
                 return Err(Error::new(format!(
-                    "`mixture` has the weights {:?}: each must be a number, none below 0, and their sum above 0",
+                    "`mixture` has the weights {:?}: each must be a number, none below 0, \
+                     and their sum above 0",
                     self.mixture
                 )));
             }

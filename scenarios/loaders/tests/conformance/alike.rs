@@ -2,10 +2,10 @@
 //! leaves a step out or does another in its place is refused, with the trait that shows it.
 
 use weighbridge::data::{Agreement, Content, Work, WorkReport, agree};
-use weighbridge::{Kept, Workload};
+use weighbridge::{ItemCopy, Workload};
 use weighbridge_data::{DataSet, DataSpec};
 use weighbridge_loaders::adapters::native::Reference;
-use weighbridge_loaders::workload::{Mixing, Operators, PipelineSpec, Transform, Transform::*};
+use weighbridge_loaders::workload::{MixRule, Operators, PipelineSpec, Transform, Transform::*};
 
 use crate::{batches, data};
 
@@ -18,7 +18,7 @@ fn pipeline(transforms: &[Transform]) -> PipelineSpec {
 }
 
 /// Returns the work that a verifying repeat hands over.
-fn work(batches: &[Kept], spec: &PipelineSpec) -> Work {
+fn work(batches: &[ItemCopy], spec: &PipelineSpec) -> Work {
     let mut content = Content::default();
     for batch in batches {
         content.add_with_traits(batch).unwrap();
@@ -27,7 +27,7 @@ fn work(batches: &[Kept], spec: &PipelineSpec) -> Work {
 }
 
 /// Returns the differences between the reference's work and batches that are handed over as a pipeline's.
-fn said(asked: &PipelineSpec, reference: &Work, delivered: &[Kept]) -> Vec<String> {
+fn said(asked: &PipelineSpec, reference: &Work, delivered: &[ItemCopy]) -> Vec<String> {
     match agree(&work(delivered, asked), reference, asked.agreement()) {
         Agreement::Agrees => Vec::new(),
         Agreement::Differs(what) => what,
@@ -95,12 +95,12 @@ fn resizing_and_mixing_that_are_left_out_are_refused() {
     // Each batch has one draw, so there must be many.
     let images =
         PipelineSpec::new(DataSpec::images(4_800, SIDE, 3), 8).map(Normalize).operators(Operators::Own);
-    check(&images.clone().mix(Mixing::MixUp { alpha: 0.4 }), &[(images, "`image: deviation`")]);
+    check(&images.clone().mix(MixRule::MixUp { alpha: 0.4 }), &[(images, "`image: deviation`")]);
 }
 
 /// A part of each picture, resized to the whole: at least this share of its area, by the nearest pixel or
 /// between pixels.
-fn cropped(data: &DataSet, least: f64, nearest: bool, mirror: bool) -> Vec<Kept> {
+fn cropped(data: &DataSet, least: f64, nearest: bool, mirror: bool) -> Vec<ItemCopy> {
     let mut state = 0x1234_5678_9abc_def0_u64;
     let mut unit = move || {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);

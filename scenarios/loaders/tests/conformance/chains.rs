@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::thread;
 
-use weighbridge::{Dtype, FieldKind, Kept};
+use weighbridge::{Dtype, FieldKind, ItemCopy};
 use weighbridge_data::{DataSet, DataSpec, Draws, FieldSpec, FieldValues};
 use weighbridge_loaders::adapters::native::Reference;
 use weighbridge_loaders::contract::Loader as _;
@@ -68,7 +68,7 @@ impl Dice {
 }
 
 /// Checks that an epoch is what the definitions say, number by number.
-pub(crate) fn check(batches: &[Kept], spec: &PipelineSpec, data: &DataSet, number: u64) {
+pub(crate) fn check(batches: &[ItemCopy], spec: &PipelineSpec, data: &DataSet, number: u64) {
     let output = spec.output().unwrap();
     let padded: Vec<bool> = spec.routes().unwrap().iter().map(Route::is_padded).collect();
     let mut element = 0;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use weighbridge::{Dtype, FieldKind, Kept};
+use weighbridge::{Dtype, FieldKind, ItemCopy};
 use weighbridge_data::{DataSet, DataSpec, FieldSpec, FieldValues};
 use weighbridge_loaders::adapters::native::Reference;
 use weighbridge_loaders::contract::Loader as _;
@@ -39,7 +39,7 @@ fn pipeline() -> PipelineSpec {
 
 /// Returns the bytes that the script writes: the fields that differ from the input, and of those that are
 /// added the first element.
-fn written(batch: &Kept, data: &DataSet) -> Vec<u8> {
+fn written(batch: &ItemCopy, data: &DataSet) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (position, field) in batch.fields.iter().enumerate() {
         match data.kinds().nth(position) {

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-use weighbridge_python::{Installed, PEERS};
+use weighbridge_python::{Installation, PEERS};
 
 /// One test that runs all loaders and one that runs all learners.
 const SOME: [&str; 2] =
@@ -21,7 +21,7 @@ fn what_a_user_has_installed_changes_no_result() {
         fs::write(&python, "#!/bin/sh\nexit 1\n").unwrap();
         fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
         if peer.environment == peer.short {
-            let installed = Installed::new(peer, "1.0".into(), "3.12.1".into(), b"");
+            let installed = Installation::new(peer, "1.0".into(), "3.12.1".into(), b"");
             fs::write(peer.installed_file(&home), serde_json::to_string(&installed).unwrap()).unwrap();
         }
         // A package in the environment of another has its version there.

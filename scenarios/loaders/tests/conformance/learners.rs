@@ -3,7 +3,7 @@
 use std::any::TypeId;
 
 use weighbridge::__private::{AdapterEntry, Registry};
-use weighbridge::Kept;
+use weighbridge::ItemCopy;
 use weighbridge_data::DataSpec;
 use weighbridge_loaders::contract::{Learner, LearningLoop};
 use weighbridge_loaders::workload::{Form, LearningTask, Parameters, PipelineSpec, Transform};
@@ -36,7 +36,7 @@ fn through_all(task: &LearningTask, look: &dyn Fn(&str, &mut dyn LearningLoop)) 
 }
 
 /// The groups of an epoch that is begun with the same parameters always, and the parameters after it.
-fn learn(steps: &mut dyn LearningLoop, epoch: u64) -> (Vec<Kept>, Parameters) {
+fn learn(steps: &mut dyn LearningLoop, epoch: u64) -> (Vec<ItemCopy>, Parameters) {
     let mut groups = Vec::new();
     steps.begin(epoch, &Parameters::start(3)).unwrap();
     while steps.forward().unwrap() {

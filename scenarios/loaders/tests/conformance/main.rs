@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use weighbridge::__private::{AdapterEntry, Registry};
-use weighbridge::{Bencher, Budget, Content, Kept, Purpose, Result, Settings};
+use weighbridge::{Bencher, Budget, Content, ItemCopy, Purpose, Result, Settings};
 use weighbridge_data::{Cache, DataSet, DataSpec, Epochs};
 use weighbridge_loaders::adapters::native::Reference;
 use weighbridge_loaders::contract::{Loader, for_each_batch};
@@ -25,11 +25,11 @@ use weighbridge_loaders::workload::{Access, PipelineSpec, Shard, Transform};
 
 use self::own::is_own;
 
-type Named = (&'static str, Box<dyn Loader>);
+type NamedLoader = (&'static str, Box<dyn Loader>);
 
 /// Every loader of this build. One that makes batches on a device has tests of its own, which bring a device
 /// (`tests/lab/gpu/tests/cuda_loader.rs` of the workspace).
-fn loaders() -> Vec<Named> {
+fn loaders() -> Vec<NamedLoader> {
     let registry = Registry::collect().unwrap();
     let adapters = registry.adapters().iter().filter(|entry| {
         (entry.contract.id)() == TypeId::of::<dyn Loader>() && is_own(entry) && !entry.name.contains("CUDA")
@@ -65,8 +65,8 @@ impl Loader for Pooled {
 }
 
 /// The loaders that run this pipeline: the reference ones always, others unless they decline it by name.
-fn takers(spec: &PipelineSpec, data: &Arc<DataSet>) -> Vec<Named> {
-    let takes = |(name, loader): &mut Named| match loader.open(spec, data).map(drop) {
+fn takers(spec: &PipelineSpec, data: &Arc<DataSet>) -> Vec<NamedLoader> {
+    let takes = |(name, loader): &mut NamedLoader| match loader.open(spec, data).map(drop) {
         Ok(()) => true,
         Err(error) => {
             assert!(error.is_skip() && !name.starts_with("Reference"), "{name}: {error}");
@@ -85,13 +85,13 @@ fn data(spec: &PipelineSpec) -> (TempDir, Arc<DataSet>) {
 }
 
 /// The batches of one epoch, copied.
-fn epoch(epochs: &mut dyn Epochs, number: u64) -> Vec<Kept> {
+fn epoch(epochs: &mut dyn Epochs, number: u64) -> Vec<ItemCopy> {
     let mut batches = Vec::new();
     for_each_batch(epochs, number, &mut |batch| batches.push(batch.keep())).unwrap();
     batches
 }
 
-fn batches(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>) -> Vec<Kept> {
+fn batches(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>) -> Vec<ItemCopy> {
     epoch(&mut *loader.open(spec, data).unwrap(), 0)
 }
 
@@ -102,11 +102,11 @@ fn keeps_order(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>
 }
 
 /// All rows of a field, put together again.
-fn rows(batches: &[Kept], field: usize) -> Vec<u8> {
+fn rows(batches: &[ItemCopy], field: usize) -> Vec<u8> {
     batches.iter().flat_map(|batch| batch.fields[field].bytes.iter().copied()).collect()
 }
 
-fn content(batches: &[Kept]) -> Content {
+fn content(batches: &[ItemCopy]) -> Content {
     let mut content = Content::default();
     for batch in batches {
         content.add(batch).unwrap();
@@ -214,7 +214,7 @@ fn batches_in_any_order_are_the_same_batches() {
         assert!(epochs.advance().unwrap(), "an epoch that is broken off leaves nothing behind: {name}");
         let mut found = epoch(&mut *epochs, 1);
         assert!(!epochs.advance().unwrap(), "{name}");
-        let by_bytes = |batch: &Kept| batch.fields[0].bytes.clone();
+        let by_bytes = |batch: &ItemCopy| batch.fields[0].bytes.clone();
         expected.sort_by_key(by_bytes);
         found.sort_by_key(by_bytes);
         assert!(found == expected, "{name}");

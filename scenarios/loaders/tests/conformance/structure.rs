@@ -1,8 +1,8 @@
 //! What is not a step on one element: branches, mixing, mixtures, caching, regrouping, held to the page.
 
-use weighbridge::Kept;
+use weighbridge::ItemCopy;
 use weighbridge_data::{DataSet, DataSpec, FieldValues};
-use weighbridge_loaders::workload::{Merge, Mixing, PipelineSpec, Transform};
+use weighbridge_loaders::workload::{Merge, MixRule, PipelineSpec, Transform};
 
 use crate::oracle::{Address, exp, ln64, oracle};
 use crate::{data, epoch, rows, takers};
@@ -16,7 +16,7 @@ fn floats(bytes: &[u8]) -> Vec<f32> {
 }
 
 /// Looks at an epoch: loader, batches, data, number.
-type Check<'a> = dyn Fn(&str, &[Kept], &DataSet, u64) + 'a;
+type Check<'a> = dyn Fn(&str, &[ItemCopy], &DataSet, u64) + 'a;
 
 /// Runs a pipeline through every loader, with workers and without, and hands each epoch to `check`.
 fn through_all(spec: &PipelineSpec, check: &Check<'_>) {
@@ -91,7 +91,7 @@ fn mixup_and_cutmix_mix_each_element_with_its_partner() {
     let alpha = 0.4;
     let (_place, plain) = data(&images());
     let before = |element: usize, number| floats(&oracle(&images(), &plain, element, number)[0].bytes(243));
-    for (mixing, cuts) in [(Mixing::MixUp { alpha }, false), (Mixing::CutMix { alpha }, true)] {
+    for (mixing, cuts) in [(MixRule::MixUp { alpha }, false), (MixRule::CutMix { alpha }, true)] {
         let differs = std::cell::Cell::new(false);
         through_all(&images().mix(mixing), &|name, batches, _, number| {
             let mut first = 0;

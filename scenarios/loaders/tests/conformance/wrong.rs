@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use weighbridge::{Delivery, FieldKind, Kept, Result};
-use weighbridge_data::{Batch, DataSet, DataSpec, Epochs, Executed};
+use weighbridge::{Delivery, FieldKind, ItemCopy, Result};
+use weighbridge_data::{Batch, DataSet, DataSpec, Epochs, ExecutedWork};
 use weighbridge_loaders::adapters::native::Reference;
 use weighbridge_loaders::contract::Loader;
 use weighbridge_loaders::workload::PipelineSpec;
@@ -20,24 +20,24 @@ enum Fault {
 }
 
 /// The reference, spoilt.
-struct Wrong(Fault);
+struct WrongSubject(Fault);
 
-impl Loader for Wrong {
+impl Loader for WrongSubject {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         let mut right = Reference;
         let batches = epoch(&mut *right.open(spec, data)?, 0);
-        Ok(Box::new(Spoilt { fault: self.0, batches, kinds: spec.output()?, next: 0 }))
+        Ok(Box::new(SpoiltEpochs { fault: self.0, batches, kinds: spec.output()?, next: 0 }))
     }
 }
 
-struct Spoilt {
+struct SpoiltEpochs {
     fault: Fault,
-    batches: Vec<Kept>,
+    batches: Vec<ItemCopy>,
     kinds: Vec<FieldKind>,
     next: usize,
 }
 
-impl Epochs for Spoilt {
+impl Epochs for SpoiltEpochs {
     fn begin(&mut self, _epoch: u64) -> Result<()> {
         self.next = 0;
         Ok(())
@@ -64,12 +64,12 @@ impl Epochs for Spoilt {
         self
     }
 
-    fn executed(&self) -> Executed {
-        Executed::ours(Vec::new(), Delivery::Owned, 0)
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork::ours(Vec::new(), Delivery::Owned, 0)
     }
 }
 
-impl Batch for Spoilt {
+impl Batch for SpoiltEpochs {
     fn elements(&self) -> usize {
         self.batches[self.next - 1].elements
     }
@@ -89,7 +89,7 @@ fn a_loader_that_does_other_work_is_caught_by_its_content() {
     let (_place, data) = data(&spec);
     let right = content(&batches(&mut Reference, &spec, &data));
     for fault in [Fault::FlipsABit, Fault::RepeatsARow, Fault::LeavesOutTheEnd, Fault::RenamesAField] {
-        let wrong = content(&batches(&mut Wrong(fault), &spec, &data));
+        let wrong = content(&batches(&mut WrongSubject(fault), &spec, &data));
         assert_ne!(wrong.digest, right.digest, "{fault:?}");
     }
 }

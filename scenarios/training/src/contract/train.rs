@@ -15,7 +15,7 @@ use crate::workload::{Compilation, Initialisation, SampleTarget, TrainingSpec};
 /// Steps that a smoke run has.
 const SMOKE_STEPS: usize = 4;
 
-/// What a training is over: the data of its steps, and the weights that it begins with.
+/// The material of a training: the data of its steps, and the weights that it begins with.
 #[derive(Clone, Debug)]
 pub struct Material {
     /// One element for each sample.
@@ -134,7 +134,7 @@ pub fn time_phases(bencher: &Bencher, training: &mut dyn TrainingLoop, spec: &Tr
 /// The metric of a rank that has its mean step, with nobody looking on.
 pub const RANK_STEP: &str = "rank: step";
 
-/// What the metric of a phase of each rank is called before its name.
+/// The prefix of the metric of a phase of each rank; the phase's name follows.
 pub const RANK_PHASE: &str = "rank: phase: ";
 
 /// Tells the steps of each of several ranks, and their phases, as metrics of ranks: the mean of each rank.
@@ -166,7 +166,7 @@ const LOOKED_AT: usize = 8;
 /// So many operators are told: those that take the most time.
 const TOLD: usize = 30;
 
-/// What the metric of an operator is called before its name: its own time in a step.
+/// The prefix of the metric of an operator, whose name follows: its own time in a step.
 pub const OPERATOR: &str = "operator: ";
 
 /// The metric that has the time of a step under the profiler.

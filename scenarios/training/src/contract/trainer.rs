@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weighbridge::{Kept, Result, skip};
+use weighbridge::{ItemCopy, Result, skip};
 use weighbridge_data::{DataSet, Epochs};
 use weighbridge_loaders::contract::{Phases, Tensors};
 
@@ -56,8 +56,8 @@ pub trait Trainer {
 /// samples of the data, done when it returns. The batch is then, for each of those samples, the mean loss of
 /// the step's batch: a field `loss` of `f32`.
 pub trait TrainingLoop: Epochs {
-    /// What the system has really set, read back from its own objects: numbers of the optimiser, precision,
-    /// samples of a step, how many numbers are learned.
+    /// Returns the settings that are really in effect, read back from the system's own objects: numbers of
+    /// the optimiser, precision, samples of a step, the count of numbers that are learned.
     fn settings(&self) -> BTreeMap<String, String>;
 
     /// The weights as the last steps have left them, and how many those were since the beginning: nothing is
@@ -117,20 +117,19 @@ pub trait TrainingLoop: Epochs {
     /// # Errors
     /// A skip where a system trains on its own samples alone; samples that no step takes; as
     /// [`TrainingLoop::train`].
-    fn feed(&mut self, batch: &Kept, place: &Path) -> Result<f32> {
+    fn feed(&mut self, batch: &ItemCopy, place: &Path) -> Result<f32> {
         let _ = (batch, place);
         Err(skip("it takes no samples from a loader"))
     }
 
-    /// How many labels of the samples that are held out have the greatest logit, with the weights as they
-    /// are.
+    /// Returns the number of held-out labels that have the greatest logit, with the weights as they are.
     ///
     /// # Errors
     /// As [`Epochs::begin`].
     fn right(&mut self) -> Result<usize>;
 }
 
-/// What steps are made of, as a profiler sees it.
+/// The operators of some steps, as a profiler sees them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OperatorTimes {
     /// All steps together, by the clock, with the profiler running.
@@ -139,7 +138,7 @@ pub struct OperatorTimes {
     pub each: BTreeMap<String, (Duration, u64)>,
 }
 
-/// What a step computes.
+/// The results of a step on the first samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct First {
     /// The mean loss.

@@ -18,7 +18,7 @@ pub(super) struct Attention<T> {
     together: Affine<T>,
     /// Queries, keys and values of all samples.
     qkv: Array2<T>,
-    /// What each place looks at: by sample, then by head.
+    /// The attention weights of each place over all places: by sample, then by head.
     weights: Vec<Vec<Array2<T>>>,
 }
 
@@ -76,7 +76,8 @@ fn parts<'a, T>(sample: &'a ArrayView2<'_, T>, head: usize, of: usize) -> [Array
     })
 }
 
-/// What the heads see of one sample side by side, and what they look at.
+/// Returns the values that the heads of one sample make, side by side, and the attention weights of each
+/// head.
 fn look<T: Real>(sample: &ArrayView2<'_, T>, heads: usize, causal: bool) -> (Array2<T>, Vec<Array2<T>>) {
     let width = sample.ncols() / 3;
     let scale = scale::<T>(width / heads);

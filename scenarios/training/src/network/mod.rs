@@ -44,7 +44,7 @@ pub(crate) struct Network<T> {
 #[derive(Debug)]
 struct NetworkNode<T> {
     output: Shape,
-    /// Whether the gradient of what enters it is needed: something below it is learned.
+    /// `true` if the gradient of its input is needed: something below it is learned.
     wants_input: bool,
     step: NetworkStep<T>,
 }

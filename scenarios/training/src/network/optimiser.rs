@@ -24,7 +24,7 @@ impl<T: Real> Descent<T> {
         Self { kind, schedule, kept: [zeros(), second], steps: 0 }
     }
 
-    /// What it is, with its numbers, and how its rate changes.
+    /// Returns the optimiser with its numbers, and the schedule of its rate.
     pub(crate) fn kind(&self) -> (Optimiser, Schedule) {
         (self.kind, self.schedule)
     }

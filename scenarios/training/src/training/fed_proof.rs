@@ -4,13 +4,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use weighbridge::{Error, Kept, Result};
+use weighbridge::{Error, ItemCopy, Result};
 use weighbridge_data::DataSet;
 use weighbridge_loaders::adapters::native::Reference;
 use weighbridge_loaders::contract::{Loader, Tensors, for_each_batch};
 use weighbridge_loaders::workload::PipelineSpec;
 
-use super::feeding::{Fed, step_alone};
+use super::feeding::{FedStep, step_alone};
 use super::proof::{TrainingWay, after, near, same_start};
 use super::settings::check_settings;
 use crate::adapters::native::ByHand;
@@ -20,13 +20,13 @@ use crate::workload::TrainingSpec;
 /// Losses of so many first steps are compared; later ones are where rounding has taken them.
 const STEPS: usize = 3;
 
-/// What the reference makes of the work: the batches that are due, and where steps on them lead. The samples
-/// that a trainer has in memory are others, so that steps on those lead elsewhere.
+/// The reference's answer to the work: the batches that are due, and the losses and weights that steps on
+/// them lead to. The samples that a trainer has in memory are others, so that steps on those lead elsewhere.
 pub(super) struct FedReference<'a> {
     spec: &'a TrainingSpec,
     material: &'a Material,
     place: &'a Path,
-    batches: Vec<Kept>,
+    batches: Vec<ItemCopy>,
     losses: Vec<f32>,
     way: TrainingWay,
 }
@@ -68,7 +68,7 @@ impl<'a> FedReference<'a> {
     ///
     /// # Errors
     /// The first one that is another.
-    pub(super) fn check_batches(&self, found: &[Kept]) -> Result<()> {
+    pub(super) fn check_batches(&self, found: &[ItemCopy]) -> Result<()> {
         if found.len() != self.batches.len() {
             let (found, due) = (found.len(), self.batches.len());
             return Err(Error::new(format!("the loader handed over {found} batches where {due} are due")));
@@ -86,7 +86,7 @@ impl<'a> FedReference<'a> {
     ///
     /// # Errors
     /// What differs.
-    pub(super) fn check_steps(&self, found: &Fed, training: &mut dyn TrainingLoop) -> Result<()> {
+    pub(super) fn check_steps(&self, found: &FedStep, training: &mut dyn TrainingLoop) -> Result<()> {
         let (steps, left) = training.left()?;
         if (steps, found.losses.len()) != (self.way.steps, self.way.steps) {
             return Err(Error::new(format!(
@@ -101,7 +101,7 @@ impl<'a> FedReference<'a> {
         self.way.leads_to(&left, self.spec, &mut || self.plain())
     }
 
-    /// Where the reference's formulae lead in `f32`.
+    /// Returns the weights that the reference's formulae lead to in `f32`.
     fn plain(&self) -> Result<Tensors> {
         let mut plain = ByHand::<f32>::open(self.spec, &self.material.data, &self.material.weights)?;
         step_alone(&mut plain, &self.batches, self.place)?;

@@ -7,13 +7,13 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
-use weighbridge::{Error, Kept, Result};
+use weighbridge::{Error, ItemCopy, Result};
 use weighbridge_data::Epochs;
 use weighbridge_loaders::contract::for_each_batch;
 
 use crate::contract::TrainingLoop;
 
-/// What one experiment took.
+/// The time of one experiment, and the batches or steps that it went through.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FeedTimes {
     /// From when the first batch was there.
@@ -25,17 +25,17 @@ pub(super) struct FeedTimes {
 }
 
 impl FeedTimes {
-    /// How many there were in a second.
+    /// Returns the batches, or steps, in a second.
     pub(super) fn rate(&self) -> f64 {
         self.count as f64 / self.whole.as_secs_f64()
     }
 }
 
-/// What a step was fed, and what came of it.
+/// The result of an experiment: its time, the batches that were handed over, and the loss of each step.
 #[derive(Default)]
-pub(super) struct Fed {
+pub(super) struct FedStep {
     pub(super) times: FeedTimes,
-    pub(super) batches: Vec<Kept>,
+    pub(super) batches: Vec<ItemCopy>,
     pub(super) losses: Vec<f32>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Fed {
 ///
 /// # Errors
 /// What the loader says; a batch that is missing.
-pub(super) fn load_alone(loader: &mut (dyn Epochs + Send), epoch: u64, ahead: usize) -> Result<Fed> {
+pub(super) fn load_alone(loader: &mut (dyn Epochs + Send), epoch: u64, ahead: usize) -> Result<FedStep> {
     let mut fed = beside(loader, epoch, ahead, &mut |_| Ok(None))?;
     fed.times.count = fed.batches.len() - 1;
     Ok(fed)
@@ -54,12 +54,16 @@ pub(super) fn load_alone(loader: &mut (dyn Epochs + Send), epoch: u64, ahead: us
 ///
 /// # Errors
 /// As [`TrainingLoop::feed`].
-pub(super) fn step_alone(training: &mut dyn TrainingLoop, batches: &[Kept], place: &Path) -> Result<Fed> {
+pub(super) fn step_alone(
+    training: &mut dyn TrainingLoop,
+    batches: &[ItemCopy],
+    place: &Path,
+) -> Result<FedStep> {
     training.train(true, 0)?;
     let begun = Instant::now();
     let losses: Vec<f32> = batches.iter().map(|batch| training.feed(batch, place)).collect::<Result<_>>()?;
     let times = FeedTimes { whole: begun.elapsed(), waited: Duration::ZERO, count: losses.len() };
-    Ok(Fed { times, batches: Vec::new(), losses })
+    Ok(FedStep { times, batches: Vec::new(), losses })
 }
 
 /// Both at once: while a step is at work, the loader makes the next batch.
@@ -72,7 +76,7 @@ pub(super) fn both_at_once(
     ahead: usize,
     training: &mut dyn TrainingLoop,
     place: &Path,
-) -> Result<Fed> {
+) -> Result<FedStep> {
     training.train(true, 0)?;
     let mut fed = beside(loader, epoch, ahead, &mut |batch| training.feed(batch, place).map(Some))?;
     fed.times.count = fed.losses.len();
@@ -84,10 +88,10 @@ fn beside(
     loader: &mut (dyn Epochs + Send),
     epoch: u64,
     ahead: usize,
-    each: &mut dyn FnMut(&Kept) -> Result<Option<f32>>,
-) -> Result<Fed> {
+    each: &mut dyn FnMut(&ItemCopy) -> Result<Option<f32>>,
+) -> Result<FedStep> {
     // A batch that nobody has room for is held by the loader's thread: it is the one ahead.
-    let (give, take) = sync_channel::<Kept>(ahead.saturating_sub(1));
+    let (give, take) = sync_channel::<ItemCopy>(ahead.saturating_sub(1));
     std::thread::scope(|scope| {
         let loading = scope.spawn(move || {
             for_each_batch(loader, epoch, &mut |batch| {
@@ -104,10 +108,13 @@ fn beside(
     })
 }
 
-fn consume(take: &Receiver<Kept>, each: &mut dyn FnMut(&Kept) -> Result<Option<f32>>) -> Result<Option<Fed>> {
+fn consume(
+    take: &Receiver<ItemCopy>,
+    each: &mut dyn FnMut(&ItemCopy) -> Result<Option<f32>>,
+) -> Result<Option<FedStep>> {
     let Ok(first) = take.recv() else { return Ok(None) };
     let begun = Instant::now();
-    let mut fed = Fed::default();
+    let mut fed = FedStep::default();
     let mut next = Some(first);
     while let Some(batch) = next {
         fed.losses.extend(each(&batch)?);

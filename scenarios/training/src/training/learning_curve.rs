@@ -37,7 +37,7 @@ pub(super) struct LearningCurve {
     pub(super) reached: bool,
 }
 
-/// What was seen after some steps.
+/// A look at the training after some steps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CurveLook {
     pub(super) steps: usize,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use weighbridge::{Kept, Result};
-use weighbridge_data::{Batch, Cache, DataSet, Epochs, Executed};
+use weighbridge::{ItemCopy, Result};
+use weighbridge_data::{Batch, Cache, DataSet, Epochs, ExecutedWork};
 use weighbridge_loaders::contract::{Phases, Tensors};
 
 use crate::adapters::native::ByHand;
@@ -30,7 +30,7 @@ impl Trainer for Other {
     }
 }
 
-/// What is not as it is said.
+/// A way in which a trainer does other work than it says.
 #[derive(Clone, Copy)]
 pub(super) enum TrainingLie {
     /// Every second step of the stream is left out; whenever it is looked at from the beginning, all are
@@ -38,7 +38,7 @@ pub(super) enum TrainingLie {
     SkipsHalf,
     /// So many labels are always right.
     KnowsAll(usize),
-    /// What a loader hands over is left where it is: the samples in memory are trained on.
+    /// Batches that a loader hands over are left where they are: the samples in memory are trained on.
     IgnoresTheLoader,
     /// Every batch after the first that a loader hands over is taken for the first one.
     KeepsTheFirstBatch,
@@ -49,14 +49,15 @@ pub(super) enum TrainingLie {
 /// The trainer by hand, with a lie.
 pub(super) struct Liar(pub(super) TrainingLie);
 
-struct Lying {
+struct LyingTrainer {
     lie: TrainingLie,
     honest: ByHand<f32>,
     steps: usize,
     /// Steps that are said to be done.
     said: usize,
-    /// What was handed over first, and the loss that was told last.
-    first: Option<Kept>,
+    /// The batch that was handed over first.
+    first: Option<ItemCopy>,
+    /// The loss that was told last.
     loss: f32,
 }
 
@@ -69,11 +70,11 @@ impl Trainer for Liar {
         weights: &Arc<DataSet>,
     ) -> Result<Box<dyn TrainingLoop + '_>> {
         let honest = ByHand::open(spec, data, weights)?;
-        Ok(Box::new(Lying { lie: self.0, honest, steps: spec.steps, said: 0, first: None, loss: 0.0 }))
+        Ok(Box::new(LyingTrainer { lie: self.0, honest, steps: spec.steps, said: 0, first: None, loss: 0.0 }))
     }
 }
 
-impl Epochs for Lying {
+impl Epochs for LyingTrainer {
     fn begin(&mut self, epoch: u64) -> Result<()> {
         self.said = 0;
         self.honest.begin(epoch)
@@ -92,12 +93,12 @@ impl Epochs for Lying {
         self.honest.batch()
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.honest.executed()
     }
 }
 
-impl TrainingLoop for Lying {
+impl TrainingLoop for LyingTrainer {
     fn settings(&self) -> BTreeMap<String, String> {
         self.honest.settings()
     }
@@ -126,7 +127,7 @@ impl TrainingLoop for Lying {
         }
     }
 
-    fn feed(&mut self, batch: &Kept, place: &Path) -> Result<f32> {
+    fn feed(&mut self, batch: &ItemCopy, place: &Path) -> Result<f32> {
         let step = self.said;
         self.said += 1;
         let first = self.first.get_or_insert_with(|| batch.clone());

@@ -7,7 +7,7 @@ use ndarray::Array2;
 /// The metric that has what [`MEASURED_PEAK`] is.
 pub const PEAK: &str = "peak";
 
-/// What was measured of the machine.
+/// The work whose rate is the machine's measured peak.
 pub const MEASURED_PEAK: &str = "a product of 1024x1024 matrices of f32 by ndarray on all processors";
 
 /// Peaks that papers take shares of, by the name that they have there: operations in a second, dense.

@@ -133,7 +133,7 @@ pub(super) fn same_way(
     })
 }
 
-/// Where the reference's weights are before and after some steps.
+/// The reference's weights before and after some steps.
 pub(super) struct TrainingWay {
     pub(super) steps: usize,
     pub(super) start: Tensors,
@@ -163,8 +163,9 @@ impl TrainingWay {
         // A share that is no number is no agreement.
         if share.is_nan() || share > allowed {
             return Err(Error::new(format!(
-                "the {steps} steps that were done have left other weights than the reference's: they are apart by {:.1} % of the way that \
-             those went, and {:.1} % are allowed (rounding alone takes the reference's own steps {:.1} % apart)",
+                "the {steps} steps that were done have left other weights than the reference's: they are \
+                 apart by {:.1} % of the way that those went, and {:.1} % are allowed (rounding alone takes \
+                 the reference's own steps {:.1} % apart)",
                 100.0 * share,
                 100.0 * allowed,
                 100.0 * rounding
@@ -174,12 +175,13 @@ impl TrainingWay {
     }
 }
 
-/// How far apart a way may be where rounding alone takes it so far; what is no number allows nothing more.
+/// Returns the share of a way by which weights may be apart, by the share that rounding alone makes; one that
+/// is no number allows nothing more than `of_way`.
 fn allowed(of_way: f64, rounding: f64) -> f64 {
     if rounding.is_nan() { of_way } else { (GROWN * rounding).clamp(of_way, MOST) }
 }
 
-/// How many times further than one rounding another may lead.
+/// The allowed share, as a multiple of that which rounding alone makes.
 const GROWN: f64 = 4.0;
 
 /// Beyond this a way proves nothing: steps that were left out would be hidden.
@@ -203,8 +205,8 @@ pub(super) fn same_start(found: &Tensors, expected: &Tensors) -> Result<()> {
         if found.1 != expected.1 {
             let most = found.1.iter().zip(&expected.1).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
             return Err(Error::new(format!(
-                "the training begins with other weights than its configuration: `{}` differs by up to {most}; trainings that \
-                 begin apart are not compared",
+                "the training begins with other weights than its configuration: `{}` differs by up to \
+                 {most}; trainings that begin apart are not compared",
                 expected.0
             )));
         }
@@ -260,8 +262,8 @@ pub(super) fn near(what: &str, found: &[f32], expected: &[f32], tolerance: f64) 
     match found.iter().zip(expected).find_map(far) {
         None => Ok(()),
         Some((found, expected)) => Err(Error::new(format!(
-            "{what} is not the reference's: {found} where {expected} is due, and {allowed:.3e} is allowed ({tolerance} of the largest, \
-             {largest:.3e})"
+            "{what} is not the reference's: {found} where {expected} is due, and {allowed:.3e} is allowed \
+             ({tolerance} of the largest, {largest:.3e})"
         ))),
     }
 }
@@ -277,8 +279,8 @@ pub(super) fn alike(what: &str, found: &[f32], expected: &[f32], tolerance: f64,
     let (apart, long) = (length(&differences), length(expected));
     if apart.is_nan() || apart > tolerance * long + rounded {
         return Err(Error::new(format!(
-            "{what} is not the reference's: they are {apart:.3e} apart, where {:.3e} is allowed ({:.1} % of its length, {long:.3e}, \
-             and what rounding makes)",
+            "{what} is not the reference's: they are {apart:.3e} apart, where {:.3e} is allowed ({:.1} % of \
+             its length, {long:.3e}, and what rounding makes)",
             tolerance * long + rounded,
             100.0 * tolerance
         )));

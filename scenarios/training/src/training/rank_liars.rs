@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weighbridge::{Error, ErrorKind, Result};
-use weighbridge_data::{Batch, DataSet, Epochs, Executed};
+use weighbridge_data::{Batch, DataSet, Epochs, ExecutedWork};
 use weighbridge_loaders::contract::{Phases, Tensors};
 
 use crate::adapters::native::{ByHand, Meeting, RankSeat};
 use crate::contract::{First, Trainer, TrainingLoop};
 use crate::workload::{Compilation, TrainingRanks, TrainingSpec};
 
-/// What is not as it is said, of the last rank where not of all.
+/// A way in which ranks do other work than they say: the last one where not all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RankLie {
     /// It comes to every exchange, and steps by its own gradients all the same.
@@ -160,7 +160,7 @@ impl Epochs for LyingRank {
         self.honest.batch()
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.honest.executed()
     }
 }

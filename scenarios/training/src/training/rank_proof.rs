@@ -91,8 +91,8 @@ fn same_on_all(what: &str, weights: &[Tensors]) -> Result<()> {
             let differ = |(found, due): &(&f32, &f32)| found.to_bits() != due.to_bits();
             if let Some((found, expected)) = found.1.iter().zip(&due.1).find(differ) {
                 return Err(Error::new(format!(
-                    "{what} other weights on rank {rank} than on rank 0: `{}` has {found} where that has {expected}; the ranks do \
-                     not train one model",
+                    "{what} other weights on rank {rank} than on rank 0: `{}` has {found} where that has \
+                     {expected}; the ranks do not train one model",
                     due.0
                 )));
             }

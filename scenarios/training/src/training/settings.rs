@@ -6,7 +6,7 @@ use weighbridge::{Error, Result};
 
 use crate::workload::TrainingSpec;
 
-/// How far a number may be off: `f32` has 24 bits.
+/// The share of a number by which it may be off: `f32` has 24 bits.
 const ROUNDED: f64 = 1e-6;
 
 /// Refuses a training that is set otherwise than its configuration says.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use weighbridge_loaders::workload::Access;
 
-/// Where the rows of a loader lie.
+/// The storage that the rows of a loader lie in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoaderStorage {
     /// In memory.
@@ -19,7 +19,7 @@ pub enum LoaderStorage {
 }
 
 impl LoaderStorage {
-    /// How a pipeline takes its rows from there.
+    /// Returns the access by which a pipeline takes its rows from there.
     pub(super) fn access(self) -> Access {
         match self {
             Self::Memory => Access::Memory,

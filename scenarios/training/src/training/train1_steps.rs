@@ -90,12 +90,12 @@ pub fn train(
     Ok(())
 }
 
-/// What a point needs, for the plan.
+/// Returns what a point needs, for the plan.
 fn needs(variant: &Preset, _: &Compilation) -> Requirements {
     variant.spec().needs()
 }
 
-/// What a point does, for listings.
+/// Returns the description of a point, for listings.
 fn describe(variant: &Preset, mode: &Compilation) -> String {
     format!("{}, {mode}", variant.spec().describe())
 }

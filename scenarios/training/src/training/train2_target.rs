@@ -65,13 +65,13 @@ pub fn train_to_target(
     Ok(())
 }
 
-/// What a point needs, for the plan.
+/// Returns what a point needs, for the plan.
 fn needs(axes: &ToATargetAxes) -> Requirements {
     let ToATargetAxes { variant, .. } = axes;
     variant.spec().needs()
 }
 
-/// What a point does, for listings.
+/// Returns the description of a point, for listings.
 fn describe(axes: &ToATargetAxes) -> String {
     let ToATargetAxes { variant, mode, seed } = axes;
     format!("{}, {mode}, seed {seed}", variant.spec().describe())

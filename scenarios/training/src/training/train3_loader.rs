@@ -101,7 +101,7 @@ pub const LOADER_ALONE: &str = "loader alone";
 pub const STEP_ALONE: &str = "step alone";
 /// From one step to the next with loader and step at once, in the mean.
 pub const FULL_STEP: &str = "full step";
-/// How long a step waited for its batch, in the mean.
+/// The mean time that a step waited for its batch.
 pub const EXPOSED_LOADING: &str = "exposed loading";
 /// The same as a share of the time.
 pub const WAITED_FOR_DATA: &str = "waited for data";
@@ -175,7 +175,8 @@ fn meet(
         let again = load_alone(&mut **loader, epoch, ahead);
         if again.is_ok_and(|again| reference.check_batches(&again.batches).is_ok()) {
             return Err(skip(
-                "rows behind a network: it reads them from a copy in a format of its own, on a disk of this machine",
+                "rows behind a network: it reads them from a copy in a format of its own, \
+                 on a disk of this machine",
             ));
         }
     }
@@ -205,7 +206,7 @@ fn seconds(time: Duration) -> f64 {
     time.as_secs_f64()
 }
 
-/// What a loader does to the images of a step.
+/// The transforms that a loader applies to the images of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preparation {
     /// From `u8` to `f32`.
@@ -253,13 +254,13 @@ fn pipeline(spec: &TrainingSpec, preparation: Preparation) -> PipelineSpec {
 /// The seed of the samples that are loaded: none that a trainer has in memory.
 const SEED: u64 = 7;
 
-/// What must agree at a point: the batches.
+/// Returns the agreement that is due at a point: that of the batches.
 fn agreement(axes: &LoaderAndStepAxes) -> Equivalence {
     let LoaderAndStepAxes { variant, transforms, .. } = axes;
     pipeline(&fed(*variant), *transforms).agreement()
 }
 
-/// What a point needs, for the plan: both, and all batches of an epoch twice.
+/// Returns what a point needs, for the plan: training and loader, and the data of an epoch three times more.
 fn needs(axes: &LoaderAndStepAxes) -> Requirements {
     let LoaderAndStepAxes { variant, transforms, .. } = axes;
     let spec = fed(*variant);
@@ -268,7 +269,7 @@ fn needs(axes: &LoaderAndStepAxes) -> Requirements {
     Requirements { memory: training.memory + loading.memory + batches, ..training }
 }
 
-/// What a point does, for listings.
+/// Returns the description of a point, for listings.
 fn describe(axes: &LoaderAndStepAxes) -> String {
     let LoaderAndStepAxes { variant, transforms, workers, storage, trainer, mode, ahead } = axes;
     let spec = fed(*variant);
@@ -279,7 +280,7 @@ fn describe(axes: &LoaderAndStepAxes) -> String {
 #[cfg(test)]
 mod tests {
     use weighbridge_loaders::adapters::native::{Rayon, Reference};
-    use weighbridge_loaders::contract::changed::{Changed, bencher, metrics};
+    use weighbridge_loaders::contract::changed::{ChangedLoader, bencher, metrics};
     use weighbridge_loaders::workload::Shard;
 
     use super::*;
@@ -287,7 +288,7 @@ mod tests {
     use crate::training::liars::{Liar, Other, TrainingLie};
     use crate::workload::Optimiser;
 
-    /// What the scenario tells of this pair.
+    /// Returns the metrics that the scenario tells of this pair.
     fn met(loader: &mut dyn Loader, trainer: &mut dyn Trainer) -> Result<Vec<(String, f64)>> {
         let place = tempfile::tempdir().unwrap();
         let bencher = Bencher::new(weighbridge::Settings {
@@ -334,11 +335,13 @@ mod tests {
             |spec: &mut PipelineSpec| spec.transforms.retain(|one| *one != RandomFlip),
             |spec: &mut PipelineSpec| spec.transforms.swap(0, 1),
         ] {
-            let said = refused(&mut Changed::new(change), &mut NdarrayTrainer);
+            let said = refused(&mut ChangedLoader::new(change), &mut NdarrayTrainer);
             assert!(said.contains("that the loader handed to the step is not the reference's"), "{said}");
         }
-        let said =
-            refused(&mut Changed::new(|spec| spec.shard = Shard { index: 0, count: 2 }), &mut NdarrayTrainer);
+        let said = refused(
+            &mut ChangedLoader::new(|spec| spec.shard = Shard { index: 0, count: 2 }),
+            &mut NdarrayTrainer,
+        );
         assert!(said.contains("the loader handed over 4 batches where 8 are due"), "{said}");
     }
 
@@ -362,8 +365,9 @@ mod tests {
         let told = met(&mut Reference).unwrap().work.unwrap().report.environment;
         assert_eq!(told["storage"], "nfs4 on server:/rows");
         // It has its rows in memory, whatever it was asked for.
-        let why = met(&mut Changed::new(|spec| spec.access = weighbridge_loaders::workload::Access::Memory))
-            .unwrap_err();
+        let why =
+            met(&mut ChangedLoader::new(|spec| spec.access = weighbridge_loaders::workload::Access::Memory))
+                .unwrap_err();
         assert!(why.is_skip() && why.to_string().contains("rows behind a network"), "{why}");
     }
 

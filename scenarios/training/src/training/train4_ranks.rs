@@ -5,7 +5,7 @@ use std::time::Instant;
 use weighbridge::prelude::*;
 use weighbridge::{Requirements, WorkReport};
 use weighbridge_data::ranks::{ClosedTogether, at_once};
-use weighbridge_data::{Batch, Epochs, Executed, Rank};
+use weighbridge_data::{Batch, Epochs, ExecutedWork, Rank};
 use weighbridge_loaders::distribution::{Band, WorkerPool};
 
 use super::preset::Preset;
@@ -16,7 +16,12 @@ use crate::workload::{Compilation, GradientExchange, Scaling, TrainingRanks, Tra
 /// The axes of TRAIN-4.
 #[derive(Clone, Debug, Sweep)]
 struct RanksAxes {
-    #[sweep(vit5_tiny = Preset::Vit5Tiny, gpt_tiny = Preset::GptTiny, mlp_tiny = Preset::MlpTiny, tiny = Preset::ForTests)]
+    #[sweep(
+        vit5_tiny = Preset::Vit5Tiny,
+        gpt_tiny = Preset::GptTiny,
+        mlp_tiny = Preset::MlpTiny,
+        tiny = Preset::ForTests
+    )]
     variant: Preset,
     #[sweep(1, 2, 4, 8)]
     ranks: usize,
@@ -88,7 +93,7 @@ pub fn train_on_ranks(
     bencher.work(WorkReport { workers: asked.count as u64, ..report });
     bencher.flops(spec.flops()?.train() * spec.batch as u64);
     std::thread::scope(|scope| {
-        let ranks = ranks.iter_mut().map(|rank| (Box::new(Borrowed(rank)) as Box<_>, Band::WHOLE));
+        let ranks = ranks.iter_mut().map(|rank| (Box::new(BorrowedRank(rank)) as Box<_>, Band::WHOLE));
         bencher.stream(&mut WorkerPool::start(scope, "rank", ranks.collect())?)
     })?;
     prove_ranks(ranks, asked, &spec, &material)?;
@@ -115,9 +120,9 @@ fn tell(bencher: &Bencher, ranks: &mut [TrainingRank<'_>], spec: &TrainingSpec) 
 }
 
 /// An open training as one that a pool drives for a while.
-struct Borrowed<'a, 'b>(&'a mut TrainingRank<'b>);
+struct BorrowedRank<'a, 'b>(&'a mut TrainingRank<'b>);
 
-impl Epochs for Borrowed<'_, '_> {
+impl Epochs for BorrowedRank<'_, '_> {
     fn begin(&mut self, epoch: u64) -> Result<()> {
         self.0.begin(epoch)
     }
@@ -130,7 +135,7 @@ impl Epochs for Borrowed<'_, '_> {
         self.0.batch()
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.0.executed()
     }
 
@@ -139,21 +144,21 @@ impl Epochs for Borrowed<'_, '_> {
     }
 }
 
-/// Whether the ranks divide the batch, for the plan.
+/// Refuses ranks that cannot be the same training, such as those that do not divide the batch, for the plan.
 fn fits(axes: &RanksAxes) -> Result<(), String> {
     let RanksAxes { variant, ranks, scaling, communication, .. } = axes;
     let asked = TrainingRanks { count: *ranks, exchange: *communication };
     asked.check(&of_all(*variant, *ranks, *scaling)).map_err(|error| error.to_string())
 }
 
-/// What a point needs, for the plan: on every rank the model, and all the data.
+/// Returns what a point needs, for the plan: on every rank the model, and all the data.
 fn needs(axes: &RanksAxes) -> Requirements {
     let RanksAxes { variant, ranks, scaling, .. } = axes;
     let of_rank = of_all(*variant, 1, *scaling).needs();
     Requirements { memory: of_rank.memory * *ranks as u64, ..of_rank }
 }
 
-/// What a point does, for listings.
+/// Returns the description of a point, for listings.
 fn describe(axes: &RanksAxes) -> String {
     let RanksAxes { variant, ranks, mode, scaling, communication } = axes;
     let spec = of_all(*variant, *ranks, *scaling);
@@ -252,9 +257,9 @@ mod tests {
     }
 
     /// One that leaves with the others, or says that it has waited for them in vain.
-    struct Leaving<'a>(&'a std::sync::Mutex<[usize; 2]>, &'a std::sync::Condvar);
+    struct LeavingRank<'a>(&'a std::sync::Mutex<[usize; 2]>, &'a std::sync::Condvar);
 
-    impl Drop for Leaving<'_> {
+    impl Drop for LeavingRank<'_> {
         fn drop(&mut self) {
             let mut left = self.0.lock().unwrap();
             left[0] += 1;
@@ -268,7 +273,7 @@ mod tests {
     #[test]
     fn ranks_that_wait_for_each_other_when_they_are_closed_do_not_wait_in_vain() {
         let (left, changed) = (std::sync::Mutex::new([0, 0]), std::sync::Condvar::new());
-        drop(ClosedTogether((0..3).map(|_| Leaving(&left, &changed)).collect()));
+        drop(ClosedTogether((0..3).map(|_| LeavingRank(&left, &changed)).collect()));
         assert_eq!(*left.lock().unwrap(), [3, 0]);
     }
 

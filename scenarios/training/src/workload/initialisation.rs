@@ -7,13 +7,13 @@ use weighbridge_data::{FieldValues, Origin};
 
 use super::model::{Scheme, Start};
 
-/// What the weights of a model begin with.
+/// The source of a model's first weights.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "InitialisationKeys", into = "InitialisationKeys")]
 pub enum Initialisation {
     /// Numbers that are drawn: `scheme` and `seed`.
     Drawn {
-        /// How the deviation of normal numbers is chosen.
+        /// The scheme that sets the standard deviation of normal numbers.
         scheme: Scheme,
         /// Their seed.
         seed: u64,
@@ -53,7 +53,10 @@ impl TryFrom<InitialisationKeys> for Initialisation {
                 let is_whole = text.len() == 16 && text.bytes().all(|letter| letter.is_ascii_hexdigit());
                 let digest = u64::from_str_radix(&text, 16).ok().filter(|_| is_whole);
                 let digest = digest.ok_or_else(|| {
-                    format!("`initialisation.digest` is `{text}`: it is the XXH3-64 of the file, 16 hexadecimal digits")
+                    format!(
+                        "`initialisation.digest` is `{text}`: it is the XXH3-64 of the file, \
+                         16 hexadecimal digits"
+                    )
                 })?;
                 Ok(Self::File { file, digest })
             }
@@ -86,7 +89,7 @@ impl Initialisation {
         }
     }
 
-    /// How the numbers of a parameter come about.
+    /// Returns the values of a parameter that begins so.
     pub(super) fn values(&self, start: Start) -> FieldValues {
         let Self::Drawn { scheme, .. } = self else { return FieldValues::Read };
         match (scheme.millionths(start), start) {
@@ -96,7 +99,7 @@ impl Initialisation {
         }
     }
 
-    /// Where they come from.
+    /// Returns the origin of the numbers: a seed, or a file by its digest.
     pub(super) fn origin(&self) -> Origin {
         match *self {
             Self::Drawn { seed, .. } => Origin::Synthetic { seed },

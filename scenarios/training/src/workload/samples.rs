@@ -6,7 +6,7 @@ use weighbridge_data::{DIGITS, DataSpec, FieldSpec, FieldValues, Origin};
 
 use super::model::{Model, Shape};
 
-/// What a training learns from.
+/// The samples that a training learns from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Samples {
@@ -32,20 +32,20 @@ pub enum Samples {
     },
 }
 
-/// How well a training is to know samples that it has not learned from.
+/// The accuracy that a training is to reach on samples that it has not learned from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SampleTarget {
     /// The share of them whose label has the greatest logit.
     pub accuracy: f64,
-    /// How many they are. Nothing is learned from them.
+    /// The number of these samples. Nothing is learned from them.
     pub held_out: usize,
     /// After each so many steps they are looked at.
     pub every: usize,
 }
 
 impl SampleTarget {
-    /// How many labels must be right, of so many.
+    /// Returns the number of labels that must be right, of so many.
     pub fn due(&self, labels: usize) -> usize {
         (self.accuracy * labels as f64).ceil() as usize
     }
@@ -114,8 +114,8 @@ impl Samples {
         let shape = model.input.axes();
         if !(shape == [64] || matches!(shape[..], [8, 8, _])) || classes < 10 {
             return Err(Error::new(format!(
-                "`samples.kind` is digits: they are 64 numbers or images of 8 by 8, of 10 classes, and the model makes {classes} of \
-                 {}",
+                "`samples.kind` is digits: they are 64 numbers or images of 8 by 8, of 10 classes, \
+                 and the model makes {classes} of {}",
                 model.input
             )));
         }

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use weighbridge::{Error, Result};
 
-/// What share of its rate an optimiser takes in each step.
+/// A learning-rate schedule: the share of its rate that an optimiser takes in each step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Schedule {
@@ -83,7 +83,8 @@ impl fmt::Display for Schedule {
             Self::Cosine { warmup, until, least } => {
                 write!(
                     f,
-                    "a rate that rises for {warmup} steps and falls by a cosine to {least} of it at step {until}"
+                    "a rate that rises for {warmup} steps and falls by a cosine to {least} of it at step \
+                     {until}"
                 )
             }
         }

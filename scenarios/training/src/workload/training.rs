@@ -4,7 +4,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use weighbridge::{Dtype, Error, Expected, FieldKind, Requirements, Result};
+use weighbridge::{Dtype, Error, ExpectedEpoch, FieldKind, Requirements, Result};
 use weighbridge_data::{DataSpec, FieldSpec};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -18,16 +18,16 @@ use super::schedule::Schedule;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainingSpec {
-    /// What it is called.
+    /// The name of the training.
     pub name: String,
     /// The model.
     pub model: Dimensions,
-    /// How weights are changed.
+    /// The optimiser, which changes the weights.
     pub optimiser: Optimiser,
-    /// How its rate changes with the steps; constant where nothing is said.
+    /// The schedule of its rate; constant where nothing is said.
     #[serde(default)]
     pub schedule: Schedule,
-    /// What they begin with.
+    /// The first weights.
     pub initialisation: Initialisation,
     /// The numbers that are computed with.
     pub precision: Precision,
@@ -35,36 +35,36 @@ pub struct TrainingSpec {
     pub batch: usize,
     /// Steps of an epoch, each on samples of its own.
     pub steps: usize,
-    /// What is learned from.
+    /// The samples that are learned from.
     pub samples: Samples,
-    /// How well it is to be known, where that is asked.
+    /// The accuracy to reach on held-out samples, where one is asked for.
     pub target: Option<SampleTarget>,
 }
 
-/// How weights are changed by a gradient `g`.
+/// An optimiser: the rule by which a gradient `g` changes weights `w`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Optimiser {
     /// `v = momentum v + g`, `w -= rate v`.
     Sgd {
-        /// What the step is multiplied with.
+        /// The learning rate, which the step is multiplied with.
         rate: f64,
-        /// What of the last step stays.
+        /// The share of the last step that stays.
         momentum: f64,
     },
     /// Loshchilov and Hutter 2019: `m = beta1 m + (1 - beta1) g`, `v = beta2 v + (1 - beta2) g g`, both
     /// divided by one less the power of their beta; `w -= rate (m / (sqrt(v) + epsilon) + decay w)`, for
     /// every parameter.
     Adamw {
-        /// What the step is multiplied with.
+        /// The learning rate, which the step is multiplied with.
         rate: f64,
-        /// What of the mean of gradients stays.
+        /// The share of the mean of gradients that stays.
         beta1: f64,
-        /// What of the mean of their squares stays.
+        /// The share of the mean of their squares that stays.
         beta2: f64,
         /// Added to the root, after it was taken and corrected.
         epsilon: f64,
-        /// What share of a weight goes, times the rate.
+        /// The weight decay: the share of a weight that goes, times the rate.
         decay: f64,
     },
 }
@@ -93,7 +93,7 @@ impl Optimiser {
         slowed
     }
 
-    /// What a step is multiplied with, where no schedule says otherwise.
+    /// Returns the learning rate, where no schedule says otherwise.
     pub fn rate(self) -> f64 {
         let (Self::Sgd { rate, .. } | Self::Adamw { rate, .. }) = self;
         rate
@@ -139,7 +139,7 @@ impl fmt::Display for Precision {
     }
 }
 
-/// How a system runs a step: what it computes is the same.
+/// The mode in which a system runs a step: what it computes is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compilation {
@@ -254,14 +254,15 @@ impl TrainingSpec {
         Flops::of(&self.layers()?)
     }
 
-    /// What an epoch of steps hands out: for each sample the mean loss of its batch, a number of `f32`.
+    /// Returns the expected result of an epoch of steps: for each sample the mean loss of its batch, a number
+    /// of `f32`.
     ///
     /// # Errors
     /// As [`Dimensions::model`].
-    pub fn expected(&self) -> Result<Expected> {
+    pub fn expected(&self) -> Result<ExpectedEpoch> {
         let learned = self.samples.data(&self.layers()?, self.batch * self.steps, 0)?;
         let elements = learned.elements as u64;
-        Ok(Expected {
+        Ok(ExpectedEpoch {
             elements,
             batch: self.batch as u64,
             bytes: elements * size_of::<f32>() as u64,
@@ -274,9 +275,10 @@ impl TrainingSpec {
         })
     }
 
-    /// How far a training may be from the reference. An output or a loss: as a share of the largest number of
-    /// its tensor. A gradient, or how a weight has changed in three steps: as a share of the length of the
-    /// tensor. All weights after the steps of an epoch: as a share of the way that they went.
+    /// Returns the distances that a training may have from the reference. Of an output or a loss: as a share
+    /// of the largest number of its tensor. Of a gradient, or of the change of a weight in three steps: as a
+    /// share of the length of the tensor. Of all weights after the steps of an epoch: as a share of the way
+    /// that they went.
     ///
     /// Found in `f32`, for eleven trainers on two processors: up to 1e-6 of a gradient, 1e-3 of a change,
     /// most of which is what rounding makes, and 1.4e-6 of the way in 64 steps of a smooth net (up to 3e-4 in
@@ -331,8 +333,8 @@ impl TrainingSpec {
         format!("{name}: {what}, batch {batch}, {steps} steps, {}, {}", self.optimiser, self.precision)
     }
 
-    /// What a point needs, for a plan: the data and weights, and of the model weights, gradients and what the
-    /// optimiser keeps, and the activations of a batch.
+    /// Returns what a point needs, for a plan: the data and weights, and of the model weights, gradients and
+    /// what the optimiser keeps, and the activations of a batch.
     ///
     /// # Panics
     /// If the dimensions do not fit together.
@@ -349,7 +351,8 @@ impl TrainingSpec {
             .sum();
         let weights = model.size().expect("it has one") as u64;
         let data = self.data().expect("it has some").bytes();
-        let kept = 8 * (activations + scores) as u64 * self.batch as u64; // bytes: of `f64`, as the reference has them
+        // Bytes: of `f64`, as the reference has them.
+        let kept = 8 * (activations + scores) as u64 * self.batch as u64;
         Requirements { memory: BESIDE + data + 40 * weights + 2 * kept, batch: self.batch as u64 }
     }
 }

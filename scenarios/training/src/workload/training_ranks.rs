@@ -10,16 +10,16 @@ use weighbridge::{Error, Result};
 use super::TrainingSpec;
 use super::model::Layer;
 
-/// How many ranks a training has, and how their gradients come together.
+/// The number of ranks of a training, and the exchange of their gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrainingRanks {
-    /// How many.
+    /// The number of ranks.
     pub count: usize,
-    /// How gradients come together.
+    /// The point of a step at which gradients are averaged.
     pub exchange: GradientExchange,
 }
 
-/// When the gradients of the ranks are averaged.
+/// The point of a step at which the gradients of the ranks are averaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GradientExchange {
@@ -38,7 +38,7 @@ impl fmt::Display for GradientExchange {
     }
 }
 
-/// What stays the same when ranks are added.
+/// The batch that stays the same when ranks are added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaling {
     /// The batch of all ranks together: each has less to do.
@@ -68,7 +68,8 @@ impl TrainingRanks {
         let norms = spec.layers()?.placed()?.iter().any(|one| matches!(one.layer, Layer::BatchNorm { .. }));
         if norms && self.count > 1 {
             return Err(Error::new(
-                "a batch norm takes the mean of the samples that a rank has: on several ranks it is another model",
+                "a batch norm takes the mean of the samples that a rank has: \
+                 on several ranks it is another model",
             ));
         }
         Ok(())
@@ -79,7 +80,7 @@ impl TrainingRanks {
         spec.batch / self.count
     }
 
-    /// Which samples of a batch are this rank's.
+    /// Returns the samples of a batch that are this rank's.
     pub fn of_batch(self, spec: &TrainingSpec, rank: usize) -> Range<usize> {
         let share = self.share(spec);
         rank * share..(rank + 1) * share

@@ -76,6 +76,15 @@ unsafe extern "C" {
 
 const NOW: c_int = 2;
 
+/// Opens a library by its path, for good.
+fn open(file: &Path) -> Result<*mut c_void, LoadError> {
+    let refused = || LoadError::Refused(file.to_owned());
+    let name = CString::new(file.as_os_str().as_bytes()).map_err(|_| refused())?;
+    // SAFETY: the libraries here run nothing when they are opened.
+    let library = unsafe { dlopen(name.as_ptr(), NOW) };
+    if library.is_null() { Err(refused()) } else { Ok(library) }
+}
+
 /// The library's controls, in this process.
 #[derive(Debug)]
 pub struct FakeGpu {
@@ -107,13 +116,7 @@ impl FakeGpu {
     }
 
     fn open(file: &Path) -> Result<Self, LoadError> {
-        let name =
-            CString::new(file.as_os_str().as_bytes()).map_err(|_| LoadError::Refused(file.to_owned()))?;
-        // SAFETY: the library runs nothing when it is opened.
-        let library = unsafe { dlopen(name.as_ptr(), NOW) };
-        if library.is_null() {
-            return Err(LoadError::Refused(file.to_owned()));
-        }
+        let library = open(file)?;
         macro_rules! symbol {
             ($name:literal, $kind:ty) => {{
                 // SAFETY: a name with its NUL.
@@ -136,6 +139,21 @@ impl FakeGpu {
             launches: symbol!("fakegpu_launches", unsafe extern "C" fn() -> u64),
             turn: Mutex::new(()),
         })
+    }
+
+    /// Gives the process a fake for NVRTC too, which needs the command `c++`.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be made.
+    pub fn load_compiler(&self) {
+        static LOADED: OnceLock<()> = OnceLock::new();
+        LOADED.get_or_init(|| {
+            let file = std::env::temp_dir().join(format!("libfake_nvrtc-{}.so", std::process::id()));
+            crate::nvrtc::make_compiler(&file).expect("the fake for NVRTC is made");
+            open(&file).expect("the fake for NVRTC is opened");
+            drop(std::fs::remove_file(file)); // it stays open
+        });
     }
 
     /// Holds the device for one test: others of the process wait, and it begins as new.

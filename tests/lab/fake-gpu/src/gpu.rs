@@ -16,7 +16,7 @@ use crate::energy::Busy;
 use crate::event::Events;
 use crate::fault::{Faults, Site};
 use crate::graph::Graphs;
-use crate::interpret;
+use crate::host;
 use crate::memory::Memory;
 use crate::ptx::Kernel;
 use crate::speed::Speed;
@@ -195,8 +195,8 @@ impl Gpu {
                     // SAFETY: 16 bytes were found there.
                     unsafe { std::ptr::copy_nonoverlapping(stamp.as_ptr(), target, 16) };
                 }
-                if let Some(program) = &launch.kernel.program
-                    && !interpret::run(program, &launch, &mut self.memory)
+                if let Some(kernel) = launch.kernel.host
+                    && !host::run(kernel, &launch, &mut self.memory)
                 {
                     return Err(Code::ILLEGAL_ADDRESS);
                 }

@@ -18,8 +18,8 @@
 //! graph      capture and replay
 //! ptx        kernels in a module's text: parameters, cost
 //! twin       host functions that do a kernel's arithmetic
-//! program    straight-line kernels, read
-//! interpret  and run as they are written
+//! nvrtc      kernels compiled for the host, not for a device
+//! host       and run there
 //! fault      errors planted by a test
 //! exports    the symbols
 //! fake       the other side: a test's hand on the library
@@ -39,9 +39,9 @@ mod fake;
 mod fault;
 mod gpu;
 mod graph;
-mod interpret;
+mod host;
 mod memory;
-mod program;
+mod nvrtc;
 mod ptx;
 mod speed;
 mod stream;
@@ -49,4 +49,5 @@ mod twin;
 mod work;
 
 pub use fake::{FakeGpu, FakeGpuGuard, LoadError, file, links};
+pub use nvrtc::make_compiler;
 pub use twin::Call;

@@ -220,16 +220,6 @@ impl Memory {
         if within { self.place(address, len) } else { None }
     }
 
-    /// The bounds of what lies around a range that kernels reach.
-    pub fn around(&mut self, address: u64, len: u64) -> Option<(u64, u64)> {
-        if self.is_device(address) {
-            let (offset, block) = self.find(address, len)?;
-            let start = address - offset;
-            return Some((start, start + block.len));
-        }
-        self.reach(address, len).map(|_| (address, address + len))
-    }
-
     /// Fills a range with one byte; `false` when it is no whole block, which the caller then writes byte by
     /// byte.
     pub fn fill_whole(&mut self, address: u64, len: u64, byte: u8) -> bool {

@@ -7,17 +7,15 @@
 //! // fake stamp stamp_arg=0
 //! ```
 //!
-//! A kernel that says `run` is run as it is written (see `program`); others do what a twin does for them, or
+//! A kernel does what a twin does for it, or what lies at an address of the host (`host`, see `nvrtc`), or
 //! nothing. `timer` is work that watches the device's timer and is not slowed by its clock. A held stream
 //! goes on when the 32-bit word behind `hold_arg` is not zero; when the nanoseconds in `timeout_arg` pass
 //! before, it goes on after writing 1 to the word behind `expired_arg`. A stamp writes the device's timer and
 //! its cycles, 64 bits each.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use crate::code::Code;
-use crate::program::{self, Program};
 
 /// One kernel.
 #[derive(Clone, Debug, Default)]
@@ -34,8 +32,8 @@ pub struct Kernel {
     pub timeout_arg: Option<usize>,
     pub expired_arg: Option<usize>,
     pub stamp_arg: Option<usize>,
-    /// Its text, where it is run as it is written.
-    pub program: Option<Arc<Program>>,
+    /// The address of a function that is this kernel, compiled for the host.
+    pub host: Option<usize>,
 }
 
 /// What a kernel costs that no comment speaks of, nanoseconds.
@@ -59,21 +57,14 @@ pub fn parse(text: &str, newest: u64, capability: u64) -> Result<BTreeMap<String
         return Err(Code::NO_BINARY);
     }
     let code = without_comments(text);
-    let (mut kernels, mut programs) = (BTreeMap::new(), BTreeMap::new());
+    let mut kernels = BTreeMap::new();
     for part in code.split(".entry").skip(1) {
-        let (head, body) = part.split_once('{').ok_or(Code::INVALID_PTX)?;
+        let (head, _) = part.split_once('{').ok_or(Code::INVALID_PTX)?;
         let (name, rest) = head.split_once('(').unwrap_or((head, ""));
         let name = name.trim().to_owned();
         let declared = rest.split(')').next().unwrap_or_default().split(',').map(str::trim);
-        let declared: Vec<&str> = declared.filter(|parameter| !parameter.is_empty()).collect();
-        let parameters = declared.iter().map(|parameter| bytes(parameter)).collect::<Option<_>>();
-        let parameters = parameters.ok_or(Code::INVALID_PTX)?;
-        if is_run(text, &name) {
-            let names: Vec<String> = declared.iter().filter_map(|parameter| named(parameter)).collect();
-            let body = body.split('}').next().unwrap_or_default();
-            let program = program::read(body, &names).ok_or(Code::INVALID_PTX)?;
-            programs.insert(name.clone(), Arc::new(program));
-        }
+        let declared = declared.filter(|parameter| !parameter.is_empty());
+        let parameters = declared.map(bytes).collect::<Option<_>>().ok_or(Code::INVALID_PTX)?;
         kernels.insert(name.clone(), Kernel { name, parameters, ns: UNTOLD, ..Kernel::default() });
     }
     for line in text.lines() {
@@ -81,7 +72,6 @@ pub fn parse(text: &str, newest: u64, capability: u64) -> Result<BTreeMap<String
         let mut words = told.split_whitespace();
         let kernel = words.next().and_then(|name| kernels.get_mut(name)).ok_or(Code::INVALID_PTX)?;
         kernel.ns = 0.0;
-        kernel.program = programs.remove(&kernel.name);
         for word in words {
             tell(kernel, word).ok_or(Code::INVALID_PTX)?;
         }
@@ -96,19 +86,6 @@ fn directive<'text>(text: &'text str, name: &str) -> Option<&'text str> {
 
 fn without_comments(text: &str) -> String {
     text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
-}
-
-/// Whether a comment says that a kernel is run.
-fn is_run(text: &str, kernel: &str) -> bool {
-    let told = text.lines().filter_map(|line| line.trim_start().strip_prefix("// fake "));
-    told.map(str::split_whitespace)
-        .any(|mut words| words.next() == Some(kernel) && words.any(|word| word == "run"))
-}
-
-/// The name of one declared parameter.
-fn named(parameter: &str) -> Option<String> {
-    let last = parameter.split_whitespace().next_back()?;
-    Some(last.split('[').next()?.to_owned())
 }
 
 /// The size of one declared parameter.
@@ -138,7 +115,7 @@ fn tell(kernel: &mut Kernel, word: &str) -> Option<()> {
         "expired_arg" => kernel.expired_arg = Some(place()?),
         "stamp_arg" => kernel.stamp_arg = Some(place()?),
         "timer" => kernel.timer = true,
-        "run" => kernel.program.as_ref().map(drop)?,
+        "host" => kernel.host = Some(value.parse().ok()?),
         _ => return None,
     }
     Some(())

@@ -1,5 +1,5 @@
-//! The loader on a device gives the bits of the reference, on the fake, which runs its kernels as they are
-//! written.
+//! The loader on a device gives the bits of the reference, on the fake: its kernels are compiled for the
+//! host.
 
 #![cfg(target_os = "linux")]
 
@@ -7,17 +7,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fake_gpu::{FakeGpu, FakeGpuGuard};
+use needs::Need;
 use tempfile::TempDir;
 use weighbridge::{
-    Bencher, Budget, Delivery, ErrorKind, Kept, Platform, Purpose, RepeatResult, RunSettings, Settings,
+    Bencher, Budget, Delivery, ErrorKind, ItemCopy, Platform, Purpose, RepeatResult, RunSettings, Settings,
 };
 use weighbridge_data::Cache;
 use weighbridge_loaders::adapters::native::{Rayon, Reference, ReferenceCuda, ReferenceFused};
 use weighbridge_loaders::contract::{Loader, deliver, for_each_batch};
 use weighbridge_loaders::prelude::*;
 
-fn fake() -> FakeGpuGuard {
-    FakeGpu::load().expect("the fake is built with these tests").lock()
+/// The fake with its compiler; `None` where there is no C++ compiler: the test is then said to be skipped.
+#[track_caller]
+fn fake() -> Option<FakeGpuGuard> {
+    let fake = FakeGpu::load().expect("the fake is built with these tests");
+    needs::command(Need::Cxx).then(|| {
+        fake.load_compiler();
+        fake.lock()
+    })
 }
 
 fn data(spec: &PipelineSpec) -> (TempDir, Arc<DataSet>) {
@@ -26,7 +33,7 @@ fn data(spec: &PipelineSpec) -> (TempDir, Arc<DataSet>) {
     (place, Arc::new(data))
 }
 
-fn epoch(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>, number: u64) -> Vec<Kept> {
+fn epoch(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>, number: u64) -> Vec<ItemCopy> {
     let mut batches = Vec::new();
     let mut epochs = loader.open(spec, data).unwrap_or_else(|error| panic!("{error}"));
     for_each_batch(&mut *epochs, number, &mut |batch| batches.push(batch.keep())).unwrap();
@@ -64,7 +71,7 @@ fn with(spec: PipelineSpec, transforms: &[Transform]) -> PipelineSpec {
 
 #[test]
 fn batches_are_those_of_the_reference_bit_for_bit() {
-    let _stand = fake();
+    let Some(_stand) = fake() else { return };
     let chain = [Normalize, Scale, Clip, Add, Multiply];
     // CV-1, TAB-1, NLP-1, AUG-1, PC-1.
     check(&with(images(), &[Normalize, CastToFloat32]));
@@ -79,7 +86,7 @@ fn batches_are_those_of_the_reference_bit_for_bit() {
 
 #[test]
 fn every_transform_of_numbers_has_the_bits_of_its_formula() {
-    let _stand = fake();
+    let Some(_stand) = fake() else { return };
     for transform in [
         Scale,
         Clip,
@@ -112,7 +119,7 @@ const SELF_SUPERVISED: [Transform; 8] = [
 
 #[test]
 fn the_chain_of_self_supervised_learning_has_the_bits_of_the_reference() {
-    let _stand = fake();
+    let Some(_stand) = fake() else { return };
     // Images of its default and of its tiny variant, fewer of them.
     for (images, side, batch) in [(1, 224, 1), (20, 48, 16)] {
         let spec = PipelineSpec::new(DataSpec::images(images, side, 3), batch);
@@ -122,7 +129,7 @@ fn the_chain_of_self_supervised_learning_has_the_bits_of_the_reference() {
 
 #[test]
 fn every_transform_of_images_has_the_bits_of_its_formula() {
-    let _stand = fake();
+    let Some(_stand) = fake() else { return };
     let chains: [&[Transform]; 14] = [
         &[RandomResizedCrop],
         &[RandomFlip],
@@ -173,7 +180,7 @@ fn turned() -> PipelineSpec {
 
 #[test]
 fn one_kernel_for_a_list_and_one_for_each_transform_have_the_bits_of_the_reference() {
-    let _stand = fake();
+    let Some(_stand) = fake() else { return };
     let spec = turned();
     let (_place, data) = data(&spec);
     let expected = epoch(&mut Reference, &spec, &data, 2);
@@ -195,7 +202,7 @@ fn one_kernel_for_a_list_and_one_for_each_transform_have_the_bits_of_the_referen
 
 #[test]
 fn a_mode_with_a_kernel_for_each_transform_launches_as_many() {
-    let fake = fake();
+    let Some(fake) = fake() else { return };
     let spec = turned();
     let (_place, data) = data(&spec);
     let kernels = |mode| {
@@ -212,13 +219,13 @@ fn a_mode_with_a_kernel_for_each_transform_launches_as_many() {
 
 #[test]
 fn a_transform_that_is_done_sometimes_is_done_for_the_same_elements() {
-    let _stand = fake();
+    let Some(_stand) = fake() else { return };
     check(&images().map(Normalize).sometimes(0.4, RandomBrightness).sometimes(0.7, GaussianNoise));
 }
 
 #[test]
 fn copies_and_kernels_of_different_batches_overlap() {
-    let fake = fake();
+    let Some(fake) = fake() else { return };
     let spec = slow_rows();
     let (_place, data) = data(&spec);
     for key in ["up_rate", "down_rate", "device_rate"] {
@@ -245,7 +252,7 @@ fn slow_rows() -> PipelineSpec {
 
 #[test]
 fn the_order_holds_whichever_part_is_slow() {
-    let fake = fake();
+    let Some(fake) = fake() else { return };
     let spec = slow_rows();
     let (_place, data) = data(&spec);
     let expected = epoch(&mut Reference, &spec, &data, 0);
@@ -261,7 +268,7 @@ fn the_order_holds_whichever_part_is_slow() {
 
 #[test]
 fn a_consumer_that_skips_batches_is_given_the_right_one() {
-    let fake = fake();
+    let Some(fake) = fake() else { return };
     let spec = slow_rows();
     let (_place, data) = data(&spec);
     let expected = epoch(&mut Reference, &spec, &data, 0);
@@ -279,7 +286,7 @@ fn a_consumer_that_skips_batches_is_given_the_right_one() {
 
 #[test]
 fn asking_for_a_batch_returns_before_it_is_there_and_ready_waits_for_it() {
-    let fake = fake();
+    let Some(fake) = fake() else { return };
     let spec = with(PipelineSpec::new(DataSpec::normal("data", 8, vec![64, 16]), 8), &[Scale]);
     let (_place, data) = data(&spec);
     let expected = epoch(&mut Reference, &spec, &data, 0);
@@ -316,18 +323,19 @@ fn load(
 
 #[test]
 fn loaders_of_the_process_deliver_on_the_device_where_that_is_asked_and_the_same_bits() {
-    let fake = fake();
+    let Some(fake) = fake() else { return };
     let host = with(PipelineSpec::new(DataSpec::images(23, 8, 3), 5), &[Normalize, CastToFloat32]);
     let device = host.clone().deliver(Destination::Device);
     let content = |seen: &RepeatResult| seen.work.as_ref().unwrap().content.clone();
     let expected = content(&load(&mut Reference, &host, Platform::Cpu).unwrap());
-    let loaders: [(&mut dyn Loader, &str); 4] = [
-        (&mut Reference, "cpu, delivered to cuda:0"),
-        (&mut ReferenceFused, "cpu, delivered to cuda:0"),
-        (&mut Rayon, "cpu, delivered to cuda:0"),
-        (&mut ReferenceCuda, "cuda:0"),
+    let loaders: [(&mut dyn Loader, usize, &str); 4] = [
+        (&mut Reference, 0, "cpu, delivered to cuda:0"),
+        (&mut ReferenceFused, 0, "cpu, delivered to cuda:0"),
+        (&mut Rayon, 2, "cpu, delivered to cuda:0"),
+        (&mut ReferenceCuda, 0, "cuda:0"),
     ];
-    for (loader, ran_on) in loaders {
+    for (loader, workers, ran_on) in loaders {
+        let device = device.clone().workers(workers);
         let seen = load(loader, &device, Platform::Gpu).unwrap();
         let report = &seen.work.as_ref().unwrap().report;
         assert_eq!((report.delivery, &*report.ran_on), (Delivery::Device, ran_on));
@@ -344,7 +352,7 @@ fn loaders_of_the_process_deliver_on_the_device_where_that_is_asked_and_the_same
 
 #[test]
 fn a_batch_of_the_host_is_ready_when_its_copy_has_arrived_and_keeps_its_bits() {
-    let fake = fake();
+    let Some(fake) = fake() else { return };
     let spec = slow_rows().deliver(Destination::Device);
     let (_place, data) = data(&spec);
     let expected = epoch(&mut Reference, &spec, &data, 0);
@@ -367,7 +375,7 @@ fn a_batch_of_the_host_is_ready_when_its_copy_has_arrived_and_keeps_its_bits() {
 
 #[test]
 fn what_has_no_kernel_is_declined_by_its_name() {
-    let _stand = fake();
+    let Some(_stand) = fake() else { return };
     for (spec, name) in [
         (with(images(), &[MultiScaleResize]), "MultiScaleResize"),
         (with(images(), &[Normalize, ColorJitter]), "ColorJitter of f32"),
@@ -384,7 +392,7 @@ fn what_has_no_kernel_is_declined_by_its_name() {
 
 #[test]
 fn an_error_of_the_device_fails_the_batch_and_names_itself() {
-    let fake = fake();
+    let Some(fake) = fake() else { return };
     let spec = with(images(), &[Normalize]);
     let (_place, data) = data(&spec);
     let mut loader = ReferenceCuda;
@@ -404,7 +412,7 @@ fn an_error_of_the_device_fails_the_batch_and_names_itself() {
 
 #[test]
 fn without_a_device_the_loader_is_skipped_with_the_reason() {
-    let fake = fake();
+    let Some(fake) = fake() else { return };
     fake.set("devices", 0);
     let (_place, data) = data(&images());
     let error = ReferenceCuda.open(&images(), &data).map(drop).unwrap_err();

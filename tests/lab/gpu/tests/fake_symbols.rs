@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use cudarc::driver::sys;
-use fake_gpu::exports::shape::Shaped;
+use fake_gpu::exports::shape::CallShape;
 use fake_gpu::exports::{context, device, event, graph, launch, memory, module, pool, stream};
 
 /// What newer bindings name no more: callers of older ones do.

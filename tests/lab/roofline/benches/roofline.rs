@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pulp::Arch;
-use weighbridge::{Bencher, Budget, Item, ItemBytes, Kept, Purpose, See, Settings, Source};
+use weighbridge::{Bencher, Budget, Item, ItemBytes, ItemCopy, Purpose, See, Settings, Source};
 use weighbridge_data::{Cache, DataSet};
 use weighbridge_loaders::adapters::native::{Rayon, Reference, ReferenceFused};
 use weighbridge_loaders::contract::EpochStream;
@@ -149,7 +149,7 @@ impl Source for Unseen<'_> {
     }
 }
 
-fn hidden<'a>(item: &Item<'_>, fetch: &'a dyn Fn() -> weighbridge::Result<Kept>) -> Item<'a> {
+fn hidden<'a>(item: &Item<'_>, fetch: &'a dyn Fn() -> weighbridge::Result<ItemCopy>) -> Item<'a> {
     Item { elements: item.elements, bytes: ItemBytes::Elsewhere { bytes: 0, fetch } }
 }
 

@@ -18,7 +18,7 @@ use weighbridge::data::Exit;
 use crate::cli::Ci;
 use crate::output::Output;
 use crate::place::Place;
-use skipped::Skipped;
+use skipped::SkippedTest;
 use step::{CiOutcome, CiStep, StepAction, StepCommand};
 
 /// The names of steps, in their order.
@@ -97,7 +97,7 @@ fn remove(folder: &Path) -> Result<()> {
 
 /// What is said when every step was taken: what was left out, and which tests were skipped. One that was
 /// skipped for want of something that this machine is to have is a failure.
-fn end(left_out: &str, skipped: &[Skipped], must_run: &[String]) -> Output {
+fn end(left_out: &str, skipped: &[SkippedTest], must_run: &[String]) -> Output {
     let count = format!("skipped: {} test{}\n", skipped.len(), if skipped.len() == 1 { "" } else { "s" });
     let listed: String = skipped.iter().map(|test| format!("  {}: {}\n", test.name, test.why)).collect();
     let text = format!("{left_out}{count}{listed}");
@@ -263,7 +263,7 @@ storm     $ cargo lab storm --small
 
     #[test]
     fn the_end_names_what_was_skipped_and_fails_for_what_this_machine_is_to_have() {
-        let test = |name: &str, need: &str| Skipped {
+        let test = |name: &str, need: &str| SkippedTest {
             need: need.to_owned(),
             name: name.to_owned(),
             why: format!("there is no `{need}`"),

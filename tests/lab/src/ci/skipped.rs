@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 /// A test that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Skipped {
+pub(crate) struct SkippedTest {
     pub(crate) name: String,
     /// What is not there: the name of a [`needs::Need`].
     pub(crate) need: String,
@@ -25,14 +25,14 @@ pub(crate) fn begin(file: &Path) -> Result<()> {
 }
 
 /// The tests that the file names, each once: two steps may run the same one.
-pub(crate) fn read(file: &Path) -> Result<Vec<Skipped>> {
+pub(crate) fn read(file: &Path) -> Result<Vec<SkippedTest>> {
     let text = fs::read_to_string(file).with_context(|| format!("failed to read `{}`", file.display()))?;
     let test = |line: &str| {
         let mut parts = line.splitn(3, '\t').map(str::to_owned);
         let (need, name, why) = (parts.next()?, parts.next()?, parts.next()?);
-        Some(Skipped { name, need, why })
+        Some(SkippedTest { name, need, why })
     };
-    let tests: Option<BTreeSet<Skipped>> = text.lines().map(test).collect();
+    let tests: Option<BTreeSet<SkippedTest>> = text.lines().map(test).collect();
     let tests = tests.with_context(|| format!("`{}` is damaged", file.display()))?;
     Ok(tests.into_iter().collect())
 }

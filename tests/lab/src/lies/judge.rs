@@ -1,7 +1,6 @@
 //! What became of a lie, and whether that is what had to.
 
 use serde_json::Value;
-use weighbridge::Equivalence;
 use weighbridge::data::names;
 use weighbridge::data::{Agreement, CaseRecord, CaseStatus, Comparison, Verdict};
 
@@ -176,7 +175,7 @@ mod tests {
             work: None,
             agreement: Agreement::Reference,
             findings: Vec::new(),
-            equivalence: Equivalence::None,
+            equivalence: weighbridge::Equivalence::None,
             stationarity: None,
             stopped: None,
             attached: Vec::new(),

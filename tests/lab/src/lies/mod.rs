@@ -103,7 +103,7 @@ fn names(lies: &[&CataloguedLie]) -> String {
 }
 
 /// One lie in one scenario, and what became of it.
-struct Tried {
+struct LieTrial {
     lie: &'static CataloguedLie,
     scenario: &'static str,
     fate: Fate,
@@ -116,7 +116,7 @@ fn tell(
     honest: bool,
     of: &Crate,
     data: &Path,
-    tried: &mut Vec<Tried>,
+    tried: &mut Vec<LieTrial>,
     wrong: &mut Vec<String>,
 ) -> Result<()> {
     let data = data.join(format!("{}-{}", class.name, if honest { "honest" } else { "lies" }));
@@ -149,15 +149,15 @@ fn tell(
                 continue;
             };
             wrong.extend(fate.wrong(lie).map(|what| format!("{called} {what}")));
-            tried.push(Tried { lie, scenario, fate });
+            tried.push(LieTrial { lie, scenario, fate });
         }
     }
     Ok(())
 }
 
-fn said(tried: &[Tried], wrong: &[String], data: &Path) -> Output {
+fn said(tried: &[LieTrial], wrong: &[String], data: &Path) -> Output {
     let mut table = Columns::new(["lie", "class", "scenario", "ranked", "speed>", "found", "expected"]);
-    for Tried { lie, scenario, fate } in tried {
+    for LieTrial { lie, scenario, fate } in tried {
         let expected = match lie.truth {
             HonestTwin::Honest => "honest".to_owned(),
             HonestTwin::Lie(told) => told.join(" or "),
@@ -172,7 +172,7 @@ fn said(tried: &[Tried], wrong: &[String], data: &Path) -> Output {
     for what in wrong {
         text.push_str(&format!("wrong: {what}\n"));
     }
-    let count = |is_meant: fn(&Tried) -> bool| tried.iter().filter(|one| is_meant(one)).count();
+    let count = |is_meant: fn(&LieTrial) -> bool| tried.iter().filter(|one| is_meant(one)).count();
     let lies = count(|one| !one.lie.is_honest());
     let honest = count(|one| one.lie.is_honest());
     let ranked = count(|one| !one.lie.is_honest() && one.fate.is_ranked);
@@ -190,7 +190,7 @@ mod tests {
         let lie = &catalogue::LIES[0];
         let fate = Fate { is_ranked: true, speed: Some(3.0), rules: Vec::new(), words: String::new() };
         let wrong = vec!["later-passes: CV-1/zeros is a lie and is ranked".to_owned()];
-        let found = said(&[Tried { lie, scenario: "CV-1", fate }], &wrong, Path::new("/d"));
+        let found = said(&[LieTrial { lie, scenario: "CV-1", fate }], &wrong, Path::new("/d"));
         let expected = "lie    class         scenario  ranked  speed  found    expected\n\
                         zeros  later-passes  CV-1      yes     3.00x  nothing  spot-check\n\n\
                         wrong: later-passes: CV-1/zeros is a lie and is ranked\n\

@@ -5,7 +5,7 @@ mod of_run;
 use anyhow::Result;
 
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 
 /// Arguments of `bottleneck`.
 #[derive(Debug, clap::Args)]
@@ -16,6 +16,6 @@ pub(crate) struct Bottleneck {
 
 /// # Errors
 /// A run that is not there or cannot be read; one without experiments.
-pub(crate) fn run(args: &Bottleneck, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &Bottleneck, place: &Place) -> Result<CommandOutput> {
     of_run::sentences(args.run.as_deref(), place)
 }

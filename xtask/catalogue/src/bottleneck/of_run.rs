@@ -7,7 +7,7 @@ use weighbridge_loaders::contract::Experiment;
 use crate::diagnosis::{LoaderExperiments, diagnose_loader};
 use crate::report::{feeding, scaling};
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::{pick, stop};
 
 /// The sentences of a run, or of the latest of every suite: a line for each loader and training that
@@ -15,7 +15,7 @@ use weighbridge_xtask::{pick, stop};
 ///
 /// # Errors
 /// A run that is not there or cannot be read; runs without experiments.
-pub(super) fn sentences(typed: Option<&str>, place: &Place) -> Result<Said> {
+pub(super) fn sentences(typed: Option<&str>, place: &Place) -> Result<CommandOutput> {
     let picked = pick::runs(place, typed, None)?;
     let mut text = String::new();
     for manifest in &picked.runs {
@@ -27,15 +27,15 @@ pub(super) fn sentences(typed: Option<&str>, place: &Place) -> Result<Said> {
     }
     if text.is_empty() {
         return Err(stop::nothing(
-            "no experiments were made: `WEIGHBRIDGE_EXPERIMENTS=1 cargo bench -- CV-1` makes them on the loaders of a scenario, and \
-             `cargo bench -- --set loader-and-step` on loaders beside a training, and `cargo bench -- --set ranks --param \
-             TRAIN-4.scaling=weak` on ranks",
+            "no experiments were made: `WEIGHBRIDGE_EXPERIMENTS=1 cargo bench -- CV-1` makes them on the \
+             loaders of a scenario, and `cargo bench -- --set loader-and-step` on loaders beside a training, \
+             and `cargo bench -- --set ranks --param TRAIN-4.scaling=weak` on ranks",
         ));
     }
-    Ok(Said { remarks: picked.remarks, ..Said::fine(text) })
+    Ok(CommandOutput { remarks: picked.remarks, ..CommandOutput::fine(text) })
 }
 
-/// What limits each loader that experiments were made on.
+/// Returns a sentence for each loader that experiments were made on: what limits it.
 fn of_loaders(run: &RunRecord) -> Vec<String> {
     let measured = run.cases.iter().filter(|case| matches!(case.status, CaseStatus::Measured));
     let told = measured.filter_map(|case| {
@@ -49,7 +49,8 @@ fn of_loaders(run: &RunRecord) -> Vec<String> {
 fn none(took: &LoaderExperiments) -> String {
     let made = [took.in_memory, took.more_workers, took.without_transforms].iter().flatten().count();
     format!(
-        "none of {made} experiments makes an epoch a tenth faster; what is left is to fetch rows and to hand them over"
+        "none of {made} experiments makes an epoch a tenth faster; \
+         what is left is to fetch rows and to hand them over"
     )
 }
 

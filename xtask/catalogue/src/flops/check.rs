@@ -19,12 +19,12 @@ use anyhow::Result;
 use super::interval::Interval;
 use weighbridge_xtask::stop;
 
-/// What was found out about a text with tables.
+/// The findings on a text with tables.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct CheckedModel {
     /// Equations that hold.
     pub(super) held: usize,
-    /// What cannot be true at once, in words.
+    /// Cells that cannot be true at once, in words.
     pub(super) wrong: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ enum CheckedColumn {
     Gflops,
 }
 
-/// What holds for all rows, by name.
+/// A constant that holds for all rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum CountedConstant {
     Batch,
@@ -69,8 +69,8 @@ pub(super) fn check(text: &str) -> Result<CheckedModel> {
     together(&implied, &constants, &mut found);
     if found == CheckedModel::default() {
         return Err(stop::usage(
-            "nothing here can be held against anything else: columns `ms`, `samples/s`, `MFU`, `GFLOPs`, and lines such as \
-             `batch = 256` and `peak TFLOPS = 989` are needed",
+            "nothing here can be held against anything else: columns `ms`, `samples/s`, `MFU`, `GFLOPs`, and \
+             lines such as `batch = 256` and `peak TFLOPS = 989` are needed",
         ));
     }
     Ok(found)
@@ -246,7 +246,8 @@ fn together(
     match (all.flatten(), train) {
         (Some(all), Some(train)) => found.hold(all.and(train).is_some(), || {
             format!(
-                "the MFU of all {} rows stands for {} GFLOPs a sample, and the table states {}: MFU and FLOPs cannot both be true",
+                "the MFU of all {} rows stands for {} GFLOPs a sample, and the table states {}: \
+                 MFU and FLOPs cannot both be true",
                 implied.len(),
                 all.text(),
                 train.text()
@@ -255,7 +256,9 @@ fn together(
         (None, _) if implied.len() > 1 => {
             let each: Vec<String> =
                 implied.iter().map(|(name, one)| format!("{name}: {}", one.text())).collect();
-            found.hold(false, || format!("the MFU of the rows stands for different GFLOPs a sample: {}", each.join("; ")));
+            found.hold(false, || {
+                format!("the MFU of the rows stands for different GFLOPs a sample: {}", each.join("; "))
+            });
         }
         _ => {}
     }
@@ -315,7 +318,8 @@ mod tests {
     fn what_follows_from_one_model_has_no_contradiction() {
         let table = "batch = 256\npeak TFLOPS = 989\ntrain GFLOPs = 28.2\n\n\
                      | configuration | ms | samples/s | MFU % |\n|---|---|---|---|\n\
-                     | eager | 159.2 | 1,608 | 4.6 |\n| max-autotune | CRASH | | |\n| default | 33.2 | 7,716 | 22.0 |\n";
+                     | eager | 159.2 | 1,608 | 4.6 |\n| max-autotune | CRASH | | |\n\
+                     | default | 33.2 | 7,716 | 22.0 |\n";
         let found = check(table).unwrap();
         assert_eq!((found.held, found.wrong), (3, vec![]));
     }

@@ -18,9 +18,9 @@ impl Interval {
         Self::exact(f64::midpoint(self.low, self.high))
     }
 
-    /// What a cell stands for: half a unit of its last digit to either side; with `~` before it, of its last
-    /// digit that is not 0. Commas between digits and a unit behind the number are left out. `None` where
-    /// there is no number.
+    /// Returns the interval that a cell stands for: half a unit of its last digit to either side; with `~`
+    /// before it, of its last digit that is not 0. Commas between digits and a unit behind the number are
+    /// left out. `None` where there is no number.
     pub(super) fn of(cell: &str) -> Option<Self> {
         let cell = cell.trim().trim_matches('*').trim();
         let is_about = cell.starts_with('~');
@@ -51,7 +51,7 @@ impl Interval {
         Self { low: self.low / other.high, high: self.high / other.low }
     }
 
-    /// What is in both; `None` where nothing is.
+    /// Returns the intersection; `None` where it is empty.
     pub(super) fn and(self, other: Self) -> Option<Self> {
         let both = Self { low: self.low.max(other.low), high: self.high.min(other.high) };
         (both.low <= both.high).then_some(both)

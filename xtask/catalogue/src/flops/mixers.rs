@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use weighbridge::data::{Unit, quantity};
 use weighbridge_training::workload::model::Mixer;
 
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::svg::{Anchor, ChartAxis, Svg};
 use weighbridge_xtask::table::Table;
 
@@ -20,13 +20,13 @@ const LENGTHS: std::ops::RangeInclusive<u32> = 7..=16;
 /// Okabe and Ito's blue, vermilion and green, which the colour-blind tell apart.
 const COLOURS: [&str; 3] = ["#0072b2", "#d55e00", "#009e73"];
 
-pub(super) fn run(chart: Option<&Path>) -> Result<Said> {
+pub(super) fn run(chart: Option<&Path>) -> Result<CommandOutput> {
     let mut text = table();
     if let Some(file) = chart {
         fs::write(file, drawn()).with_context(|| format!("failed to write `{}`", file.display()))?;
         text += &format!("\nthe chart is in {}\n", file.display());
     }
-    Ok(Said::fine(text))
+    Ok(CommandOutput::fine(text))
 }
 
 /// Every length with what each mixer takes, and the formulae.

@@ -14,7 +14,7 @@ use weighbridge_training::training::PAPER_PEAKS;
 use weighbridge_training::workload::TrainingSpec;
 use weighbridge_training::workload::model::{Dimensions, Flops};
 
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::stop;
 use weighbridge_xtask::table::Table;
 
@@ -46,7 +46,7 @@ const NAMED: [(&str, Dimensions); 4] = [
     ("resnet50", Dimensions::Resnet50 { image: 224, width: 64, classes: 1_000 }),
 ];
 
-pub(crate) fn run(args: &FlopsArgs) -> Result<Said> {
+pub(crate) fn run(args: &FlopsArgs) -> Result<CommandOutput> {
     if let Some(file) = &args.check {
         let text =
             fs::read_to_string(file).with_context(|| format!("failed to read `{}`", file.display()))?;
@@ -64,10 +64,10 @@ pub(crate) fn run(args: &FlopsArgs) -> Result<Said> {
         args.model.clone()
     };
     let pages: Result<Vec<String>> = models.iter().map(|name| page(name, &args.peak, *peak)).collect();
-    Ok(Said::fine(pages?.join("\n")))
+    Ok(CommandOutput::fine(pages?.join("\n")))
 }
 
-/// What is wrong with a configuration is the user's.
+/// Returns an error of usage: what is wrong with a configuration is the user's.
 fn usage(error: weighbridge::Error) -> anyhow::Error {
     stop::usage(error.to_string())
 }
@@ -117,14 +117,14 @@ fn page(name: &str, peak_name: &str, peak: f64) -> Result<String> {
     ))
 }
 
-fn told(found: &check::CheckedModel) -> Said {
+fn told(found: &check::CheckedModel) -> CommandOutput {
     let mut text = String::new();
     for wrong in &found.wrong {
         text += &format!("wrong  {wrong}\n");
     }
     text += &format!("{} equations hold, {} do not\n", found.held, found.wrong.len());
     let exit = if found.wrong.is_empty() { Exit::Fine } else { Exit::Failed };
-    Said { exit, ..Said::fine(text) }
+    CommandOutput { exit, ..CommandOutput::fine(text) }
 }
 
 #[cfg(test)]

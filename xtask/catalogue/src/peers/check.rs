@@ -11,10 +11,10 @@ use weighbridge_python::Peer;
 use crate::coverage::{reason, sign};
 use crate::dry::{self, Coverage, DryRun, Verification};
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::table::Table;
 
-/// What keeps frameworks quiet, off the network and on the processor while they are imported.
+/// Variables that keep frameworks quiet, off the network and on the processor while they are imported.
 const QUIET: [(&str, &str); 7] = [
     ("OMP_NUM_THREADS", "1"),
     ("JAX_PLATFORMS", "cpu"),
@@ -31,8 +31,8 @@ pub(super) fn run(
     set: &str,
     home: &Path,
     place: &Place,
-) -> Result<Said> {
-    let mut said = Said::fine("");
+) -> Result<CommandOutput> {
+    let mut said = CommandOutput::fine("");
     let mut table =
         Table::new(["name", "version", "import>", "yes>", "other>", "no>", "broke>", "not tried>"]);
     let mut usable = Vec::new();
@@ -92,7 +92,7 @@ fn word(standing: &Verification) -> &'static str {
     }
 }
 
-/// How long importing it takes, in seconds; or the last thing that it wrote to stderr.
+/// Returns the seconds that importing it takes, or the last line that it wrote to stderr.
 fn import(peer: &Peer, home: &Path) -> Result<f64, String> {
     let start = Instant::now();
     let mut command = Command::new(peer.python(home));

@@ -11,21 +11,27 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use weighbridge::data::{Exit, Unit, quantity, replace_file};
-use weighbridge_python::{FREE_THREADED, Installed, PYTHONS, Peer, PeerState, free_threaded};
+use weighbridge_python::{FREE_THREADED, Installation, PYTHONS, Peer, PeerState, free_threaded};
 
 use super::system;
 use super::uv::Uv;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::stop;
 
-pub(super) fn run(uv: &Uv, peers: &[&Peer], python: Option<&str>, again: bool, home: &Path) -> Result<Said> {
+pub(super) fn run(
+    uv: &Uv,
+    peers: &[&Peer],
+    python: Option<&str>,
+    again: bool,
+    home: &Path,
+) -> Result<CommandOutput> {
     let known = PYTHONS.into_iter().chain([FREE_THREADED]);
     if let Some(python) = python.filter(|python| !known.clone().any(|one| one == *python)) {
         return Err(stop::unknown("Python", python, known));
     }
     // Where the axis `python` looks for it.
     let home = &if python == Some(FREE_THREADED) { free_threaded(home) } else { home.to_owned() };
-    let mut said = Said::fine("");
+    let mut said = CommandOutput::fine("");
     for (at, peer) in peers.iter().enumerate() {
         eprint!("[{}/{}] {}: ", at + 1, peers.len(), peer.name);
         let start = Instant::now();
@@ -35,7 +41,7 @@ pub(super) fn run(uv: &Uv, peers: &[&Peer], python: Option<&str>, again: bool, h
                     format!(", {}", quantity::show(size as f64, &Unit::BYTES))
                 });
                 eprintln!("installed in {:.0} s", start.elapsed().as_secs_f64());
-                let Installed { version, python, .. } = installed;
+                let Installation { version, python, .. } = installed;
                 said.text
                     .push_str(&format!("{} {version} is installed (Python {python}{size})\n", peer.name));
             }
@@ -56,12 +62,12 @@ pub(super) fn run(uv: &Uv, peers: &[&Peer], python: Option<&str>, again: bool, h
 }
 
 /// Installs one; `None` when it is there as its requirement file says.
-fn one(uv: &Uv, peer: &Peer, python: Option<&str>, again: bool, home: &Path) -> Result<Option<Installed>> {
+fn one(uv: &Uv, peer: &Peer, python: Option<&str>, again: bool, home: &Path) -> Result<Option<Installation>> {
     let file = peer.requirement_file();
     let requirements = fs::read(&file).with_context(|| format!("failed to read `{}`", file.display()))?;
     if !again
         && let PeerState::Installed(installed) = peer.state(home)
-        && installed.requirements == Installed::hash(&requirements)
+        && installed.requirements == Installation::hash(&requirements)
         && python
             .is_none_or(|python| installed.python.starts_with(&format!("{}.", python.trim_end_matches('t'))))
     {
@@ -76,7 +82,7 @@ fn one(uv: &Uv, peer: &Peer, python: Option<&str>, again: bool, home: &Path) -> 
     fs::create_dir_all(&folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
     environment(uv, &folder, python, &file)?;
     let (version, python) = versions(&peer.python(home), peer.package)?;
-    let mut installed = Installed::new(peer, version, python, &requirements);
+    let mut installed = Installation::new(peer, version, python, &requirements);
     installed.size = Some(size(&folder));
     replace_file(&peer.installed_file(home), &serde_json::to_vec(&installed)?)?;
     Ok(Some(installed))
@@ -153,7 +159,7 @@ mod tests {
         let interpreter = peer.python(home.path());
         fs::create_dir_all(interpreter.parent().expect("it has one")).expect("made");
         fs::write(&interpreter, vec![0_u8; 10_000]).expect("written");
-        let mut installed = Installed::new(peer, "1.0".into(), "3.11.7".into(), b"");
+        let mut installed = Installation::new(peer, "1.0".into(), "3.11.7".into(), b"");
         installed.size = Some(size(&peer.folder(home.path())));
         assert!(installed.size >= Some(8_192), "{installed:?}");
         let text = serde_json::to_vec(&installed).expect("JSON");

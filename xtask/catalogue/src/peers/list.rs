@@ -4,14 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use weighbridge::data::{Unit, quantity};
-use weighbridge_python::{Installed, PEERS, Peer, PeerState, SystemPackage};
+use weighbridge_python::{Installation, PEERS, Peer, PeerState, SystemPackage};
 
 use crate::coverage;
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::table::Table;
 
-pub(super) fn run(home: &Path, place: &Place) -> Said {
+pub(super) fn run(home: &Path, place: &Place) -> CommandOutput {
     let titles =
         ["name", "short", "tier>", "version", "installed", "size>", "supports", "needs of the system"];
     let mut table = Table::new(titles);
@@ -34,15 +34,16 @@ pub(super) fn run(home: &Path, place: &Place) -> Said {
     }
     let mut text = table.text();
     text.push_str(&format!(
-        "\npeers lie in {}; `cargo catalogue peers install NAME` installs one, and `cargo bench` finds it there\n",
+        "\npeers lie in {}; `cargo catalogue peers install NAME` installs one, \
+         and `cargo bench` finds it there\n",
         home.display()
     ));
-    Said::fine(text)
+    CommandOutput::fine(text)
 }
 
-/// Whether it is what the requirement file says now.
-fn standing(installed: &Installed, locked: &[u8]) -> String {
-    if installed.requirements == Installed::hash(locked) {
+/// Says whether it is what the requirement file says now.
+fn standing(installed: &Installation, locked: &[u8]) -> String {
+    if installed.requirements == Installation::hash(locked) {
         format!("yes, Python {}", installed.python)
     } else {
         format!("{}, made from another requirement file: install it again", installed.version)
@@ -91,7 +92,7 @@ mod tests {
     #[test]
     fn an_environment_of_another_requirement_file_is_stale() {
         let installed =
-            Installed::new(python::find("grain").expect("known"), "0.2".into(), "3.11.7".into(), b"old");
+            Installation::new(python::find("grain").expect("known"), "0.2".into(), "3.11.7".into(), b"old");
         assert_eq!(standing(&installed, b"old"), "yes, Python 3.11.7");
         assert!(standing(&installed, b"new").contains("install it again"));
     }

@@ -8,15 +8,15 @@ use weighbridge::data::Exit;
 use weighbridge_python::{PYTHONS, requirements};
 
 use super::uv::Uv;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 
 /// The largest file that is worth a commit.
 const MOST: u64 = 1 << 20;
 
 /// The requirement files of these short names.
-pub(super) fn run(shorts: impl Iterator<Item = &'static str>, upgrade: bool) -> Result<Said> {
+pub(super) fn run(shorts: impl Iterator<Item = &'static str>, upgrade: bool) -> Result<CommandOutput> {
     let uv = Uv::find()?;
-    let mut said = Said::fine("");
+    let mut said = CommandOutput::fine("");
     for short in shorts {
         eprintln!("{short}");
         let file = requirements().join(format!("{short}.txt"));

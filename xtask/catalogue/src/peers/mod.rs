@@ -17,20 +17,20 @@ use weighbridge_python::{self as python, LOADER, PEERS, Peer};
 
 use self::uv::Uv;
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::stop;
 
 /// Arguments of `peers`.
 #[derive(Debug, Args)]
 pub(crate) struct PeersArgs {
-    /// Where they are installed [default: `weighbridge/peers` among the user's data].
+    /// Directory that they are installed in [default: `weighbridge/peers` among the user's data].
     #[arg(long, global = true, value_name = "DIR", env = "WEIGHBRIDGE_PEERS", hide_env_values = true)]
     pub(crate) home: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) action: PeersAction,
 }
 
-/// What can be done with Python frameworks.
+/// The actions on Python frameworks.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PeersAction {
     /// List all: name, tier, pinned version, whether it is installed, its size, what it supports.
@@ -67,8 +67,13 @@ pub(crate) enum PeersAction {
     Calibrate {
         #[command(flatten)]
         which: PeerChoice,
-        /// How often each side is measured, in turns.
-        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=99))]
+        /// Number of times that each side is measured, in turns.
+        #[arg(
+            long,
+            value_name = "N",
+            default_value_t = 5,
+            value_parser = clap::value_parser!(u32).range(1..=99)
+        )]
         rounds: u32,
     },
     /// Remove the environments of these.
@@ -86,7 +91,7 @@ pub(crate) enum PeersAction {
     },
 }
 
-/// Which peers.
+/// The peers that are named, or all.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct PeerChoice {
@@ -100,7 +105,7 @@ pub(crate) struct PeerChoice {
 /// The requirement file of what checks the worker itself.
 const TOOLS: &str = "tools";
 
-pub(crate) fn run(args: &PeersArgs, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &PeersArgs, place: &Place) -> Result<CommandOutput> {
     let home = || home(args.home.clone());
     match &args.action {
         PeersAction::List => Ok(list::run(&home()?, place)),

@@ -6,10 +6,10 @@ use anyhow::Result;
 use weighbridge_python::{PEERS, Peer, PeerState};
 
 use super::install;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 
-pub(super) fn run(peers: &[&Peer], home: &Path) -> Result<Said> {
-    let mut said = Said::fine("");
+pub(super) fn run(peers: &[&Peer], home: &Path) -> Result<CommandOutput> {
+    let mut said = CommandOutput::fine("");
     for owner in peers {
         let names = PEERS.iter().filter(|peer| peer.environment == owner.short).map(|peer| peer.name);
         let names = names.collect::<Vec<_>>().join(", ");

@@ -2,7 +2,7 @@
 
 use super::field::{ComparedField, ShownDuel, name};
 use super::label::{GapKind, Label, time};
-use super::spent::{Spent, SpentFit};
+use super::spent::{BatchSpending, SpentFit};
 
 /// From this share of waiting on, processes are in each other's way.
 const WAITS: f64 = 0.10;
@@ -15,10 +15,10 @@ const PAGE: f64 = 4096.0;
 /// An epoch's beginning that takes as long as so many batches is worth a word.
 const BATCHES: f64 = 10.0;
 
-/// What to do, the most telling first. Never empty.
+/// Returns what to do, the most telling first. Never empty.
 pub(super) fn advice(duel: &ShownDuel<'_>, label: &Label, field: &ComparedField<'_>) -> Vec<String> {
     let us = name(duel.ours);
-    let (ours, theirs) = (Spent::of(duel.ours), Spent::of(duel.rival));
+    let (ours, theirs) = (BatchSpending::of(duel.ours), BatchSpending::of(duel.rival));
     let mut advice = Vec::new();
     match label.kind {
         GapKind::UnequalWork => advice.push("let both hand over the same, then measure again".to_owned()),
@@ -39,7 +39,7 @@ pub(super) fn advice(duel: &ShownDuel<'_>, label: &Label, field: &ComparedField<
     }
     // Where the rival waits as well, the machine was busy with something else, and times tell nothing of
     // either.
-    let waits = |spent: &Spent| spent.waiting.unwrap_or(0.0) > WAITS;
+    let waits = |spent: &BatchSpending| spent.waiting.unwrap_or(0.0) > WAITS;
     let is_disturbed = waits(&theirs);
     if let Some(share) = ours.waiting.filter(|share| *share > WAITS && !is_disturbed) {
         advice.push(format!(
@@ -50,14 +50,16 @@ pub(super) fn advice(duel: &ShownDuel<'_>, label: &Label, field: &ComparedField<
     if let Some((cpu, wall)) = ours.cpu.zip(ours.wall).filter(|_| !is_disturbed) {
         if cpu < IDLE * wall && !waits(&ours) {
             advice.push(format!(
-                "it is on a processor in {:.0} % of a batch's time alone: look at hand-over between threads and processes",
+                "it is on a processor in {:.0} % of a batch's time alone: \
+                 look at hand-over between threads and processes",
                 100.0 * cpu / wall
             ));
         }
         let theirs = theirs.cpu.zip(theirs.wall).map_or(0.0, |(cpu, wall)| cpu / wall);
         if cpu > BUSY * wall && theirs < BUSY {
             advice.push(format!(
-                "it keeps {:.1} processors busy and is slower for it: threads that spin, or work that is parted too finely",
+                "it keeps {:.1} processors busy and is slower for it: threads that spin, \
+                 or work that is parted too finely",
                 cpu / wall
             ));
         }
@@ -84,7 +86,7 @@ pub(super) fn advice(duel: &ShownDuel<'_>, label: &Label, field: &ComparedField<
     advice
 }
 
-/// How much faster the subject's scan mode is here, where it was measured and verified.
+/// Returns the speed-up of the subject's scan mode, where that was measured, verified and is faster.
 fn scan(duel: &ShownDuel<'_>, us: &str) -> Option<f64> {
     let scan = duel.group.ranked(&format!("{us}-scan"))?.metric(duel.group.metric)?;
     let ratio = weighbridge::data::Ratio::between(scan, duel.ours.metric(duel.group.metric)?)?;

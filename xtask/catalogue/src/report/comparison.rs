@@ -128,7 +128,7 @@ fn says(ratio: &Ratio) -> String {
     }
 }
 
-/// What kind each gap is, with its evidence.
+/// Lists the kind of each gap, with its evidence.
 fn labels(gaps: &[&ShownDuel<'_>], field: &ComparedField<'_>) -> String {
     if gaps.is_empty() {
         return String::new();
@@ -141,11 +141,11 @@ fn labels(gaps: &[&ShownDuel<'_>], field: &ComparedField<'_>) -> String {
     text
 }
 
-/// What should be done, the largest gap first: the order of `gaps`.
+/// Returns the section of what should be done, the largest gap first: the order of `gaps`.
 fn backlog(gaps: &[&ShownDuel<'_>], field: &ComparedField<'_>) -> String {
     let mut text = format!(
-        "\n## Backlog\n\nGaps in which the best rival leads by {WARNING}x (warning) or {ACTION}x (action), the largest \
-         first. The advice is read off the phases and counters of the run.\n\n"
+        "\n## Backlog\n\nGaps in which the best rival leads by {WARNING}x (warning) or {ACTION}x (action), \
+         the largest first. The advice is read off the phases and counters of the run.\n\n"
     );
     let mut table = Table::new(["severity", "variant", "gap>", "interval", "rival", "label", "advice"]);
     for duel in gaps {
@@ -172,7 +172,7 @@ fn backlog(gaps: &[&ShownDuel<'_>], field: &ComparedField<'_>) -> String {
     text
 }
 
-/// How many variants are of each kind.
+/// Returns the section of the number of variants of each kind.
 fn positioning(field: &ComparedField<'_>, duels: &[ShownDuel<'_>], counts: [usize; 3]) -> String {
     let ties = duels.iter().filter(|duel| duel.ratio.is_tie()).count();
     let ours = field.groups.iter().filter(|group| field.ours(group).is_some()).count();

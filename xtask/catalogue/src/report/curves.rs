@@ -6,7 +6,7 @@ use std::fmt::Write;
 use weighbridge::data::CaseRecord;
 
 use super::field::{ComparedField, by_cpu, name};
-use super::spent::{Spent, SpentLine, seconds};
+use super::spent::{BatchSpending, SpentLine, seconds};
 use weighbridge_xtask::show;
 use weighbridge_xtask::table::Table;
 
@@ -21,7 +21,7 @@ struct Curve<'a> {
     cases: BTreeMap<&'a str, BTreeMap<u32, &'a CaseRecord>>,
 }
 
-/// What every number of a curve brought, and the line through the times of a batch.
+/// Returns the section of curves: what every number brought, and the line through the times of a batch.
 pub(super) fn section(field: &ComparedField<'_>) -> String {
     let mut text = String::new();
     for curve in found(field) {
@@ -38,8 +38,9 @@ pub(super) fn section(field: &ComparedField<'_>) -> String {
             let rates = all.iter().map(|at| {
                 of.get(at).map_or_else(String::new, |case| show::median(case.metric(curve.metric)))
             });
-            let point =
-                |(number, case): (&u32, &&CaseRecord)| Some((f64::from(*number), Spent::time(case, clock)?));
+            let point = |(number, case): (&u32, &&CaseRecord)| {
+                Some((f64::from(*number), BatchSpending::time(case, clock)?))
+            };
             let line = SpentLine::through(&of.iter().filter_map(point).collect::<Vec<_>>());
             let costs = line.map_or_else(Default::default, |line| [line.fixed, line.factor].map(seconds));
             table.row(std::iter::once(adapter.to_owned()).chain(rates).chain(costs));
@@ -50,8 +51,9 @@ pub(super) fn section(field: &ComparedField<'_>) -> String {
         return text;
     }
     format!(
-        "\n## Curves\n\nVariants that a number tells apart, by what scenarios are compared by. The last two columns are a line \
-         through the times of a batch: what it takes whatever the number is, and what one more adds.\n{text}"
+        "\n## Curves\n\nVariants that a number tells apart, by what scenarios are compared by. The last two \
+         columns are a line through the times of a batch: what it takes whatever the number is, \
+         and what one more adds.\n{text}"
     )
 }
 

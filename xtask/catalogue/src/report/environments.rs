@@ -39,8 +39,8 @@ pub(super) fn section<'a>(cases: impl Iterator<Item = &'a CaseRecord>) -> String
         lines += &format!("- alike wherever it was told: {}\n", alike.join(", "));
     }
     format!(
-        "\n## Environments\n\nWhat a system computes with that no configuration says. A difference here makes no work unequal; it may \
-         explain a figure.\n\n{lines}"
+        "\n## Environments\n\nWhat a system computes with that no configuration says. A difference here \
+         makes no work unequal; it may explain a figure.\n\n{lines}"
     )
 }
 

@@ -68,8 +68,9 @@ pub(super) fn section(run: &RunRecord) -> String {
     }
     let lines: String = sentences(run).iter().map(|sentence| format!("- {sentence}\n")).collect();
     format!(
-        "\n## Loader and step\n\nSamples a second of both at once, and of each alone. `efficiency` is both at once as a share of the \
-         slower one alone. A step waits for its batch in the time of `exposed loading`.\n\n{}\n{lines}{}",
+        "\n## Loader and step\n\nSamples a second of both at once, and of each alone. `efficiency` is both \
+         at once as a share of the slower one alone. A step waits for its batch in the time of `exposed \
+         loading`.\n\n{}\n{lines}{}",
         table.markdown(),
         pipelines(&cases)
     )
@@ -105,13 +106,14 @@ fn pipelines(cases: &[&CaseRecord]) -> String {
         return String::new();
     }
     format!(
-        "\n### Pipelines by model\n\nA full step is from one step to the next with loader and step at once. The plain pipeline is the \
-         reference's; a row is here only if its batches and the weights after its steps are those of the reference.\n\n{}",
+        "\n### Pipelines by model\n\nA full step is from one step to the next with loader and step at once. \
+         The plain pipeline is the reference's; a row is here only if its batches and the weights after its \
+         steps are those of the reference.\n\n{}",
         table.markdown()
     )
 }
 
-/// What limits each training of a run that a loader feeds, in a sentence.
+/// Returns a sentence for each training of a run that a loader feeds: what limits it.
 pub(crate) fn sentences(run: &RunRecord) -> Vec<String> {
     let cases: Vec<&CaseRecord> = run.cases.iter().filter(|case| case.id.scenario == SCENARIO).collect();
     let ranked = cases.iter().filter(|case| matches!(case.status, CaseStatus::Measured) && case.ranked());
@@ -140,7 +142,7 @@ fn rest(case: &CaseRecord, but: &str) -> Vec<String> {
     values.map(|value| format!("{}={}", value.axis, value.text)).collect()
 }
 
-/// What was made of experiments on a case, in seconds a sample: its own, and those that other cases of its
+/// Returns the experiments on a case, in seconds of a sample: its own, and those that other cases of its
 /// loader are.
 fn experiments(case: &CaseRecord, all: &[&CaseRecord]) -> Option<Experiments> {
     let took = |case: &CaseRecord, metric: &str| Some(1.0 / value(case, metric)?);
@@ -192,8 +194,9 @@ mod tests {
         let told = |start: &str| page.lines().find(|line| line.starts_with(start)).expect(start).to_owned();
         assert_eq!(
             told("- tiny/workers=0, Slow: "),
-            "- tiny/workers=0, Slow: the loader limits a sample: it takes 10.0 ms, and 2.50 ms on cached batches. To do: add workers, \
-             until the loader alone is faster than the step. Expected: 4.00 times as fast."
+            "- tiny/workers=0, Slow: the loader limits a sample: it takes 10.0 ms, and 2.50 ms on cached \
+             batches. To do: add workers, until the loader alone is faster than the step. Expected: \
+             4.00 times as fast."
         );
         assert!(told("- tiny/workers=0, Shares: ").contains("the processor limits a sample"), "{page}");
         assert!(told("- tiny/workers=0, Quick: ").ends_with("no loader holds this training up"), "{page}");

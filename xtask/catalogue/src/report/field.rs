@@ -23,7 +23,7 @@ pub(super) struct ComparedField<'a> {
     pub(super) rivals: Vec<String>,
     /// By scenario and point, in the order of the run.
     pub(super) groups: Vec<FieldGroup<'a>>,
-    /// What the reader should know of the choice.
+    /// A remark on the choice of the subject, for the reader.
     pub(super) remark: Option<String>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct FieldGroup<'a> {
     pub(super) title: String,
     /// Those that were measured, in the order of the run.
     pub(super) cases: Vec<&'a CaseRecord>,
-    /// What all of them are compared by: one metric for all variants of a scenario, or they could not be
+    /// The metric that all of them are compared by: one for all variants of a scenario, or they could not be
     /// compared.
     pub(super) metric: &'static str,
 }
@@ -116,13 +116,13 @@ impl<'a> ComparedField<'a> {
         self.groups.iter().filter_map(|group| self.duel(group)).collect()
     }
 
-    /// Whether any scenario is compared by the processor's clock. A statement on one of them goes by its own
-    /// clock.
+    /// Returns whether any scenario is compared by the processor's clock. A statement on one of them goes by
+    /// its own clock.
     pub(super) fn any_by_cpu(&self) -> bool {
         self.groups.iter().any(FieldGroup::by_cpu)
     }
 
-    /// What the cases of this scenario are compared by.
+    /// Returns the metric that the cases of this scenario are compared by.
     pub(super) fn metric(&self, scenario: &str) -> &'static str {
         self.groups.iter().find(|group| group.scenario() == scenario).map_or("", |group| group.metric)
     }
@@ -148,7 +148,7 @@ impl FieldGroup<'_> {
         self.cases.first().map_or("", |case| &case.id.scenario)
     }
 
-    /// Whether it is compared by the processor's clock.
+    /// Returns whether it is compared by the processor's clock.
     pub(super) fn by_cpu(&self) -> bool {
         by_cpu(self.metric)
     }
@@ -159,7 +159,7 @@ impl FieldGroup<'_> {
     }
 }
 
-/// Whether what cases are compared by goes by the processor's clock.
+/// Returns whether a metric goes by the processor's clock.
 pub(super) fn by_cpu(metric: &str) -> bool {
     matches!(metric, names::THROUGHPUT_CPU | names::CPU_TIME)
 }
@@ -169,8 +169,8 @@ pub(super) fn name(case: &CaseRecord) -> &str {
     case.id.adapter.as_deref().unwrap_or_default()
 }
 
-/// Whether two adapters are compared: a framework with other frameworks, and not with its own other mode,
-/// with plain arrays or with loaders that are no framework at all; anything else with everybody.
+/// Returns whether two adapters are compared: a framework with other frameworks, and not with its own other
+/// mode, with plain arrays or with loaders that are no framework at all; anything else with everybody.
 fn is_rival(subject: &str, other: &str) -> bool {
     let peer = |name: &str| PEERS.iter().find(|peer| peer.name == name);
     match (python::find(subject), peer(other)) {
@@ -200,9 +200,9 @@ fn groups(run: &RunRecord) -> Vec<FieldGroup<'_>> {
     groups
 }
 
-/// What the cases of a scenario are compared by: the end-to-end rate, but the rate by processor time where
-/// one of them waited so long for a processor that wall times say more of the machine, and all of them keep
-/// one busy.
+/// Returns the metric that the cases of a scenario are compared by: the end-to-end rate, but the rate by
+/// processor time where one of them waited so long for a processor that wall times say more of the machine,
+/// and all of them keep one busy.
 fn metric(cases: &[&CaseRecord]) -> &'static str {
     let ranked = || cases.iter().filter(|case| case.ranked());
     let has = |name: &str| ranked().all(|case| case.metric(name).is_some_and(|m| m.estimate.is_some()));

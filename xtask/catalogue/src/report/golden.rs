@@ -300,7 +300,8 @@ fn one_that_waited_makes_its_whole_scenario_compared_by_processor_time_and_no_ot
     busy(&mut run, |case| case.id.to_string() == "CV-1/small/Google Grain");
     let (page, _) = page(&run, None, &[]).expect("there is a subject");
     let head = page.split("\n## ").next().unwrap_or_default();
-    let clock = "waited so long for a processor that wall times say more of the machine: CV-1; all others by the wall clock\n";
+    let clock = "waited so long for a processor that wall times say more of the machine: CV-1; \
+                 all others by the wall clock\n";
     assert!(head.contains(clock), "{head}");
     for line in page.split("## Rankings").next().unwrap_or_default().lines() {
         if line.starts_with("| CV-1/") {

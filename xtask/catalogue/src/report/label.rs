@@ -4,9 +4,9 @@ use weighbridge::Delivery;
 use weighbridge::data::{CaseRecord, Unit, WorkReport, quantity};
 
 use super::field::{ComparedField, ShownDuel, name};
-use super::spent::{self, Spent, SpentFit, fastest};
+use super::spent::{self, BatchSpending, SpentFit, fastest};
 
-/// What kind of gap it is.
+/// The kind of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GapKind {
     /// One of them runs on a device.
@@ -15,7 +15,7 @@ pub(super) enum GapKind {
     UnequalWork,
     /// Most of it is there however little a batch holds.
     IterationBound,
-    /// What was measured does not tell.
+    /// The measurements do not tell.
     Unexplained,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn label(duel: &ShownDuel<'_>, field: &ComparedField<'_>) -> Label {
     }
     let evidence = |kind, evidence| Label { kind, evidence };
     let clock = duel.group.by_cpu();
-    let (ours, theirs) = (Spent::time(duel.ours, clock), Spent::time(duel.rival, clock));
+    let (ours, theirs) = (BatchSpending::time(duel.ours, clock), BatchSpending::time(duel.rival, clock));
     let (Some(ours), Some(theirs), Some((best, least))) = (ours, theirs, fastest(duel.group, clock)) else {
         return evidence(GapKind::Unexplained, "there are no times of single batches".to_owned());
     };
@@ -78,7 +78,8 @@ pub(super) fn label(duel: &ShownDuel<'_>, field: &ComparedField<'_>) -> Label {
     let fixed = our_fixed - their_fixed;
     if fixed >= MOST * excess {
         let text = format!(
-            "of {} more {} for each batch, {} are there however little it holds: {} fixed against {} (over {} variants)",
+            "of {} more {} for each batch, {} are there however little it holds: \
+             {} fixed against {} (over {} variants)",
             time(excess),
             spent::clock(clock),
             time(fixed.min(excess)),
@@ -102,7 +103,7 @@ pub(super) fn label(duel: &ShownDuel<'_>, field: &ComparedField<'_>) -> Label {
     evidence(GapKind::Unexplained, text)
 }
 
-/// What the work reports say, where they do not say the same.
+/// Returns the label that work reports give where they do not say the same.
 fn reports(ours: &CaseRecord, theirs: &CaseRecord) -> Option<Label> {
     let report = |case: &CaseRecord| case.work.as_ref().map(|work| work.report.clone());
     let (ours_report, theirs_report) = report(ours).zip(report(theirs))?;
@@ -115,12 +116,12 @@ fn reports(ours: &CaseRecord, theirs: &CaseRecord) -> Option<Label> {
     Some(Label { kind: GapKind::UnequalWork, evidence: format!("{us} {}, {them} {}", found.0, found.1) })
 }
 
-/// Where the work was done: `cuda:0` of `cuda:0 NVIDIA H200`, `cpu` of `cpu, delivered to cuda:0`.
+/// Returns the device of the work: `cuda:0` of `cuda:0 NVIDIA H200`, `cpu` of `cpu, delivered to cuda:0`.
 fn worked_on(report: &WorkReport) -> &str {
     report.ran_on.split([' ', ',']).next().unwrap_or_default()
 }
 
-/// What one of two did more than the other, in words for each.
+/// Returns the first difference of two work reports, in words for each.
 fn asymmetry(ours: &WorkReport, theirs: &WorkReport) -> Option<(String, String)> {
     if ours.transforms != theirs.transforms {
         let list = |report: &WorkReport| format!("executed [{}]", report.transforms.join(", "));

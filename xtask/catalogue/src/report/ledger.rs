@@ -36,9 +36,10 @@ pub(super) fn section(field: &ComparedField<'_>) -> String {
         table.row(std::iter::once(adapter.to_owned()).chain(cells));
     }
     format!(
-        "\n## Where the time of a repeat went\n\nShares of its life, medians over the variants of each adapter, by the harness's \
-         clock. Rates are of `measured` alone. What nothing explains, or is done outside the window beyond the bounds of \
-         the rule `outside`, is a finding.\n\n{}",
+        "\n## Where the time of a repeat went\n\n\
+         Shares of its life, medians over the variants of each adapter, by the harness's clock. Rates are of \
+         `measured` alone. What nothing explains, or is done outside the window beyond the bounds of the \
+         rule `outside`, is a finding.\n\n{}",
         table.markdown()
     )
 }

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::{inert, pick, stop};
 
 /// Arguments of `report`.
@@ -36,7 +36,7 @@ pub(crate) struct CatalogueReport {
     what: CatalogueReportKind,
 }
 
-/// What can be reported on.
+/// The reports.
 #[derive(Debug, Subcommand)]
 enum CatalogueReportKind {
     /// Compare a framework with all others: strengths, parity, gaps, and what to do about them. Markdown.
@@ -79,16 +79,16 @@ pub(crate) struct ReportTraining {
     pub(crate) out: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &CatalogueReport, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &CatalogueReport, place: &Place) -> Result<CommandOutput> {
     match &args.what {
         CatalogueReportKind::Comparison(args) => comparison(args, place),
         CatalogueReportKind::Training(args) => training(args, place),
     }
 }
 
-fn comparison(args: &ReportComparison, place: &Place) -> Result<Said> {
+fn comparison(args: &ReportComparison, place: &Place) -> Result<CommandOutput> {
     let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
-    let mut said = Said { remarks: picked.remarks, ..Said::fine("") };
+    let mut said = CommandOutput { remarks: picked.remarks, ..CommandOutput::fine("") };
     let mut page = String::new();
     let subject = args.subject.as_deref().map(inert::markdown);
     let rivals: Vec<String> = args.rival.iter().map(|rival| inert::markdown(rival)).collect();
@@ -109,9 +109,9 @@ fn comparison(args: &ReportComparison, place: &Place) -> Result<Said> {
     written(said, page, args.out.as_deref())
 }
 
-fn training(args: &ReportTraining, place: &Place) -> Result<Said> {
+fn training(args: &ReportTraining, place: &Place) -> Result<CommandOutput> {
     let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
-    let said = Said { remarks: picked.remarks, ..Said::fine("") };
+    let said = CommandOutput { remarks: picked.remarks, ..CommandOutput::fine("") };
     let mut page = String::new();
     for manifest in &picked.runs {
         page.push_str(&training::page(&inert::run(&place.runs().load(&manifest.id)?)?)?);
@@ -125,7 +125,7 @@ fn training(args: &ReportTraining, place: &Place) -> Result<Said> {
 }
 
 /// The page as the answer, or in a file.
-fn written(mut said: Said, page: String, out: Option<&Path>) -> Result<Said> {
+fn written(mut said: CommandOutput, page: String, out: Option<&Path>) -> Result<CommandOutput> {
     match out {
         None => said.text = page,
         Some(file) => {

@@ -50,10 +50,11 @@ pub(super) fn section(field: &ComparedField<'_>) -> String {
     let mut text = "\n## Whose operators\n\n".to_owned();
     writeln!(
         text,
-        "Each system by whose code did its transforms: `native`, its own or those of a library that its users take beside it; \
-         `shared numpy`, one function that all are given, so that they differ in how they feed it; `ours`, compiled into the \
-         suite. The last column says how far the work had to agree: `alike(t)` is by the traits of elements, within `t` of the \
-         field's range and what chance allows.\n\n{}",
+        "Each system by whose code did its transforms: `native`, its own or those of a library that its \
+         users take beside it; `shared numpy`, one function that all are given, so that they differ in how \
+         they feed it; `ours`, compiled into the suite. The last column says how far the work had to agree: \
+         `alike(t)` is by the traits of elements, within `t` of the field's range and what chance \
+         allows.\n\n{}",
         table.markdown()
     )
     .expect(FITS);

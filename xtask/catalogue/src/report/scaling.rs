@@ -39,9 +39,9 @@ pub(super) fn section(run: &RunRecord) -> String {
     if lines.is_empty() { tables } else { format!("{tables}\n{lines}") }
 }
 
-/// What limits each training on several ranks whose batch is as large as on one: the same on one rank is an
-/// experiment. Ranks share memory and processors too, so communication is named only if the time that ranks
-/// spend in nothing else explains most of what one rank saves.
+/// Returns a sentence for each training on several ranks whose batch is as large as on one: what limits it.
+/// The same on one rank is an experiment. Ranks share memory and processors too, so communication is named
+/// only if the time that ranks spend in nothing else explains most of what one rank saves.
 pub(crate) fn sentences(run: &RunRecord) -> Vec<String> {
     let cases = || run.cases.iter().filter(|case| case.id.scenario == SCENARIO && case.ranked());
     let told = cases().filter(|case| axis(case, "scaling") == Some("weak")).filter_map(|case| {
@@ -66,7 +66,8 @@ pub(crate) fn sentences(run: &RunRecord) -> Vec<String> {
         let nobody = if is_explained {
             "no exchange of gradients holds this training up"
         } else {
-            "ranks take longer than one by more than their exchange of gradients: they share processors and memory"
+            "ranks take longer than one by more than their exchange of gradients: \
+             they share processors and memory"
         };
         let found = diagnose(&took).map_or_else(|| nobody.to_owned(), |found| found.to_string());
         Some(format!("{}, {} on {ranks} ranks: {found}", training(case), row_name(case)))
@@ -74,7 +75,7 @@ pub(crate) fn sentences(run: &RunRecord) -> Vec<String> {
     told.collect()
 }
 
-/// What all rows of a table have in common.
+/// Returns the title of a case's table: what all of its rows have in common.
 fn training(case: &CaseRecord) -> String {
     let variant = axis(case, "variant").unwrap_or_default();
     let scaling = axis(case, "scaling").unwrap_or("strong");
@@ -91,7 +92,8 @@ fn over(case: &CaseRecord, name: &str) -> Option<OverRanks> {
     case.ranks.iter().find(|one| one.name == name)?.over
 }
 
-/// What the time of communication is, where a mode can tell it apart; else the phase that it is part of.
+/// Returns the time of communication and its share of a step, where a mode can tell it apart; else those of
+/// the phase that it is part of.
 fn communication(case: &CaseRecord) -> Option<String> {
     let step = over(case, &format!("{RANK_PHASE}{WHOLE_STEP}"))?.mean;
     let phases = case.ranks.iter().filter_map(|one| Some((one.name.strip_prefix(RANK_PHASE)?, one.over?)));
@@ -157,16 +159,18 @@ fn scaling(training: &str, cases: &[&CaseRecord], processors: Option<usize>) -> 
     let crowd = match processors.filter(|_| crowded) {
         None => String::new(),
         Some(processors) => format!(
-            " Ranks `in turns` are more than the {processors} processors of this machine, and take turns on them: such a figure \
-             shows what the exchange and the turns cost, never what a machine with that many processors would do."
+            " Ranks `in turns` are more than the {processors} processors of this machine, and take turns on \
+             them: such a figure shows what the exchange and the turns cost, \
+             never what a machine with that many processors would do."
         ),
     };
     let trouble_of = if trouble_of.is_empty() { trouble_of } else { format!("\n{trouble_of}") };
     format!(
-        "\n## Scaling: {training}\n\nA step of all ranks ends when the last one has ended it. Speed-up is of the samples a second over the \
-         first row of a configuration, and efficiency the share of the ideal line that it is. Communication is the mean over ranks, of a \
-         step done phase by phase, and its share of that step; waiting for a slower rank is part of it. Where a mode cannot tell it apart, \
-         the phase that it is part of stands there. The slowest rank is counted from 0.{crowd}\n\n{}{trouble_of}",
+        "\n## Scaling: {training}\n\nA step of all ranks ends when the last one has ended it. Speed-up is of \
+         the samples a second over the first row of a configuration, and efficiency the share of the ideal \
+         line that it is. Communication is the mean over ranks, of a step done phase by phase, and its share \
+         of that step; waiting for a slower rank is part of it. Where a mode cannot tell it apart, the phase \
+         that it is part of stands there. The slowest rank is counted from 0.{crowd}\n\n{}{trouble_of}",
         table.markdown()
     )
 }
@@ -222,9 +226,12 @@ mod tests {
         let page = page(vec![case(4, 1_000.0, false), case(1, 1_000.0, false), case(2, 1_500.0, false)]);
         assert!(page.contains("## Scaling: vit5_tiny, strong scaling, communication apart"), "{page}");
         for row in [
-            "| PyTorch, eager | 1 | 31.2 | 32.0 ms | 1.00 k samples/s | 1.00x | 1x | 100 % | 8.00 ms (25 %) | 0 of 1 |",
-            "| PyTorch, eager | 2 | 46.9 | 21.3 ms | 1.50 k samples/s | 1.50x | 2x | 75 % | 5.33 ms (25 %) | 1 of 2 |",
-            "| PyTorch, eager | 4 in turns | 31.2 | 32.0 ms | 1.00 k samples/s | 1.00x | 4x | 25 % | 8.00 ms (25 %) | 3 of 4 |",
+            "| PyTorch, eager | 1 | 31.2 | 32.0 ms | 1.00 k samples/s | 1.00x | 1x | 100 % | 8.00 ms (25 %) \
+             | 0 of 1 |",
+            "| PyTorch, eager | 2 | 46.9 | 21.3 ms | 1.50 k samples/s | 1.50x | 2x | 75 % | 5.33 ms (25 %) \
+             | 1 of 2 |",
+            "| PyTorch, eager | 4 in turns | 31.2 | 32.0 ms | 1.00 k samples/s | 1.00x | 4x | 25 % \
+             | 8.00 ms (25 %) | 3 of 4 |",
         ] {
             assert!(page.contains(row), "{row}\n{page}");
         }
@@ -247,8 +254,9 @@ mod tests {
         };
         assert_eq!(
             told(2, 0.032, 0.25),
-            "vit5_tiny, weak scaling, communication apart, PyTorch, eager on 2 ranks: the communication limits a step: it takes 32.0 ms, \
-             and 24.0 ms on one rank. To do: let communication overlap with the backward pass, or send less. Expected: 1.33 times as fast."
+            "vit5_tiny, weak scaling, communication apart, PyTorch, eager on 2 ranks: the communication \
+             limits a step: it takes 32.0 ms, and 24.0 ms on one rank. To do: let communication overlap with \
+             the backward pass, or send less. Expected: 1.33 times as fast."
         );
         assert!(
             told(2, 0.032, 0.05).contains("they share processors and memory"),

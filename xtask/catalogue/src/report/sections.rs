@@ -20,7 +20,7 @@ use weighbridge_xtask::table::Table;
 
 const FITS: &str = "a String takes all that is written";
 
-/// What lies outside the steady state, in the order in which it comes.
+/// Metrics of what lies outside the steady state, in the order in which it comes, and their titles.
 const COSTS: [(&str, &str); 7] = [
     ("import", "import>"),
     ("convert", "convert>"),
@@ -31,7 +31,7 @@ const COSTS: [(&str, &str); 7] = [
     ("tear-down", "tear-down>"),
 ];
 
-/// What cases of one scenario are ranked by, in this order, where they have it.
+/// Metrics that cases of one scenario are ranked by, in this order, where they have them, and their titles.
 const RANKED: [(&str, &str); 7] = [
     (names::THROUGHPUT, names::THROUGHPUT),
     (names::THROUGHPUT_CPU, "per CPU second"),
@@ -47,7 +47,7 @@ const RANKED: [(&str, &str); 7] = [
 const ON_THE_WALL: [&str; 5] =
     [names::THROUGHPUT, names::WALL_TIME, names::LATENCY_P50, names::LATENCY_P99, names::FIRST_ITEM];
 
-/// What came of the traces that were asked for; nothing where none was.
+/// Returns the section of the traces that were asked for; nothing where none was.
 pub(super) fn traced(field: &ComparedField<'_>) -> String {
     let told = traces(field.run, Path::new(""), false);
     if told.is_empty() {
@@ -60,7 +60,8 @@ pub(super) fn traced(field: &ComparedField<'_>) -> String {
         format!("{}- {text}\n", &line[..line.len() - text.len()])
     };
     format!(
-        "\n## Traces\n\nEach was made in a repeat of its own, which counts nowhere. Paths are below the folder of the run.\n\n{}",
+        "\n## Traces\n\nEach was made in a repeat of its own, which counts nowhere. \
+         Paths are below the folder of the run.\n\n{}",
         told.lines().map(item).collect::<String>()
     )
 }
@@ -75,11 +76,11 @@ pub(super) fn head(field: &ComparedField<'_>) -> String {
         "# Comparison of {}: where {} leads and where not\n\n\
          Made by `cargo catalogue report comparison` from run {} of {} and nothing else.\n\n\
          - Adapters: {}; variants: {}; platform: {} (asked for: {}); commit: {commit}\n\
-         - All had the same: profile `{}`, {} batches left out and at least {} measured for at least {}, repeats: {}, \
-         isolation `{}`, order {}, seed {}\n\
-         - A ratio says by what factor {} leads: above 1 it is better. It is the median over all pairs of repeats (Hodges \
-         and Lehmann), its interval holds at 95 %, and the best of several rivals is a little lucky. Only work that was \
-         verified to be equal is compared.\n{}",
+         - All had the same: profile `{}`, {} batches left out and at least {} measured for at least {}, \
+         repeats: {}, isolation `{}`, order {}, seed {}\n\
+         - A ratio says by what factor {} leads: above 1 it is better. It is the median over all pairs of \
+         repeats (Hodges and Lehmann), its interval holds at 95 %, and the best of several rivals is a \
+         little lucky. Only work that was verified to be equal is compared.\n{}",
         match field.adapters().len() {
             1 => "one system".to_owned(),
             several => format!("{several} systems"),
@@ -104,7 +105,7 @@ pub(super) fn head(field: &ComparedField<'_>) -> String {
     )
 }
 
-/// Which scenarios are compared by another clock than the one on the wall.
+/// Lists the scenarios that are compared by another clock than the one on the wall.
 fn clocks(field: &ComparedField<'_>) -> String {
     let of = |by_cpu: bool| {
         let groups = field.groups.iter().filter(|group| group.by_cpu() == by_cpu);
@@ -116,8 +117,8 @@ fn clocks(field: &ComparedField<'_>) -> String {
     }
     let rest = if of(false).is_empty() { "" } else { "; all others by the wall clock" };
     format!(
-        "- Compared by processor time, every system and variant alike, since one of them waited so long for a processor that \
-         wall times say more of the machine: {}{rest}\n",
+        "- Compared by processor time, every system and variant alike, since one of them waited so long for \
+         a processor that wall times say more of the machine: {}{rest}\n",
         by_cpu.join(", ")
     )
 }
@@ -141,7 +142,7 @@ pub(super) fn alone(field: &ComparedField<'_>) -> String {
     format!("\n## Without a peer\n\nFloors to build on, and no ranks.\n\n{text}")
 }
 
-/// What is asymmetric, and what the figures are held against.
+/// Returns the section of what is asymmetric, and what the figures are held against.
 pub(super) fn notes(field: &ComparedField<'_>) -> String {
     let mut text = "\n## Interpretation\n\n".to_owned();
     let us = &field.subject;
@@ -149,8 +150,8 @@ pub(super) fn notes(field: &ComparedField<'_>) -> String {
     match SpentFit::of(field, us, clock) {
         Some(SpentFit { line, beside }) => writeln!(
             text,
-            "- Over {} variants a batch of {us} costs {} of {} whatever is in it, and {:.1} times what {beside} needs. The \
-             first part is what small batches show.",
+            "- Over {} variants a batch of {us} costs {} of {} whatever is in it, and {:.1} times what \
+             {beside} needs. The first part is what small batches show.",
             line.points,
             quantity::show(line.fixed, &Unit::SECONDS),
             spent::clock(clock),
@@ -158,7 +159,8 @@ pub(super) fn notes(field: &ComparedField<'_>) -> String {
         ),
         None => writeln!(
             text,
-            "- Too few variants of different weight were measured to tell the fixed cost of a batch of {us} from the rest."
+            "- Too few variants of different weight were measured to tell the fixed cost of a batch of {us} \
+             from the rest."
         ),
     }
     .expect(FITS);
@@ -188,8 +190,8 @@ pub(super) fn notes(field: &ComparedField<'_>) -> String {
     if !views.is_empty() && !deliveries(Delivery::Owned).is_empty() {
         writeln!(
             text,
-            "- Views of memory that the loader keeps, where others hand over buffers: {}. A view costs less where there is \
-             nothing to compute.",
+            "- Views of memory that the loader keeps, where others hand over buffers: {}. A view costs less \
+             where there is nothing to compute.",
             views.join(", ")
         )
         .expect(FITS);
@@ -234,8 +236,9 @@ pub(super) fn scan(field: &ComparedField<'_>) -> String {
         return String::new();
     }
     format!(
-        "\n## Iterator against scan\n\nThe same loader batch by batch, and a whole epoch in one compiled call. Compiling is \
-         never inside the timed region; the last column says how many elements pay for it.\n\n{}",
+        "\n## Iterator against scan\n\nThe same loader batch by batch, and a whole epoch in one compiled \
+         call. Compiling is never inside the timed region; the last column says how many elements pay for \
+         it.\n\n{}",
         table.markdown()
     )
 }
@@ -289,7 +292,7 @@ pub(super) fn workers(field: &ComparedField<'_>) -> String {
     )
 }
 
-/// What lies outside the steady state: medians over the cases of each adapter.
+/// Returns the section of what lies outside the steady state: medians over the cases of each adapter.
 pub(super) fn costs(field: &ComparedField<'_>) -> String {
     let mut table = Table::new(
         ["adapter"]
@@ -311,13 +314,13 @@ pub(super) fn costs(field: &ComparedField<'_>) -> String {
         table.row(std::iter::once(adapter.to_owned()).chain(costs).chain(last));
     }
     format!(
-        "\n## What else it costs\n\nMedians over the variants of each adapter; of memory the most, over all its processes. \
-         None of it is in a rate.\n\n{}",
+        "\n## What else it costs\n\nMedians over the variants of each adapter; of memory the most, over all \
+         its processes. None of it is in a rate.\n\n{}",
         table.markdown()
     )
 }
 
-/// Where and how each did its work, by its work reports.
+/// Returns the section of where and how each did its work, by its work reports.
 pub(super) fn work(field: &ComparedField<'_>) -> String {
     let mut table =
         Table::new(["adapter", "tier>", "version", "ran on", "waited for a batch", "hands over", "workers"]);
@@ -348,7 +351,7 @@ pub(super) fn work(field: &ComparedField<'_>) -> String {
     format!("\n## How each did it\n\n{}", table.markdown())
 }
 
-/// What was measured and did other work: never ranked.
+/// Returns the section of what was measured and did other work: never ranked.
 pub(super) fn unequal(field: &ComparedField<'_>) -> String {
     let mut text = String::new();
     for case in &field.run.cases {
@@ -369,8 +372,8 @@ pub(super) fn unequal(field: &ComparedField<'_>) -> String {
 /// Every scenario with all its systems, by each metric.
 pub(super) fn rankings(field: &ComparedField<'_>) -> String {
     let mut text =
-        "\n## Rankings\n\nPlace, value, and how far behind the best. Whoever cannot be told from the best is first as \
-         well: its interval has 1 in it, or, with fewer than four repeats, neither leads by much.\n"
+        "\n## Rankings\n\nPlace, value, and how far behind the best. Whoever cannot be told from the best is \
+         first as well: its interval has 1 in it, or, with fewer than four repeats, neither leads by much.\n"
             .to_owned();
     for group in &field.groups {
         let ranked: Vec<_> = RANKED
@@ -424,8 +427,8 @@ pub(super) fn rankings(field: &ComparedField<'_>) -> String {
     text
 }
 
-/// Whether the column `batch` has all that `p50` would tell: the time of a stream's item is the median of its
-/// latencies.
+/// Returns whether the column `batch` has all that `p50` would tell: the time of a stream's item is the
+/// median of its latencies.
 fn is_told_by_batch(cases: &[&CaseRecord]) -> bool {
     let values = |case: &CaseRecord, name| case.metric(name).map(|metric| metric.values.clone());
     cases.iter().all(|case| {
@@ -434,7 +437,7 @@ fn is_told_by_batch(cases: &[&CaseRecord]) -> bool {
     })
 }
 
-/// What has no figure, and why.
+/// Returns the section of what has no figure, and why.
 pub(super) fn not_measured(field: &ComparedField<'_>) -> String {
     let mut reasons: BTreeMap<(&str, String), Vec<String>> = BTreeMap::new();
     for case in &field.run.cases {
@@ -473,7 +476,7 @@ pub(super) fn not_measured(field: &ComparedField<'_>) -> String {
 /// Variants that are named for one reason.
 const MOST: usize = 8;
 
-/// Where it was measured.
+/// Returns the section of the machine that it was measured on.
 pub(super) fn place(field: &ComparedField<'_>) -> String {
     let manifest = &field.run.manifest;
     let mut text = format!("\n## The machine\n\n- {}\n", machine(&manifest.environment));

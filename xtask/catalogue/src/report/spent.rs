@@ -5,9 +5,9 @@ use weighbridge::data::{CaseRecord, Reading, Unit, quantile, quantity};
 
 use super::field::{ComparedField, FieldGroup, name};
 
-/// What one batch of a case costs; what was not measured is `None`.
+/// The costs of one batch of a case; what was not measured is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Spent {
+pub(super) struct BatchSpending {
     /// Wall time, in seconds.
     pub(super) wall: Option<f64>,
     /// CPU time of all its processes, in seconds.
@@ -22,8 +22,8 @@ pub(super) struct Spent {
     pub(super) restart: Option<f64>,
 }
 
-impl Spent {
-    /// What a batch takes, by the processor's clock or by the one on the wall.
+impl BatchSpending {
+    /// Returns the seconds of a batch, by the processor's clock or by the one on the wall.
     pub(super) fn time(case: &CaseRecord, by_cpu: bool) -> Option<f64> {
         median(case, if by_cpu { names::CPU_TIME } else { names::WALL_TIME })
     }
@@ -43,7 +43,7 @@ impl Spent {
     }
 }
 
-/// What a clock tells, in words.
+/// Returns what a clock tells, in words.
 pub(super) fn clock(by_cpu: bool) -> &'static str {
     if by_cpu { "processor time" } else { "wall time" }
 }
@@ -66,7 +66,7 @@ pub(super) fn median(case: &CaseRecord, metric: &str) -> Option<f64> {
 /// The cost of a batch as a fixed part and a part that grows with the work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SpentLine {
-    /// What a batch costs however little there is in it, in seconds.
+    /// The cost of a batch however little there is in it, in seconds.
     pub(super) fixed: f64,
     /// The seconds that each unit of work adds.
     pub(super) factor: f64,
@@ -99,7 +99,7 @@ impl SpentFit {
             field.groups.iter().filter(|group| by_cpu || !group.by_cpu()).collect();
         let by = |work: fn(&FieldGroup<'_>, &str, bool) -> Option<f64>, beside| {
             let point = |group: &&FieldGroup<'_>| {
-                Some((work(group, adapter, by_cpu)?, Spent::time(group.ranked(adapter)?, by_cpu)?))
+                Some((work(group, adapter, by_cpu)?, BatchSpending::time(group.ranked(adapter)?, by_cpu)?))
             };
             let line = SpentLine::through(&groups.iter().filter_map(point).collect::<Vec<_>>())?;
             Some(Self { line, beside })
@@ -133,23 +133,24 @@ impl SpentLine {
     }
 }
 
-/// What the batch of a group takes the reference, where that is not the adapter itself, in seconds.
+/// Returns the seconds that the reference takes for the batch of a group, where that is not the adapter
+/// itself.
 fn reference(group: &FieldGroup<'_>, adapter: &str, by_cpu: bool) -> Option<f64> {
     let case =
         group.cases.iter().find(|case| case.tier == Some(0) && case.ranked() && name(case) != adapter)?;
-    Spent::time(case, by_cpu)
+    BatchSpending::time(case, by_cpu)
 }
 
-/// What it takes the fastest other system.
+/// Returns the seconds that the fastest other system takes for it.
 fn others(group: &FieldGroup<'_>, adapter: &str, by_cpu: bool) -> Option<f64> {
     let others = group.cases.iter().filter(|case| case.ranked() && name(case) != adapter);
-    others.filter_map(|case| Spent::time(case, by_cpu)).reduce(f64::min)
+    others.filter_map(|case| BatchSpending::time(case, by_cpu)).reduce(f64::min)
 }
 
 /// The fastest verified system of a group, and its time of a batch in seconds.
 pub(super) fn fastest<'a>(group: &FieldGroup<'a>, by_cpu: bool) -> Option<(&'a str, f64)> {
     let ranked = group.cases.iter().copied().filter(|case| case.ranked());
-    let times = ranked.filter_map(|case| Some((name(case), Spent::time(case, by_cpu)?)));
+    let times = ranked.filter_map(|case| Some((name(case), BatchSpending::time(case, by_cpu)?)));
     times.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 

@@ -14,7 +14,7 @@ use weighbridge_xtask::table::Table;
 pub(super) const SCENARIO: &str = "TRAIN-2";
 
 /// A system in a mode, over its seeds.
-struct Trained<'a> {
+struct TrainingRuns<'a> {
     name: String,
     /// Steps of each seed; none where the target was not reached.
     steps: Vec<Option<f64>>,
@@ -32,7 +32,7 @@ pub(super) fn section(variant: &str, cases: &[&CaseRecord]) -> String {
     if by_system.is_empty() {
         return String::new();
     }
-    let trained: Vec<Trained<'_>> =
+    let trained: Vec<TrainingRuns<'_>> =
         by_system.into_iter().map(|(name, cases)| over_seeds(name, cases)).collect();
     let by_time = places(&trained, |one| one.time);
     let by_rate = places(&trained, |one| one.rate.map(|rate| -rate));
@@ -65,16 +65,17 @@ pub(super) fn section(variant: &str, cases: &[&CaseRecord]) -> String {
     }
     let seeds: Vec<&str> = trained[0].cases.iter().filter_map(|case| axis(case, "seed")).collect();
     format!(
-        "\n## To the target: {variant}\n\nSteps until the target's share of held-out samples is known, for the seeds {}; each system begins \
-         with the same weights and samples. `time` is the median over seeds, of the steps alone; a system that misses the target with one \
-         of them has none. Places by time stand beside places by samples a second: where they differ, the faster step is not sooner at \
-         the target.\n\n{}",
+        "\n## To the target: {variant}\n\nSteps until the target's share of held-out samples is known, for \
+         the seeds {}; each system begins with the same weights and samples. `time` is the median over \
+         seeds, of the steps alone; a system that misses the target with one of them has none. Places by \
+         time stand beside places by samples a second: where they differ, \
+         the faster step is not sooner at the target.\n\n{}",
         seeds.join(", "),
         table.markdown()
     )
 }
 
-fn over_seeds(name: String, mut cases: Vec<&CaseRecord>) -> Trained<'_> {
+fn over_seeds(name: String, mut cases: Vec<&CaseRecord>) -> TrainingRuns<'_> {
     cases.sort_by_key(|case| axis(case, "seed").map(str::to_owned));
     let of = |metric: &str| -> Vec<Option<f64>> { cases.iter().map(|case| value(case, metric)).collect() };
     let median = |values: Vec<Option<f64>>| -> Option<f64> {
@@ -83,11 +84,11 @@ fn over_seeds(name: String, mut cases: Vec<&CaseRecord>) -> Trained<'_> {
     };
     let (steps, time, rate) =
         (of(STEPS_TO_TARGET), median(of(TIME_TO_TARGET)), median(of(names::THROUGHPUT)));
-    Trained { name, steps, time, rate, cases }
+    TrainingRuns { name, steps, time, rate, cases }
 }
 
-/// What was come to instead, by seed.
-fn missed(one: &Trained<'_>) -> String {
+/// Says what accuracy was come to instead, by seed.
+fn missed(one: &TrainingRuns<'_>) -> String {
     let of = |case: &&CaseRecord| {
         let best = value(case, BEST_ACCURACY)?;
         let last = ShownCurve::of(case).looks.last()?.steps;
@@ -99,8 +100,8 @@ fn missed(one: &Trained<'_>) -> String {
 }
 
 /// The place of each, the least first; none where there is no value.
-fn places(trained: &[Trained<'_>], of: fn(&Trained<'_>) -> Option<f64>) -> Vec<Option<usize>> {
-    let place = |one: &Trained<'_>| {
+fn places(trained: &[TrainingRuns<'_>], of: fn(&TrainingRuns<'_>) -> Option<f64>) -> Vec<Option<usize>> {
+    let place = |one: &TrainingRuns<'_>| {
         let own = of(one)?;
         Some(trained.iter().filter_map(of).filter(|other| *other < own).count())
     };

@@ -43,8 +43,8 @@ pub(super) fn page(run: &RunRecord) -> Result<String> {
         return Ok(String::new());
     }
     let mut page = format!(
-        "# Training steps\n\nMade by `cargo catalogue report training` from run {} of {} and nothing else.\n\n- {}\n- Profile `{}`, platform \
-         {}; {} repeats of each case\n",
+        "# Training steps\n\nMade by `cargo catalogue report training` from run {} of {} and nothing \
+         else.\n\n- {}\n- Profile `{}`, platform {}; {} repeats of each case\n",
         run.manifest.id,
         run.manifest.suite,
         machine(&run.manifest.environment),
@@ -159,8 +159,9 @@ fn throughput(variant: &str, cases: &[&CaseRecord]) -> String {
         format!(" MFU is of {}: {}.", MEASURED_PEAK, quantity::show(peak, &Unit::FLOPS))
     });
     format!(
-        "\n## Throughput: {variant}\n\nSamples in memory, one device. Samples a second are of the mean step of the stream; a median step \
-         stands beside it. `beside eager` is what a mode brings over the same system operation by operation.{peak}\n\n{}",
+        "\n## Throughput: {variant}\n\nSamples in memory, one device. Samples a second are of the mean step \
+         of the stream; a median step stands beside it. `beside eager` is what a mode brings over the same \
+         system operation by operation.{peak}\n\n{}",
         table.markdown()
     )
 }
@@ -171,7 +172,7 @@ fn unranked(case: &CaseRecord, what: &str) -> [String; 9] {
     cells
 }
 
-/// What it takes to go forward alone, and to train.
+/// Returns the section of the memory that it takes to go forward alone, and to train.
 fn memory(variant: &str, cases: &[&CaseRecord]) -> String {
     let mut table =
         Table::new(["configuration", "forward alone>", "training>", "beside forward>", "device, training>"]);
@@ -189,11 +190,13 @@ fn memory(variant: &str, cases: &[&CaseRecord]) -> String {
         ]);
     }
     format!(
-        "\n## Memory: {variant}\n\nThe most memory that the process which trains has resident on the host: with its interpreter, libraries \
-         and compiled code, all samples and the weights. `forward alone` is while three batches go through the model before anything is \
-         trained, with nothing kept for a way back; what an optimiser keeps from the beginning is in it. `training` is in three steps, with \
-         gradients, what the way back needs and what the optimiser keeps. Neither has what compiling takes for a moment. A trainer of \
-         Rust shares its process with the harness, and its mark is since that began.\n\n{}",
+        "\n## Memory: {variant}\n\nThe most memory that the process which trains has resident on the host: \
+         with its interpreter, libraries and compiled code, all samples and the weights. `forward alone` is \
+         while three batches go through the model before anything is trained, with nothing kept for a way \
+         back; what an optimiser keeps from the beginning is in it. `training` is in three steps, with \
+         gradients, what the way back needs and what the optimiser keeps. Neither has what compiling takes \
+         for a moment. A trainer of Rust shares its process with the harness, \
+         and its mark is since that began.\n\n{}",
         table.markdown()
     )
 }
@@ -220,13 +223,16 @@ fn phases(variant: &str, cases: &[&CaseRecord]) -> String {
         ]);
     }
     format!(
-        "\n## Where a step goes: {variant}\n\nMean times of steps that were done phase by phase, each phase complete before the next one \
-         began, in the repeat of the median step. Phases that a mode cannot separate are one row; none was estimated.\n\n{}",
+        "\n## Where a step goes: {variant}\n\n\
+         Mean times of steps that were done phase by phase, each phase complete before the next one began, \
+         in the repeat of the median step. Phases that a mode cannot separate are one row; \
+         none was estimated.\n\n{}",
         table.markdown()
     )
 }
 
-/// What the steps of each system are made of; nothing where no profiler told.
+/// Returns the section of the operators that the steps of each system are made of; nothing where no profiler
+/// told.
 fn operators(variant: &str, cases: &[&CaseRecord]) -> String {
     let mut table = Table::new(["configuration", "operator", "own time in a step>", "of all operators>"]);
     for case in cases.iter().filter(|case| case.ranked()) {
@@ -249,9 +255,10 @@ fn operators(variant: &str, cases: &[&CaseRecord]) -> String {
         return String::new();
     }
     format!(
-        "\n## Operators: {variant}\n\nThe 30 that take the most time of a step, as the system's own profiler sees them, on all of its threads. \
-         What runs while the profiler looks on is slower than what is timed: read the shares. Where operators are far from the step that they \
-         are of, the rest is the interpreter's and the framework's own.\n\n{}",
+        "\n## Operators: {variant}\n\nThe 30 that take the most time of a step, as the system's own profiler \
+         sees them, on all of its threads. What runs while the profiler looks on is slower than what is \
+         timed: read the shares. Where operators are far from the step that they are of, the rest is the \
+         interpreter's and the framework's own.\n\n{}",
         table.markdown()
     )
 }
@@ -307,18 +314,19 @@ fn precisions(cases: &[&CaseRecord]) -> String {
         return String::new();
     }
     format!(
-        "\n## Precisions\n\nThe same training with products in `bf16`, weights and their changes in `f32`, beside `f32` all along: above \
-         1x is faster, and more memory.\n\n{}",
+        "\n## Precisions\n\nThe same training with products in `bf16`, weights and their changes in `f32`, \
+         beside `f32` all along: above 1x is faster, and more memory.\n\n{}",
         table.markdown()
     )
 }
 
-/// What else decides such figures: the versions of what computes, and of what it runs on.
-/// Whether a case is of a training without a loader, so that its adapter is the system that trains.
+/// Returns whether a case is of a training without a loader, so that its adapter is the system that trains.
 fn is_training(case: &CaseRecord) -> bool {
     [SCENARIO, target::SCENARIO, scaling::SCENARIO].contains(&case.id.scenario.as_str())
 }
 
+/// Returns the section of what else decides such figures: the versions of what computes, and of what it runs
+/// on.
 fn versions(run: &RunRecord) -> String {
     let mut systems: BTreeSet<String> = BTreeSet::new();
     for case in run.cases.iter().filter(|case| is_training(case)) {
@@ -378,23 +386,28 @@ fn operations(measured: Option<f64>) -> Result<String> {
         }
     }
     Ok(format!(
-        "\n## Operations\n\nOf one sample, from the dimensions. A multiplication and an addition are two operations. `train` is three times \
-         forward; `gradients computed` leaves out the gradient of the model's input, which nobody computes. ViT-5 Base is assumed to \
-         have a width of 768, 12 heads and 12 blocks; patches of 16 and five more tokens are assumed of both.\n\n{}\n\
+        "\n## Operations\n\nOf one sample, from the dimensions. A multiplication and an addition are two \
+         operations. `train` is three times forward; `gradients computed` leaves out the gradient of the \
+         model's input, which nobody computes. ViT-5 Base is assumed to have a width of 768, 12 heads and 12 \
+         blocks; patches of 16 and five more tokens are assumed of both.\n\n{}\n\
          What a device could train at best:\n\n{}",
         table.markdown(),
         most.markdown()
     ))
 }
 
-/// What a reader may miss.
+/// Returns the section of what a reader may miss.
 fn not_measured(cases: &[&CaseRecord], alone: bool) -> String {
     let mut text = String::from(
-        "\n## Not measured here\n\n- ViT-5 Small and Base: their operations follow from their dimensions; nothing of their speed does.\n\
+        "\n## Not measured here\n\n- ViT-5 Small and Base: their operations follow from their dimensions; \
+         nothing of their speed does.\n\
          - Several devices of a kind.\n",
     );
     if alone {
-        text.push_str("- Ranks: no case of TRAIN-4 is here (`--set ranks`), and with it no communication and no efficiency of scaling.\n");
+        text.push_str(
+            "- Ranks: no case of TRAIN-4 is here (`--set ranks`), and with it no communication and no \
+             efficiency of scaling.\n",
+        );
     }
     if cases.is_empty() {
         return text;

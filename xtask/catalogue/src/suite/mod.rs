@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::{inert, stop, suite};
 
 use self::orbax::{OrbaxPlan, Overrides};
@@ -21,7 +21,7 @@ pub(crate) struct OrbaxSuiteArgs {
     action: OrbaxSuiteAction,
 }
 
-/// What can be done with suites of Orbax.
+/// The actions on suites of Orbax.
 #[derive(Debug, Subcommand)]
 enum OrbaxSuiteAction {
     /// Read suites and say what would run: how many points, and what is refused, skipped or dropped, and why.
@@ -44,7 +44,7 @@ enum OrbaxSuiteAction {
     },
 }
 
-/// How suites of Orbax are read.
+/// The flags that say how suites of Orbax are read.
 #[derive(Clone, Debug, Default, Args)]
 struct ReadingFlags {
     /// Ignore unknown keys, as Orbax does, and list them.
@@ -66,7 +66,7 @@ struct ReadingFlags {
     beside: Vec<String>,
 }
 
-pub(crate) fn run(args: &OrbaxSuiteArgs, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &OrbaxSuiteArgs, place: &Place) -> Result<CommandOutput> {
     match &args.action {
         OrbaxSuiteAction::Check { files, how } => Ok(check(files, how)),
         OrbaxSuiteAction::Run { file, how, target } => start(file, how, target, place),
@@ -100,14 +100,19 @@ fn understand(file: &Path, how: &ReadingFlags) -> Result<OrbaxPlan> {
     })
 }
 
-fn check(files: &[PathBuf], how: &ReadingFlags) -> Said {
+fn check(files: &[PathBuf], how: &ReadingFlags) -> CommandOutput {
     suite::checked(files, |file| {
         let plan = understand(file, how)?;
         Ok((plan.points, plan.to_string()))
     })
 }
 
-fn start(file: &Path, how: &ReadingFlags, target: &suite::SuiteTarget, place: &Place) -> Result<Said> {
+fn start(
+    file: &Path,
+    how: &ReadingFlags,
+    target: &suite::SuiteTarget,
+    place: &Place,
+) -> Result<CommandOutput> {
     let plan = understand(file, how)?;
     let nothing = || stop::nothing(format!("nothing of {} can run here\n{plan}", file.display()));
     let suite = plan.suite.as_ref().ok_or_else(nothing)?;

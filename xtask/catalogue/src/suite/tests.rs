@@ -19,7 +19,8 @@ fn planned(text: &str, lenient: bool, over: &Overrides) -> Result<OrbaxPlan, Str
 /// A benchmark with these options, after these keys.
 fn pytree(keys: &str, options: &str) -> String {
     format!(
-        "suite_name: x\n{keys}\nbenchmarks:\n  - generator: orbax.a.PyTreeCheckpointBenchmark\n    options: {options}\n"
+        "suite_name: x\n{keys}\nbenchmarks:\n  - generator: orbax.a.PyTreeCheckpointBenchmark\n    options: \
+         {options}\n"
     )
 }
 
@@ -137,8 +138,8 @@ fn a_state_that_lies_here_is_saved_and_lies_as_the_file_of_its_cuts_says() {
 fn a_load_onto_another_mesh_is_planned_from_the_mesh_that_is_said() {
     let text = |options: &str| {
         format!(
-            "suite_name: x\nmesh_config: {{mesh_axes: [data, fsdp], ici_parallelism: {{fsdp: 4}}}}\nbenchmarks:\n  \
-             - {{generator: a.ReshardingBenchmark, options: {options}}}\n"
+            "suite_name: x\nmesh_config: {{mesh_axes: [data, fsdp], ici_parallelism: {{fsdp: 4}}}}\n\
+             benchmarks:\n  - {{generator: a.ReshardingBenchmark, options: {options}}}\n"
         )
     };
     let whole =
@@ -203,11 +204,13 @@ fn a_training_with_a_manager_is_planned_with_the_options_of_its_generator() {
     );
     assert_eq!(
         axes(planned("DeleterBenchmark", "{max_to_keep: 10, train_steps: 2, num_deletion_threads: 4}")),
-        "mesh=data=2 operation=save|delete save_interval_steps=1 max_to_keep=10 train_steps=2 num_deletion_threads=4"
+        "mesh=data=2 operation=save|delete save_interval_steps=1 max_to_keep=10 train_steps=2 \
+         num_deletion_threads=4"
     );
     let swept = planned("DeleterBenchmark", "{max_to_keep: 10, num_deletion_threads: [1, 2, 4, 0]}");
     assert_eq!(swept.points, 3);
-    let none = "refused 1: there is not yet, or not here: a value of `num_deletion_threads` that is no whole number above 0";
+    let none = "refused 1: there is not yet, or not here: a value of `num_deletion_threads` that is no whole \
+                number above 0";
     assert!(swept.to_string().contains(none), "{swept}");
     let traced = planned("CheckpointManagerBenchmark", "{enable_trace: [true, false]}");
     assert_eq!(traced.points, 2, "{traced}");
@@ -242,7 +245,8 @@ fn a_save_of_replicas_and_the_layer_of_arrays_are_planned_and_what_no_handler_ta
     };
     let text = |generator: &str, mesh: &str, options: &str| {
         format!(
-            "suite_name: x\n{STATE}mesh_config: {mesh}\nbenchmarks:\n  - {{generator: a.{generator}, options: {options}}}\n"
+            "suite_name: x\n{STATE}mesh_config: {mesh}\n\
+             benchmarks:\n  - {{generator: a.{generator}, options: {options}}}\n"
         )
     };
     let read = |text: &str, input: Option<&str>| {
@@ -251,8 +255,9 @@ fn a_save_of_replicas_and_the_layer_of_arrays_are_planned_and_what_no_handler_ta
     };
     let replicas =
         "{mesh_axes: [replica, model], ici_parallelism: {model: 2}, dcn_parallelism: {replica: 4}}";
-    let options = "{use_replica_parallel: [true, false], enable_replica_parallel_separate_folder: [true, false], \
-                     use_load_and_broadcast: true, reference_checkpoint_path: 'gs://b/c', reference_sharding_path: 'gs://b/d'}";
+    let options = "{use_replica_parallel: [true, false], enable_replica_parallel_separate_folder: [true, \
+                     false], use_load_and_broadcast: true, reference_checkpoint_path: 'gs://b/c', \
+                     reference_sharding_path: 'gs://b/d'}";
     let plan = read(&text("ReplicaParallelMultislice", replicas, options), Some("a:float32[32x16]"));
     assert_eq!((plan.points, plan.dropped), (3, 1), "a folder apart has what is shared");
     let files = "use_ocdbt=true use_zarr3=true use_compression=true";
@@ -271,7 +276,8 @@ fn a_save_of_replicas_and_the_layer_of_arrays_are_planned_and_what_no_handler_ta
         &text("ArrayHandlerBenchmark", data, "{use_zarr3: true, use_metadata_store: [true, false]}"),
         None,
     );
-    let options = "saving=background use_ocdbt=true use_zarr3=true use_replica_parallel=false enable_replica_parallel_separate_folder=false";
+    let options = "saving=background use_ocdbt=true use_zarr3=true use_replica_parallel=false \
+                   enable_replica_parallel_separate_folder=false";
     let of = |layer: &str| format!("mesh=data=2+fsdp=2 operation=save {options} layer={layer}");
     assert_eq!(axes(arrays, "CKPT-8"), [of("arrays_with_metadata"), of("arrays")]);
 }
@@ -281,18 +287,21 @@ fn policies_of_a_manager_of_orbax_become_axes_and_what_they_cannot_keep_is_refus
     let text = |options: &str| {
         let mesh = "mesh_config: {mesh_axes: [data], ici_parallelism: {data: 2}}\n";
         format!(
-            "suite_name: x\n{STATE}{mesh}benchmarks:\n  - {{generator: a.CheckpointPolicyBenchmark, options: {options}}}\n"
+            "suite_name: x\n{STATE}{mesh}benchmarks:\n  - {{generator: a.CheckpointPolicyBenchmark, \
+             options: {options}}}\n"
         )
     };
     let of = |policies: &str| {
         text(&format!("{{num_checkpoints: 100, checkpoint_policies_options: [{policies}]}}"))
     };
     let read = |text: &str| planned(text, false, &Overrides::default());
-    let newest = "{preservation_policies: [{policy_type: LatestN, n: 5}, {policy_type: CustomSteps, custom_steps: [11, 22]}], \
+    let newest = "{preservation_policies: [{policy_type: LatestN, n: 5}, \
+                   {policy_type: CustomSteps, custom_steps: [11, 22]}], \
                    save_decision_policies: [{policy_type: FixedIntervalPolicy, interval_steps: 10}], \
                    expected_preserve_checkpoints: [50, 90]}";
     let timed = "{preservation_policies: [{policy_type: EveryNSeconds, interval_secs: 3}], \
-                  save_decision_policies: [{policy_type: ContinuousCheckpointingPolicy}, {policy_type: InitialSavePolicy}]}";
+                  save_decision_policies: [{policy_type: ContinuousCheckpointingPolicy}, \
+                  {policy_type: InitialSavePolicy}]}";
     let plan = read(&of(&format!("{newest}, {timed}"))).expect("a suite");
     let axes = |benchmark: &weighbridge::suite::SuiteBenchmark| {
         assert_eq!(benchmark.scenario.text, "CKPT-5");
@@ -301,8 +310,10 @@ fn policies_of_a_manager_of_orbax_become_axes_and_what_they_cannot_keep_is_refus
     };
     let axes: Vec<String> = plan.suite.expect("it runs").benchmarks.iter().map(axes).collect();
     let [first, second] = [
-        "operation=save train_steps=100 save_decision_policy=interval=10 preservation_policy=latest=5 or steps=11+22",
-        "operation=save train_steps=100 save_decision_policy=continuous=0 or initial preservation_policy=seconds=3",
+        "operation=save train_steps=100 save_decision_policy=interval=10 preservation_policy=latest=5 or \
+         steps=11+22",
+        "operation=save train_steps=100 save_decision_policy=continuous=0 or initial \
+         preservation_policy=seconds=3",
     ];
     assert_eq!(axes, [first, second]);
     let lost = read(&of(&newest.replace("[50, 90]", "[40, 90]"))).expect("a suite").to_string();
@@ -441,7 +452,8 @@ fn what_is_wrong_in_a_suite_of_orbax_is_told_with_its_place() {
         ),
         (
             pytree("", "{use_zar3: True}"),
-            "line 5, column 15: unknown key `use_zar3` in the options of PyTreeCheckpointBenchmark; did you mean `use_zarr3`?",
+            "line 5, column 15: unknown key `use_zar3` in the options of PyTreeCheckpointBenchmark; did you \
+             mean `use_zarr3`?",
         ),
         (pytree("", "{use_zarr3: []}"), "line 5, column 26: `use_zarr3` has no values"),
         (
@@ -462,12 +474,14 @@ fn what_is_wrong_in_a_suite_of_orbax_is_told_with_its_place() {
         ),
         (
             load("{capture_digests_path: a, reference_digests_path: b}"),
-            "line 4, column 64: `capture_digests_path` and `reference_digests_path` exclude each other in the options of",
+            "line 4, column 64: `capture_digests_path` and `reference_digests_path` exclude each other in \
+             the options of",
         ),
         (
             "suite_name: x\nbenchmarks:\n  - {generator: a.PytreeCheckpointBenchmark, options: {}}\n"
                 .to_owned(),
-            "line 3, column 17: `PytreeCheckpointBenchmark` is no generator of Orbax's benchmarks; did you mean",
+            "line 3, column 17: `PytreeCheckpointBenchmark` is no generator of Orbax's benchmarks; did you \
+             mean",
         ),
         ("suite_name: x\n".to_owned(), "line 1, column 1: a suite of Orbax lacks the key `benchmarks`"),
         (
@@ -550,7 +564,8 @@ fn every_suite_file_that_orbax_ships_is_planned_or_refused_with_what_is_missing(
             }
         }
         println!(
-            "suites of Orbax, input {}: {planned} planned, {refused} refused, {} wrong; {lenient} of them read leniently; {no_suite} no suite",
+            "suites of Orbax, input {}: {planned} planned, {refused} refused, \
+             {} wrong; {lenient} of them read leniently; {no_suite} no suite",
             input.unwrap_or("as written"),
             wrong.len()
         );

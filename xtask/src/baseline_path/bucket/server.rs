@@ -1,4 +1,5 @@
-//! An object store on this machine that can be told how to fail: as little of S3 as baselines need.
+//! An object store on this machine that can be told how to fail: as little of S3 and of Google's as baselines
+//! need.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -119,13 +120,31 @@ fn read(stream: &TcpStream) -> Option<PlainRequest> {
         vec![0; headers.get("content-length").map_or(0, |length| length.parse().expect("a number"))];
     lines.read_exact(&mut body).ok()?;
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    let key = path.strip_prefix("/weighings").unwrap_or(path).trim_start_matches('/').replace("%40", "@");
+    let key = plain(path.strip_prefix("/weighings").unwrap_or(path).trim_start_matches('/'));
     Some(PlainRequest { method, key, query: query.to_owned(), headers, body })
 }
 
-fn tag(content: &[u8]) -> String {
+/// A path as it was before its bytes were written in hexadecimal.
+fn plain(path: &str) -> String {
+    let mut parts = path.split('%');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let byte = u8::from_str_radix(&part[..2], 16).expect("two digits");
+        text.push(char::from(byte));
+        text.push_str(&part[2..]);
+    }
+    text
+}
+
+/// The version of a content: a generation, as Google's has them, and never 0.
+fn generation(content: &[u8]) -> String {
     let sum = content.iter().fold(7_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)));
-    format!("\"{sum:x}\"")
+    sum.max(1).to_string()
+}
+
+/// The version of a content: an entity tag.
+fn tag(content: &[u8]) -> String {
+    format!("\"{}\"", generation(content))
 }
 
 impl ServerState {
@@ -140,10 +159,14 @@ impl ServerState {
             },
             "PUT" => {
                 let told = |name: &str| request.headers.get(name);
-                let fits = match (told("if-none-match"), told("if-match")) {
-                    (Some(_), _) => there.is_none(),
-                    (_, Some(expected)) => there.is_some_and(|there| tag(there) == *expected),
-                    _ => panic!("a put without a condition"),
+                let conditions = ["if-none-match", "if-match", "x-goog-if-generation-match"].map(told);
+                let fits = match conditions {
+                    [Some(_), None, None] => there.is_none(),
+                    [None, Some(expected), None] => there.is_some_and(|there| tag(there) == *expected),
+                    [None, None, Some(expected)] => {
+                        there.map_or("0".into(), |there| generation(there)) == *expected
+                    }
+                    _ => panic!("a put with other than one condition"),
                 };
                 if !fits {
                     return answer(412, "", b"<Error><Code>PreconditionFailed</Code></Error>");
@@ -175,7 +198,10 @@ impl ServerState {
 }
 
 fn answer(status: u16, tag: &str, body: &[u8]) -> Vec<u8> {
-    let tag = if tag.is_empty() { String::new() } else { format!("ETag: {tag}\r\n") };
+    let tag = match tag.trim_matches('"') {
+        "" => String::new(),
+        generation => format!("ETag: {tag}\r\nx-goog-generation: {generation}\r\n"),
+    };
     let head = format!(
         "HTTP/1.1 {status} Said\r\nContent-Length: {}\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n\
          {tag}Connection: close\r\n\r\n",

@@ -6,6 +6,8 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
+use object_store::aws::AmazonS3Builder;
+use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::memory::InMemory;
 use weighbridge::data::Exit;
 
@@ -16,6 +18,7 @@ use crate::baseline_path::tests::{
     a_second_writer_is_told, checkout, failure, is_found_by_another_checkout, says, text,
 };
 use crate::fixtures::{Home, plain};
+use crate::stop;
 
 const WHERE: &str = "s3://weighings/ours";
 const KEY: &str = "AKIDNOBODYS";
@@ -41,7 +44,19 @@ fn within(endpoint: &str, bucket: &str, prefix: &str, patience: Patience) -> Kep
         // Whatever proxies a machine has, it reaches itself without one.
         .with_proxy_url("http://127.0.0.1:9")
         .with_proxy_excludes("127.0.0.1");
-    KeptBaselines::on(WHERE, WHERE.into(), Bucket::of(builder, prefix, patience).expect("sound"))
+    KeptBaselines::on(WHERE, WHERE.into(), s3::open(builder, prefix, patience).expect("sound"))
+}
+
+/// A bucket of Google's.
+fn at_google(endpoint: &str) -> KeptBaselines {
+    const WHERE: &str = "gs://weighings/ours";
+    let builder = GoogleCloudStorageBuilder::new()
+        .with_bucket_name("weighings")
+        .with_base_url(endpoint)
+        .with_bearer_token(SECRET)
+        .with_proxy_url("http://127.0.0.1:9")
+        .with_proxy_excludes("127.0.0.1");
+    KeptBaselines::on(WHERE, WHERE.into(), gs::open(builder, "ours", PATIENT).expect("sound"))
 }
 
 /// A checkout with a run that is no baseline yet, beside a store that holds an earlier one as `main`.
@@ -79,7 +94,8 @@ fn every_command_fails(home: &Home, reason: &str) {
 fn a_baseline_in_an_object_store_is_found_by_another_checkout() {
     let memory = Arc::new(InMemory::new());
     is_found_by_another_checkout(|| {
-        let bucket = Bucket::on(Box::new(Arc::clone(&memory)), "ours", PATIENT).expect("sound");
+        let bucket =
+            Bucket::on(Box::new(Arc::clone(&memory)), BucketService::S3, "ours", PATIENT).expect("sound");
         KeptBaselines::on(WHERE, WHERE.into(), bucket)
     });
     let store = LoopbackStore::start();
@@ -95,11 +111,61 @@ fn a_baseline_in_an_object_store_is_found_by_another_checkout() {
 fn a_second_writer_into_an_object_store_replaces_nothing_that_it_has_not_seen() {
     let memory = Arc::new(InMemory::new());
     a_second_writer_is_told(|| {
-        let bucket = Bucket::on(Box::new(Arc::clone(&memory)), "", PATIENT).expect("sound");
+        let bucket =
+            Bucket::on(Box::new(Arc::clone(&memory)), BucketService::S3, "", PATIENT).expect("sound");
         KeptBaselines::on(WHERE, WHERE.into(), bucket)
     });
     let store = LoopbackStore::start();
     a_second_writer_is_told(|| at(&store.endpoint, PATIENT));
+}
+
+#[test]
+fn googles_buckets_keep_baselines_as_the_others_do() {
+    let store = LoopbackStore::start();
+    is_found_by_another_checkout(|| at_google(&store.endpoint));
+    assert!(store.state().objects.keys().all(|key| key.starts_with("ours/")));
+    let store = LoopbackStore::start();
+    a_second_writer_is_told(|| at_google(&store.endpoint));
+    // A put whose answer was lost is no other writer's.
+    let home = checkout(at_google(&store.endpoint));
+    home.store(&plain(3_000, 4.0e6, 12.0e6));
+    store.state().next = [StoreReply::Do, StoreReply::DoAndClose].into();
+    assert!(text(&home, &["baseline", "set", "main"]).contains(", in the place of "));
+    store.state().ever = Some(StoreReply::Say(403, "<Error><Code>AccessDenied</Code></Error>"));
+    let told = failure(&home, &["baseline", "list"]);
+    assert!(
+        told.contains("answers 403 (AccessDenied): the keys in GOOGLE_APPLICATION_CREDENTIALS"),
+        "{told}"
+    );
+    assert!(!told.contains(SECRET), "{told}");
+}
+
+#[test]
+fn settings_of_googles_that_cannot_be_are_mistakes_and_are_not_repeated() {
+    let refused = |builder: GoogleCloudStorageBuilder| {
+        let error = gs::open(builder.with_bucket_name("weighings"), "ours", PATIENT).expect_err("no setting");
+        assert_eq!(stop::exit(&error), Exit::Usage);
+        assert!(!error.to_string().contains(SECRET), "{error}");
+        error.to_string()
+    };
+    let new = GoogleCloudStorageBuilder::new;
+    let told = refused(new().with_bearer_token(SECRET).with_base_url(&format!("http://me:{SECRET}@a")));
+    assert!(told.starts_with("GOOGLE_BASE_URL is no address"), "{told}");
+    assert!(refused(new().with_bearer_token("a\nb")).starts_with("GOOGLE_BEARER_TOKEN is empty, or has"));
+    let told = refused(new().with_service_account_key(format!("\"{SECRET}\"")));
+    assert!(told.contains("GOOGLE_SERVICE_ACCOUNT_KEY"), "{told}");
+}
+
+#[test]
+fn where_nobody_says_who_asks_the_variables_are_named_and_not_the_machine_that_was_asked() {
+    for (service, asked, variable) in [
+        (BucketService::S3, "http://169.254.169.254/latest/api/token", "AWS_ACCESS_KEY_ID"),
+        (BucketService::Gs, "http://metadata.google.internal/computeMetadata/v1/", "GOOGLE_BEARER_TOKEN"),
+    ] {
+        let error = Error::Generic { store: "any", source: format!("Error performing GET {asked}").into() };
+        let RequestFailure::Other(told) = RequestFailure::of(&error, 0, service) else { panic!("{error}") };
+        assert!(told.starts_with("nobody says who asks: set ") && told.contains(variable), "{told}");
+    }
 }
 
 #[test]
@@ -239,7 +305,7 @@ fn settings_that_cannot_be_are_mistakes_and_are_not_repeated() {
     let built = |endpoint: &str, key: &str| {
         let builder = AmazonS3Builder::new().with_bucket_name("weighings").with_access_key_id(key);
         let builder = builder.with_secret_access_key(SECRET).with_endpoint(endpoint);
-        Bucket::of(builder, "ours", PATIENT)
+        s3::open(builder, "ours", PATIENT)
     };
     for sound in
         ["http://[::1]:9000", "https://minio.example.org", "http://localhost:9000/", "https://a.b:1/c/d"]
@@ -266,7 +332,7 @@ fn settings_that_cannot_be_are_mistakes_and_are_not_repeated() {
         assert!(error.starts_with("AWS_ACCESS_KEY_ID is empty, or has a letter"), "{error}");
     }
     let half = AmazonS3Builder::new().with_bucket_name("weighings").with_access_key_id(KEY);
-    let error = Bucket::of(half, "ours", PATIENT).expect_err("half of the keys").to_string();
+    let error = s3::open(half, "ours", PATIENT).expect_err("half of the keys").to_string();
     assert!(error.contains("SecretAccessKey") && !error.contains(KEY), "{error}");
 }
 

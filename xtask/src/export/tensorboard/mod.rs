@@ -15,7 +15,7 @@ use anyhow::Result;
 use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, MetricRecord, Outcome, Purpose, quantile};
 
-use super::{Job, Wrote};
+use super::{ExportOutput, Job};
 use crate::show;
 use crate::table::Table;
 use event::{EventParameter, Events};
@@ -45,7 +45,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
 const OWN: &str = "7_own";
 const BINS: usize = 30;
 
-pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
+pub(super) fn write(job: &Job<'_>) -> Result<ExportOutput> {
     let manifest = &job.run.manifest;
     let root = PathBuf::from(manifest.environment.machine_id().as_str()).join(manifest.id.as_str());
     let file = format!("events.out.tfevents.{}.weighbridge", manifest.started);
@@ -53,7 +53,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Wrote> {
     for case in &job.run.cases {
         files.push((root.join(case.id.file_name()).join(&file), of_case(job, case)?));
     }
-    Ok(Wrote::Files(files))
+    Ok(ExportOutput::Files(files))
 }
 
 fn tag(metric: &MetricRecord) -> String {

@@ -22,9 +22,9 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use weighbridge::data::RunManifest;
 
-use crate::pick::{self, Shown};
+use crate::pick::{self, ShownRun};
 use crate::place::Place;
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::stop;
 use crate::view::{self, View};
 use chart::{Chart, source, stem};
@@ -76,19 +76,19 @@ const KINDS: [ChartKind; 9] = [
     ("loss curves", loss::charts),
 ];
 
-pub(crate) fn run(args: &ReportCharts, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &ReportCharts, place: &Place) -> Result<CommandOutput> {
     let (picked, remarks) = pick::shown(place, &args.runs, args.suite.as_deref())?;
     if picked.is_empty() {
         return Err(stop::nothing("there is no run to draw: make one with `cargo bench`"));
     }
-    let mut said = Said { remarks, ..Said::fine("") };
+    let mut said = CommandOutput { remarks, ..CommandOutput::fine("") };
     let fonts = if args.format == ChartPicture::Svg { None } else { Some(Fonts::find()?) };
     if fonts.as_ref().is_some_and(Fonts::is_empty) {
         said.remarks.push(
             "warning: this machine has no fonts: the PNG files have no text, the SVG files do".to_owned(),
         );
     }
-    for Shown { run: manifest, .. } in &picked {
+    for ShownRun { run: manifest, .. } in &picked {
         let folder = match picked.len() {
             1 => args.out.clone(),
             _ => args.out.join(manifest.suite.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-")),

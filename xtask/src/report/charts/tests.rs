@@ -54,7 +54,7 @@ fn stored() -> Home {
     home
 }
 
-fn drawn(home: &Home, format: ChartPicture) -> (Said, PathBuf) {
+fn drawn(home: &Home, format: ChartPicture) -> (CommandOutput, PathBuf) {
     let out = home.directory.path().join("charts");
     let args = ReportCharts { runs: Vec::new(), suite: None, out: out.clone(), format };
     (run(&args, &home.place).expect("drawn"), out)

@@ -99,7 +99,10 @@ fn row(
             td { a href={ "#c-" (case.anchor) } { (case.name) } }
             @if ranked {
                 @match place {
-                    Some((rank, ratio)) => { td.n { (rank) } td data-v=(ratio.estimate) { (mark::standing(ratio)) } },
+                    Some((rank, ratio)) => {
+                        td.n { (rank) }
+                        td data-v=(ratio.estimate) { (mark::standing(ratio)) }
+                    },
                     None => { td {} td {} },
                 }
             }

@@ -29,9 +29,9 @@ use anyhow::{Context, Result};
 use clap::Args;
 use weighbridge::data::is_unseen;
 
-use crate::pick::{self, Shown};
+use crate::pick::{self, ShownRun};
 use crate::place::Place;
-use crate::said::Said;
+use crate::said::CommandOutput;
 use crate::stop;
 use crate::view::{self, View};
 use page::Page;
@@ -51,13 +51,13 @@ pub(crate) struct ReportHtml {
     pub(crate) out: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &ReportHtml, place: &Place) -> Result<Said> {
+pub(crate) fn run(args: &ReportHtml, place: &Place) -> Result<CommandOutput> {
     let (picked, remarks) = pick::shown(place, &args.runs, args.suite.as_deref())?;
     if picked.is_empty() {
         return Err(stop::nothing("there is no run to report on: make one with `cargo bench`"));
     }
     let out = args.out.clone().unwrap_or_else(|| place.layout.data().join("report.html"));
-    let mut said = Said { remarks, ..Said::fine("") };
+    let mut said = CommandOutput { remarks, ..CommandOutput::fine("") };
     for (at, shown) in picked.iter().enumerate() {
         let (text, remarks) = page(place, shown)?;
         said.remarks.extend(remarks);
@@ -82,7 +82,7 @@ fn numbered(out: &std::path::Path, at: usize, suite: &str) -> PathBuf {
 }
 
 /// The page of a run, and what there is to say of reading it.
-fn page(place: &Place, shown: &Shown) -> Result<(String, Vec<String>)> {
+fn page(place: &Place, shown: &ShownRun) -> Result<(String, Vec<String>)> {
     let mut material = view::load(place, &shown.run, shown.against.as_ref(), true)?;
     let remarks = std::mem::take(&mut material.remarks);
     Ok((of(&View::of(&material)), remarks))

@@ -16,7 +16,8 @@ use crate::run::{self, Duel, Event, Failure, How, Program, RoundRunner, RunEndin
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// What a script gives for a round, and the most rounds that it lets happen before the user asks for an end.
+/// A script for rounds: the time of the candidate in each, and the number of rounds before the user asks for
+/// an end.
 struct Script<'a> {
     slower: &'a dyn Fn(RoundId) -> Result<u64, BrokenDuel>,
     asked: Vec<RoundId>,
@@ -39,14 +40,14 @@ impl RoundRunner for Script<'_> {
     fn recall(&mut self, _of: RoundId, _round: &DuelRound) {}
 }
 
-type Finished = HashMap<RoundId, EndedRound>;
+type EndedRounds = HashMap<RoundId, EndedRound>;
 
 /// A part of a duel of these cases: what came of it, which rounds ran, and what is finished after it.
 fn part(
     names: &[&'static str],
     slower: &dyn Fn(RoundId) -> Result<u64, BrokenDuel>,
     rounds: usize,
-    finished: &mut Finished,
+    finished: &mut EndedRounds,
 ) -> (DuelResult, RunEnding, Vec<RoundId>) {
     let plan = plan(names, 1, CaseOrder::Declared);
     let pairs: Vec<Pair<'_>> =
@@ -86,7 +87,7 @@ fn part(
 
 /// A whole duel in one go.
 fn whole(names: &[&'static str], slower: &dyn Fn(RoundId) -> Result<u64, BrokenDuel>) -> DuelResult {
-    let (decided, ending, _) = part(names, slower, usize::MAX, &mut Finished::new());
+    let (decided, ending, _) = part(names, slower, usize::MAX, &mut EndedRounds::new());
     assert_eq!(ending, RunEnding::Complete);
     decided
 }
@@ -102,7 +103,7 @@ fn first_is_slower(of: RoundId) -> Result<u64, BrokenDuel> {
 
 #[test]
 fn what_regressed_is_confirmed_on_rounds_of_its_own_after_all_others() {
-    let mut finished = Finished::new();
+    let mut finished = EndedRounds::new();
     let (decided, _, asked) = part(&["A", "B"], &first_is_slower, usize::MAX, &mut finished);
     let verdicts: Vec<&str> = decided.rows.iter().map(|row| row.verdict.name()).collect();
     assert_eq!(verdicts, ["Regressed", "Unchanged"]);
@@ -117,7 +118,7 @@ fn what_regressed_is_confirmed_on_rounds_of_its_own_after_all_others() {
 fn a_duel_that_is_taken_up_again_after_any_round_gives_the_verdicts_of_an_unbroken_one() {
     let expected = whole(&["A", "B", "C"], &first_is_slower);
     for rounds in [1, 7, 8, 13, 24, 30, 60] {
-        let mut finished = Finished::new();
+        let mut finished = EndedRounds::new();
         let (partly, ending, first) = part(&["A", "B", "C"], &first_is_slower, rounds, &mut finished);
         assert_eq!((ending, first.len()), (RunEnding::Interrupted, rounds));
         assert!(
@@ -149,7 +150,7 @@ fn a_case_that_fails_while_it_is_confirmed_has_failed_and_the_others_are_confirm
 
 #[test]
 fn an_end_while_cases_are_confirmed_keeps_what_was_confirmed_and_runs_no_more() {
-    let mut finished = Finished::new();
+    let mut finished = EndedRounds::new();
     // Eight rounds of each of three, 24 that confirm the first, and one of the second.
     let (decided, ending, asked) = part(&["A", "B", "C"], &|_| Ok(1_100_000), 49, &mut finished);
     assert_eq!((ending, asked.len(), decided.failures.len()), (RunEnding::Interrupted, 49, 0));

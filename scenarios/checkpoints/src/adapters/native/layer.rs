@@ -5,24 +5,24 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use weighbridge::{Error, Kept, Result, skip};
-use weighbridge_data::{DataSet, Executed};
+use weighbridge::{Error, ItemCopy, Result, skip};
+use weighbridge_data::{DataSet, ExecutedWork};
 
-use super::owned::Owned;
-use super::reference_sharded::{ShardManifest, broken, failed, write};
+use super::owned::OwnedTensors;
+use super::shard_manifest::{ShardManifest, broken, failed, write};
 use super::under_way::SaveUnderWay;
 use crate::adapters::native::shards;
 use crate::adapters::native::shards::ShardWriting;
-use crate::contract::{Checkpoints, SaveLayer, SaveOptions, Saving, TensorHeader};
+use crate::contract::{Checkpoints, SaveLayer, SaveOptions, SaveWaiter, TensorHeader};
 
 /// A state that is saved by a layer.
 pub(super) struct ShardedLayer {
-    state: Arc<Owned>,
+    state: Arc<OwnedTensors>,
     layer: SaveLayer,
-    saving: Saving,
+    saving: SaveWaiter,
     threads: usize,
     under_way: SaveUnderWay,
-    held: Option<Owned>,
+    held: Option<OwnedTensors>,
     described: Option<Vec<TensorHeader>>,
 }
 
@@ -30,7 +30,7 @@ impl ShardedLayer {
     pub(super) fn new(data: &DataSet, options: &SaveOptions, threads: usize) -> Result<Self> {
         options.no_devices()?;
         options.no_compression()?;
-        let state = Arc::new(Owned::copy(data)?);
+        let state = Arc::new(OwnedTensors::copy(data)?);
         let (layer, saving) = (options.layer, options.saving);
         let under_way = SaveUnderWay::default();
         Ok(Self { state, layer, saving, threads, under_way, held: None, described: None })
@@ -38,7 +38,13 @@ impl ShardedLayer {
 }
 
 /// Saves a state in a directory that is made for it.
-fn save(state: &Owned, layer: SaveLayer, threads: usize, directory: &Path, durable: bool) -> Result<()> {
+fn save(
+    state: &OwnedTensors,
+    layer: SaveLayer,
+    threads: usize,
+    directory: &Path,
+    durable: bool,
+) -> Result<()> {
     if layer != SaveLayer::Arrays {
         return write(&vec![state; threads], None, directory, ShardWriting::plain(durable)).map(drop);
     }
@@ -53,8 +59,8 @@ impl Checkpoints for ShardedLayer {
         self.wait()?;
         let (layer, threads, directory) = (self.layer, self.threads, directory.to_owned());
         match self.saving {
-            Saving::Blocking => save(&self.state, layer, threads, &directory, durable),
-            Saving::Background => {
+            SaveWaiter::Blocking => save(&self.state, layer, threads, &directory, durable),
+            SaveWaiter::Background => {
                 let copy = self.state.again()?;
                 self.under_way.begin(move || save(&copy, layer, threads, &directory, durable));
                 Ok(())
@@ -69,7 +75,7 @@ impl Checkpoints for ShardedLayer {
     fn load(&mut self, directory: &Path) -> Result<()> {
         self.held = None;
         self.held = Some(if self.layer == SaveLayer::Arrays {
-            let mut room = Owned::room(self.state.layout().clone())?;
+            let mut room = OwnedTensors::room(self.state.layout().clone())?;
             let pieces = shards::pieces(room.bytes().len(), self.threads);
             shards::read(directory, &pieces, room.bytes_mut(), false)
                 .map_err(|what| broken(directory, &what))?;
@@ -84,7 +90,7 @@ impl Checkpoints for ShardedLayer {
         Ok(())
     }
 
-    fn loaded(&mut self, field: usize) -> Result<Kept> {
+    fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
         self.held.as_ref().map(|held| held.kept(field)).ok_or_else(|| Error::new("nothing was loaded"))
     }
 
@@ -108,7 +114,7 @@ impl Checkpoints for ShardedLayer {
         Ok(())
     }
 
-    fn executed(&self) -> Executed {
-        Executed::ours(Vec::new(), weighbridge::Delivery::Owned, self.threads as u64)
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork::ours(Vec::new(), weighbridge::Delivery::Owned, self.threads as u64)
     }
 }

@@ -49,13 +49,13 @@ impl TensorLayout {
         end.next_multiple_of(PAGE).max(PAGE)
     }
 
-    /// What is said of the tensors.
+    /// Returns the headers of the tensors, in order.
     pub(super) fn headers(&self) -> Vec<TensorHeader> {
         self.tensors.iter().map(|tensor| TensorHeader::of(&tensor.kind)).collect()
     }
 
-    /// Whether tensors lie one after the other, each with the bytes that its type and shape have: a layout
-    /// that was read may say anything.
+    /// Returns whether tensors lie one after the other, each with the bytes that its type and shape have: a
+    /// layout that was read may say anything.
     pub(super) fn is_possible(&self) -> bool {
         let mut next = 0_usize;
         self.tensors.iter().all(|StoredTensor { kind, offset, bytes }| {
@@ -68,7 +68,7 @@ impl TensorLayout {
         })
     }
 
-    /// How another layout differs, in words; `None` where it does not.
+    /// Describes how another layout differs; `None` where it does not.
     pub(super) fn difference(&self, other: &Self) -> Option<String> {
         let (ours, theirs) = (self.tensors.len(), other.tensors.len());
         if ours != theirs {

@@ -8,17 +8,18 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use weighbridge::{Dtype, Error, Kept, KeptField, Result};
+use weighbridge::{Dtype, Error, FieldCopy, ItemCopy, Result};
 
-use super::owned::Owned;
-use super::reference_sharded::{Sharded, save};
-use crate::contract::{Checkpoints, Manager, Moment, Retention, SavedStep, Saving, TRAINED};
+use super::owned::OwnedTensors;
+use super::shard_manifest::save;
+use super::sharded::ShardedCheckpoints;
+use crate::contract::{Checkpoints, Manager, Moment, Retention, SaveWaiter, SavedStep, TRAINED};
 
 /// Checkpoints of trainings of one state.
 pub(super) struct ShardedManager<'a> {
-    sharded: &'a mut Sharded,
+    sharded: &'a mut ShardedCheckpoints,
     /// The state as it was opened.
-    first: Owned,
+    first: OwnedTensors,
     retention: Retention,
     directory: PathBuf,
     /// The step of what was loaded last.
@@ -26,13 +27,13 @@ pub(super) struct ShardedManager<'a> {
 }
 
 impl<'a> ShardedManager<'a> {
-    pub(super) fn new(sharded: &'a mut Sharded, retention: Retention) -> Result<Self> {
+    pub(super) fn new(sharded: &'a mut ShardedCheckpoints, retention: Retention) -> Result<Self> {
         let first = sharded.state.again()?;
         Ok(Self { sharded, first, retention, directory: PathBuf::new(), position: None })
     }
 
     /// The state, which no save in the background has any more: that has a copy.
-    fn state(&mut self) -> Result<&mut Owned> {
+    fn state(&mut self) -> Result<&mut OwnedTensors> {
         Arc::get_mut(&mut self.sharded.state).ok_or_else(|| Error::new("the state is being saved"))
     }
 }
@@ -64,7 +65,7 @@ impl Manager for ShardedManager<'_> {
         let (threads, directory, retention) =
             (self.sharded.threads, self.directory.clone(), self.retention.clone());
         let how = self.sharded.writing(false);
-        let save_and_delete = move |state: &Owned| {
+        let save_and_delete = move |state: &OwnedTensors| {
             let writers = vec![state; threads];
             save(&writers, Some(step), &directory.join(step.to_string()), how)?;
             let there = there(&directory)?;
@@ -73,8 +74,8 @@ impl Manager for ShardedManager<'_> {
                 .try_for_each(|step| remove(&directory, step, retention.num_deletion_threads))
         };
         match self.sharded.saving {
-            Saving::Blocking => save_and_delete(&self.sharded.state),
-            Saving::Background => {
+            SaveWaiter::Blocking => save_and_delete(&self.sharded.state),
+            SaveWaiter::Background => {
                 let copy = self.sharded.state.again()?;
                 self.sharded.under_way.begin(move || save_and_delete(&copy));
                 Ok(())
@@ -91,7 +92,7 @@ impl Manager for ShardedManager<'_> {
         remove(&self.directory, step, self.retention.num_deletion_threads)
     }
 
-    fn kept(&mut self) -> Result<Kept> {
+    fn kept(&mut self) -> Result<ItemCopy> {
         Ok(numbers("steps", &steps(&self.directory)?))
     }
 
@@ -104,12 +105,12 @@ impl Manager for ShardedManager<'_> {
         Ok(())
     }
 
-    fn position(&mut self) -> Result<Kept> {
+    fn position(&mut self) -> Result<ItemCopy> {
         let position = self.position.ok_or_else(|| Error::new("nothing was loaded that has a step"))?;
         Ok(numbers("step", &[position]))
     }
 
-    fn loaded(&mut self, field: usize) -> Result<Kept> {
+    fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
         self.sharded.loaded(field)
     }
 
@@ -159,8 +160,8 @@ fn remove(directory: &Path, step: u64, threads: u64) -> Result<()> {
 }
 
 /// Numbers as content that is handed over.
-fn numbers(name: &str, numbers: &[u64]) -> Kept {
+fn numbers(name: &str, numbers: &[u64]) -> ItemCopy {
     let bytes = numbers.iter().flat_map(|number| number.cast_signed().to_le_bytes()).collect();
-    let field = KeptField { name: name.to_owned(), dtype: Dtype::I64, shape: vec![numbers.len()], bytes };
-    Kept { elements: 1, fields: vec![field] }
+    let field = FieldCopy { name: name.to_owned(), dtype: Dtype::I64, shape: vec![numbers.len()], bytes };
+    ItemCopy { elements: 1, fields: vec![field] }
 }

@@ -1,5 +1,6 @@
 //! Checkpointers written in Rust, in this process.
 
+mod held;
 mod layer;
 mod layout;
 mod manager;
@@ -13,6 +14,8 @@ mod replicas;
 mod safetensors;
 mod safetensors_error;
 mod safetensors_stored;
+mod shard_manifest;
+mod sharded;
 mod sharded_stored;
 mod shards;
 mod under_way;

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use memmap2::MmapMut;
-use weighbridge::{Kept, KeptField, Result};
+use weighbridge::{FieldCopy, ItemCopy, Result};
 use weighbridge_data::DataSet;
 
 use super::layout::TensorLayout;
 
 /// The tensors of a state, page-aligned, as writes past the page cache want them.
 #[derive(Debug)]
-pub(super) struct Owned {
+pub(super) struct OwnedTensors {
     layout: Arc<TensorLayout>,
     memory: MmapMut,
 }
 
-impl Owned {
+impl OwnedTensors {
     /// Room for a state, not touched yet.
     ///
     /// # Errors
@@ -32,7 +32,7 @@ impl Owned {
     /// A copy of a data set of one element.
     ///
     /// # Errors
-    /// As [`Owned::room`].
+    /// As [`OwnedTensors::room`].
     pub(super) fn copy(data: &DataSet) -> Result<Self> {
         let mut owned = Self::room(Arc::new(TensorLayout::of(data)))?;
         for (field, tensor) in owned.layout.tensors.iter().enumerate() {
@@ -44,7 +44,7 @@ impl Owned {
     /// Another copy.
     ///
     /// # Errors
-    /// As [`Owned::room`].
+    /// As [`OwnedTensors::room`].
     pub(super) fn again(&self) -> Result<Self> {
         let mut owned = Self::room(self.layout.clone())?;
         owned.memory.copy_from_slice(&self.memory);
@@ -62,15 +62,15 @@ impl Owned {
     }
 
     /// A tensor as content that can be verified.
-    pub(super) fn kept(&self, field: usize) -> Kept {
+    pub(super) fn kept(&self, field: usize) -> ItemCopy {
         let kind = &self.layout.tensors[field].kind;
-        let field = KeptField {
+        let field = FieldCopy {
             name: kind.name.clone(),
             dtype: kind.dtype,
             shape: kind.shape.clone(),
             bytes: self.tensor(field).to_vec(),
         };
-        Kept { elements: 1, fields: vec![field] }
+        ItemCopy { elements: 1, fields: vec![field] }
     }
 
     /// Everything, with the gaps between tensors.

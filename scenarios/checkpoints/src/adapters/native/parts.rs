@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::thread;
 
-use weighbridge::{Error, Kept, KeptField, Result};
+use weighbridge::{Error, FieldCopy, ItemCopy, Result};
 
 use super::layout::{StoredTensor, TensorLayout};
-use super::owned::Owned;
+use super::owned::OwnedTensors;
 use crate::workload::Placement;
 
 /// Parts of a state.
@@ -25,7 +25,7 @@ impl MeshParts {
     /// # Errors
     /// A part that a device cannot have: the state has other tensors than its placement is of, or a dimension
     /// does not divide.
-    pub(super) fn of(state: &Owned, onto: &Placement, threads: usize) -> Result<Self> {
+    pub(super) fn of(state: &OwnedTensors, onto: &Placement, threads: usize) -> Result<Self> {
         let layout = state.layout().clone();
         for (field, tensor) in layout.tensors.iter().enumerate() {
             fits(onto, field, tensor)?;
@@ -59,7 +59,7 @@ impl MeshParts {
     ///
     /// # Errors
     /// When there is no such device.
-    pub(super) fn kept(&self, field: usize, device: usize) -> Result<Kept> {
+    pub(super) fn kept(&self, field: usize, device: usize) -> Result<ItemCopy> {
         let parts = self.devices.get(device).ok_or_else(|| {
             Error::new(format!("there is no device {device}: there are {}", self.devices.len()))
         })?;
@@ -89,7 +89,7 @@ impl MeshParts {
     }
 
     /// A tensor, put together from its parts.
-    pub(super) fn whole(&self, field: usize) -> Kept {
+    pub(super) fn whole(&self, field: usize) -> ItemCopy {
         let tensor = &self.layout.tensors[field];
         let mut bytes = vec![0; tensor.bytes];
         for (device, parts) in self.devices.iter().enumerate() {
@@ -102,12 +102,12 @@ impl MeshParts {
     }
 }
 
-fn kept(kind: &weighbridge::FieldKind, shape: Vec<usize>, bytes: Vec<u8>) -> Kept {
+fn kept(kind: &weighbridge::FieldKind, shape: Vec<usize>, bytes: Vec<u8>) -> ItemCopy {
     let (name, dtype) = (kind.name.clone(), kind.dtype);
-    Kept { elements: 1, fields: vec![KeptField { name, dtype, shape, bytes }] }
+    ItemCopy { elements: 1, fields: vec![FieldCopy { name, dtype, shape, bytes }] }
 }
 
-/// Whether every device can have its part of a tensor.
+/// Checks that every device can have its part of a tensor.
 fn fits(onto: &Placement, field: usize, tensor: &StoredTensor) -> Result<()> {
     for (size, axes) in tensor.kind.shape.iter().zip(onto.shardings.get(field).into_iter().flatten()) {
         if onto.mesh.parts(axes).is_none_or(|parts| !size.is_multiple_of(parts)) {
@@ -122,9 +122,9 @@ fn fits(onto: &Placement, field: usize, tensor: &StoredTensor) -> Result<()> {
     Ok(())
 }
 
-/// Where a part lies in its tensor: runs of equal length, in order.
+/// The places of a part in its tensor: runs of equal length, in order.
 struct TensorRuns {
-    /// Where each begins, in bytes.
+    /// The offset of each, in bytes.
     places: Vec<usize>,
     /// Bytes of each.
     length: usize,

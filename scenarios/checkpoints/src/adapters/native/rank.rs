@@ -12,18 +12,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use weighbridge::{Error, FieldKind, Kept, KeptField, Result};
-use weighbridge_data::{DataSet, Executed};
+use weighbridge::{Error, FieldCopy, FieldKind, ItemCopy, Result};
+use weighbridge_data::{DataSet, ExecutedWork};
 
 use super::layout::TensorLayout;
-use super::owned::Owned;
+use super::owned::OwnedTensors;
 use super::parts::MeshParts;
-use super::reference_sharded::{Sharded, failed};
+use super::shard_manifest::failed;
+use super::sharded::ShardedCheckpoints;
 use crate::contract::{Checkpoints, SaveOptions};
 
 /// A rank, and its part of the state as a state of its own.
 pub(super) struct ShardedRank {
-    own: Sharded,
+    own: ShardedCheckpoints,
     rank: usize,
 }
 
@@ -38,13 +39,14 @@ impl ShardedRank {
         options.no_devices()?;
         options.no_compression()?;
         let placement = &options.placement;
-        let parts = MeshParts::of(&Owned::copy(data)?, placement, threads)?;
+        let parts = MeshParts::of(&OwnedTensors::copy(data)?, placement, threads)?;
         let ranks = placement.devices();
         let rank = |rank| {
             let kept = |field| parts.kept(field, rank).map(|kept| kept.fields);
-            let fields: Vec<KeptField> =
+            let fields: Vec<FieldCopy> =
                 (0..data.kinds().count()).map(kept).collect::<Result<Vec<_>>>()?.concat();
-            let own = Sharded::new(Owned::of(&fields)?, options.saving, (threads / ranks).max(1));
+            let own =
+                ShardedCheckpoints::new(OwnedTensors::of(&fields)?, options.saving, (threads / ranks).max(1));
             Ok(Self { own, rank })
         };
         (0..ranks).map(rank).collect()
@@ -70,11 +72,11 @@ impl Checkpoints for ShardedRank {
         self.own.load(&self.below(directory))
     }
 
-    fn loaded(&mut self, _field: usize) -> Result<Kept> {
+    fn loaded(&mut self, _field: usize) -> Result<ItemCopy> {
         Err(Error::new("a rank has its part of a tensor alone"))
     }
 
-    fn part(&mut self, field: usize, device: usize) -> Result<Kept> {
+    fn part(&mut self, field: usize, device: usize) -> Result<ItemCopy> {
         if device != self.rank {
             return Err(Error::new(format!("device {device} is that of another rank than {}", self.rank)));
         }
@@ -85,18 +87,18 @@ impl Checkpoints for ShardedRank {
         self.own.release()
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.own.executed()
     }
 }
 
-fn kind(field: &KeptField) -> FieldKind {
+fn kind(field: &FieldCopy) -> FieldKind {
     FieldKind { name: field.name.clone(), dtype: field.dtype, shape: field.shape.clone() }
 }
 
-impl Owned {
+impl OwnedTensors {
     /// A state of these tensors.
-    fn of(fields: &[KeptField]) -> Result<Self> {
+    fn of(fields: &[FieldCopy]) -> Result<Self> {
         let mut owned = Self::room(Arc::new(TensorLayout::of_kinds(fields.iter().map(kind))))?;
         for (field, tensor) in fields.iter().enumerate() {
             let offset = owned.layout().tensors[field].offset;

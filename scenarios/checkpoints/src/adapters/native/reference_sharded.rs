@@ -10,35 +10,29 @@
 //! Everything is written under another name beside it, synced where it is to be durable, and renamed: a
 //! directory with its final name is whole, or its digests say that it is not.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 
-use serde::{Deserialize, Serialize};
-use weighbridge::{Error, Kept, Result, adapter, skip};
-use weighbridge_data::{DataSet, Executed};
+use weighbridge::{Error, ItemCopy, Result, adapter, skip};
+use weighbridge_data::{DataSet, ExecutedWork};
 
 use super::layer::ShardedLayer;
-use super::layout::TensorLayout;
 use super::manager::ShardedManager;
-use super::owned::Owned;
+use super::owned::OwnedTensors;
 use super::packing::Packer;
-use super::parts::MeshParts;
-use super::pieces::TensorPiece;
 use super::rank::ShardedRank;
 use super::replicas::ShardedReplicas;
+use super::shard_manifest::{ShardManifest, save};
+use super::sharded::ShardedCheckpoints;
 use super::sharded_stored::StoredShards;
-use super::under_way::SaveUnderWay;
-use crate::adapters::native::shards;
-use crate::adapters::native::shards::ShardWriting;
+use super::shards::ShardWriting;
 use crate::contract::{
-    CheckpointFormat, Checkpointer, Checkpoints, Manager, Retention, SaveLayer, SaveOptions, Saving,
+    CheckpointFormat, Checkpointer, Checkpoints, Manager, Retention, SaveLayer, SaveOptions, SaveWaiter,
     StoredCheckpoint, StoredFiles, TensorHeader,
 };
-use crate::workload::{Compression, Placement};
+use crate::workload::Compression;
 
 /// The checkpointer that others are verified against.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,8 +53,8 @@ impl Checkpointer for ReferenceSharded {
         if compression == Compression::Zstd {
             Packer::new().map_err(|error| skip(format!("compression {error}")))?;
         }
-        let whole = Sharded::new(Owned::copy(data)?, options.saving, threads);
-        Ok(Box::new(Sharded { onto: options.onto.clone(), compression, ..whole }))
+        let whole = ShardedCheckpoints::new(OwnedTensors::copy(data)?, options.saving, threads);
+        Ok(Box::new(ShardedCheckpoints { onto: options.onto.clone(), compression, ..whole }))
     }
 
     fn open_ranks(
@@ -80,158 +74,11 @@ impl Checkpointer for ReferenceSharded {
     }
 }
 
-/// A state and its checkpoints.
-pub(super) struct Sharded {
-    pub(super) state: Arc<Owned>,
-    pub(super) saving: Saving,
-    pub(super) threads: usize,
-    /// The devices that it is loaded onto.
-    onto: Option<Placement>,
-    compression: Compression,
-    /// A save in the background.
-    pub(super) under_way: SaveUnderWay,
-    /// Whether that is to end before it is complete.
-    cancelled: Arc<AtomicBool>,
-    held: Option<Held>,
-    /// What the manifest said that was read last.
-    described: Option<Vec<TensorHeader>>,
-}
-
-/// What was loaded.
-pub(super) enum Held {
-    /// In one run of memory.
-    Whole(Owned),
-    /// In a run of memory for each device.
-    Parts(MeshParts),
-}
-
-/// `manifest.json`.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ShardManifest {
-    format: u32,
-    /// The step of the training that it is of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    step: Option<u64>,
-    layout: TensorLayout,
-    pieces: Vec<TensorPiece>,
-}
-
-/// The version of the format.
-const FORMAT: u32 = 1;
-
-/// The manifest's file name.
-const MANIFEST: &str = "manifest.json";
-
-impl Sharded {
-    /// A state that is loaded whole.
-    pub(super) fn new(state: Owned, saving: Saving, threads: usize) -> Self {
-        Self {
-            state: Arc::new(state),
-            saving,
-            threads,
-            onto: None,
-            compression: Compression::None,
-            under_way: SaveUnderWay::default(),
-            cancelled: Arc::default(),
-            held: None,
-            described: None,
-        }
-    }
-
-    /// How a save is written.
-    pub(super) fn writing(&self, durable: bool) -> ShardWriting<'static> {
-        ShardWriting { compression: self.compression, ..ShardWriting::plain(durable) }
-    }
-
-    /// Loads a checkpoint, and says which step it is of, where it is of one.
-    pub(super) fn load_step(&mut self, directory: &Path) -> Result<Option<u64>> {
-        self.held = None;
-        let manifest = ShardManifest::of(directory)?;
-        if let Some(difference) = self.state.layout().difference(&manifest.layout) {
-            return Err(broken(directory, &format!("is of another state: {difference}")));
-        }
-        let step = manifest.step;
-        let room = manifest.read(directory)?;
-        self.held = Some(Held::of(room, self.onto.as_ref(), self.threads)?);
-        Ok(step)
-    }
-}
-
-impl Held {
-    /// What was read, cut for devices where it is to be.
-    pub(super) fn of(room: Owned, onto: Option<&Placement>, threads: usize) -> Result<Self> {
-        Ok(match onto {
-            None => Self::Whole(room),
-            Some(onto) => Self::Parts(MeshParts::of(&room, onto, threads)?),
-        })
-    }
-
-    /// A tensor, whole.
-    pub(super) fn whole(&self, field: usize) -> Kept {
-        match self {
-            Self::Whole(whole) => whole.kept(field),
-            Self::Parts(parts) => parts.whole(field),
-        }
-    }
-
-    /// Writes a byte all over the part of a tensor on a device.
-    pub(super) fn fill(&mut self, field: usize, device: usize, byte: u8) -> Result<()> {
-        match self {
-            Self::Whole(_) => Err(Error::new("nothing was loaded onto devices")),
-            Self::Parts(parts) => parts.fill(field, device, byte),
-        }
-    }
-
-    /// The part of a tensor on a device.
-    pub(super) fn part(&self, field: usize, device: usize) -> Result<Kept> {
-        match self {
-            Self::Whole(_) => Err(Error::new("nothing was loaded onto devices")),
-            Self::Parts(parts) => parts.kept(field, device),
-        }
-    }
-}
-
-impl ShardManifest {
-    /// The manifest of a checkpoint.
-    pub(super) fn of(directory: &Path) -> Result<Self> {
-        let broken = |what: String| broken(directory, &what);
-        let manifest = directory.join(MANIFEST);
-        let text = fs::read(&manifest).map_err(|error| broken(format!("has no manifest: {error}")))?;
-        let manifest: Self = serde_json::from_slice(&text)
-            .map_err(|error| broken(format!("has a manifest that is damaged: {error}")))?;
-        if manifest.format != FORMAT {
-            return Err(broken(format!("is of format {}, and this reads {FORMAT}", manifest.format)));
-        }
-        Ok(manifest)
-    }
-
-    /// The tensors.
-    pub(super) fn layout(&self) -> &TensorLayout {
-        &self.layout
-    }
-
-    /// All of it, each piece held against its digest.
-    pub(super) fn read(self, directory: &Path) -> Result<Owned> {
-        if !self.layout.is_possible() {
-            return Err(broken(directory, "has a manifest whose tensors lie where none can"));
-        }
-        let mut room = Owned::room(Arc::new(self.layout))?;
-        shards::read(directory, &self.pieces, room.bytes_mut(), true)
-            .map_err(|what| broken(directory, &what))?;
-        Ok(room)
-    }
-}
-
-pub(super) fn broken(directory: &Path, what: &str) -> Error {
-    Error::new(format!("the checkpoint {} {what}", directory.display()))
-}
-
-impl Checkpoints for Sharded {
+impl Checkpoints for ShardedCheckpoints {
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
         self.wait()?;
         let how = self.writing(durable);
-        if self.saving == Saving::Blocking {
+        if self.saving == SaveWaiter::Blocking {
             return save(&vec![&*self.state; self.threads], None, directory, how);
         }
         // What is written is a copy: the caller may change the state.
@@ -255,7 +102,7 @@ impl Checkpoints for Sharded {
     }
 
     fn cancel(&mut self) -> Result<()> {
-        if self.saving == Saving::Blocking {
+        if self.saving == SaveWaiter::Blocking {
             return Err(skip("cancelling a save: it returns when the save is complete"));
         }
         self.cancelled.store(true, Ordering::Relaxed);
@@ -266,17 +113,17 @@ impl Checkpoints for Sharded {
         self.load_step(directory).map(drop)
     }
 
-    fn loaded(&mut self, field: usize) -> Result<Kept> {
+    fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
         self.held.as_ref().map(|held| held.whole(field)).ok_or_else(|| Error::new("nothing was loaded"))
     }
 
-    fn part(&mut self, field: usize, device: usize) -> Result<Kept> {
+    fn part(&mut self, field: usize, device: usize) -> Result<ItemCopy> {
         self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))?.part(field, device)
     }
 
     fn read_metadata(&mut self, directory: &Path) -> Result<()> {
         self.described = None;
-        self.described = Some(ShardManifest::of(directory)?.layout.headers());
+        self.described = Some(ShardManifest::of(directory)?.layout().headers());
         Ok(())
     }
 
@@ -293,102 +140,32 @@ impl Checkpoints for Sharded {
         Ok(Box::new(ShardedManager::new(self, retention.clone())?))
     }
 
-    fn executed(&self) -> Executed {
-        Executed::ours(Vec::new(), weighbridge::Delivery::Owned, self.threads as u64)
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork::ours(Vec::new(), weighbridge::Delivery::Owned, self.threads as u64)
     }
-}
-
-/// Saves a state, of a step where a training has one: all of it under its name, or nothing. Each of the
-/// writers has all of the state and writes a file of it; there is one at least. Where it is cancelled before
-/// it is complete, nothing is what was asked for.
-pub(super) fn save(
-    writers: &[&Owned],
-    step: Option<u64>,
-    directory: &Path,
-    how: ShardWriting<'_>,
-) -> Result<()> {
-    let partial = partial(directory)?;
-    let durable = how.durable;
-    let whole = write(writers, step, &partial, how);
-    let saved = whole
-        .and_then(|whole| if whole { put(&partial, directory, durable).map(|()| true) } else { Ok(false) });
-    if !matches!(saved, Ok(true)) {
-        let _ = fs::remove_dir_all(&partial); // gone already, where it has its name
-    }
-    saved.map(drop)
-}
-
-/// Writes all files into a directory that is made for them; `false` where it was cancelled before.
-pub(super) fn write(
-    writers: &[&Owned],
-    step: Option<u64>,
-    directory: &Path,
-    how: ShardWriting<'_>,
-) -> Result<bool> {
-    let failed = |what: &str, error: io::Error| failed(directory, what, &error);
-    fs::create_dir(directory).map_err(|error| failed("be made", error))?;
-    let bytes: Vec<&[u8]> = writers.iter().map(|state| state.bytes()).collect();
-    let pieces = match shards::write(directory, &bytes, how) {
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
-        pieces => pieces.map_err(|error| failed("be written", error))?,
-    };
-    let manifest =
-        ShardManifest { format: FORMAT, step, layout: TensorLayout::clone(writers[0].layout()), pieces };
-    let text = serde_json::to_vec(&manifest).map_err(|error| failed("be described", error.into()))?;
-    let mut file = File::create_new(directory.join(MANIFEST)).map_err(|error| failed("be written", error))?;
-    file.write_all(&text).map_err(|error| failed("be written", error))?;
-    if how.durable {
-        file.sync_all().map_err(|error| failed("be synced", error))?;
-        sync(directory).map_err(|error| failed("be synced", error))?;
-    }
-    Ok(true)
-}
-
-/// A name beside the checkpoint's that no other saver takes.
-fn partial(directory: &Path) -> Result<PathBuf> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let name = directory.file_name().ok_or_else(|| Error::new("a checkpoint is a directory with a name"))?;
-    let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    Ok(directory.with_file_name(format!(".{}.partial-{process}-{number}", name.to_string_lossy())))
-}
-
-/// Gives a whole directory its name, which nothing has yet.
-fn put(partial: &Path, directory: &Path, durable: bool) -> Result<()> {
-    let failed = |what, error| failed(directory, what, &error);
-    // A directory that is there is replaced where it is empty, and refused where it is not.
-    fs::rename(partial, directory).map_err(|error| failed("be given its name", error))?;
-    if durable {
-        let above = directory.parent().unwrap_or(Path::new("."));
-        sync(above).map_err(|error| failed("be synced", error))?;
-    }
-    Ok(())
-}
-
-fn sync(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
-}
-
-pub(super) fn failed(directory: &Path, what: &str, error: &io::Error) -> Error {
-    Error::new(format!("the checkpoint {} could not {what}: {error}", directory.display()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, File};
+    use std::sync::atomic::AtomicBool;
+
     use weighbridge_data::Cache;
 
+    use super::super::shard_manifest::MANIFEST;
     use super::*;
     use crate::workload::State;
 
     /// A place, and a state in a checkpointer of so many threads.
-    fn opened(threads: usize) -> (tempfile::TempDir, Arc<DataSet>, Sharded) {
+    fn opened(threads: usize) -> (tempfile::TempDir, Arc<DataSet>, ShardedCheckpoints) {
         let place = tempfile::tempdir().unwrap();
         let data = Arc::new(Cache::at(place.path().join("data")).open(&State::SMALL.data()).unwrap());
         let sharded = sharded_of(&data, threads);
         (place, data, sharded)
     }
 
-    fn sharded_of(data: &DataSet, threads: usize) -> Sharded {
-        Sharded::new(Owned::copy(data).unwrap(), Saving::Blocking, threads)
+    fn sharded_of(data: &DataSet, threads: usize) -> ShardedCheckpoints {
+        ShardedCheckpoints::new(OwnedTensors::copy(data).unwrap(), SaveWaiter::Blocking, threads)
     }
 
     /// The ways to compress that this build has.
@@ -400,13 +177,13 @@ mod tests {
     #[test]
     fn a_cancelled_save_leaves_nothing_and_one_that_failed_says_so_all_the_same() {
         let (place, data, _) = opened(2);
-        let state = Owned::copy(&data).unwrap();
+        let state = OwnedTensors::copy(&data).unwrap();
         let cancelled = AtomicBool::new(true);
         let directory = place.path().join("saved");
         let how = ShardWriting { cancelled: &cancelled, ..ShardWriting::plain(false) };
         save(&[&state; 2], None, &directory, how).unwrap();
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "the data alone");
-        let mut sharded = Sharded { saving: Saving::Background, ..sharded_of(&data, 2) };
+        let mut sharded = ShardedCheckpoints { saving: SaveWaiter::Background, ..sharded_of(&data, 2) };
         sharded.save(&place.path().join("nowhere").join("saved"), false).unwrap();
         sharded.cancel().unwrap();
         assert!(sharded.wait().unwrap_err().to_string().contains("could not be made"));
@@ -415,7 +192,7 @@ mod tests {
     #[test]
     fn a_save_in_the_background_is_of_the_state_as_it_was_and_its_failure_is_told_by_wait() {
         let (place, data, mut sharded) = opened(2);
-        sharded.saving = Saving::Background;
+        sharded.saving = SaveWaiter::Background;
         let directory = place.path().join("saved");
         sharded.save(&directory, false).unwrap();
         // The caller goes on and changes the state.
@@ -450,7 +227,7 @@ mod tests {
         }
     }
 
-    /// What is done to a checkpoint, and what is said of it then.
+    /// Damage to a checkpoint, and what is said of it then.
     type Damage<'a> = (&'a dyn Fn(&Path), &'a str);
 
     #[test]

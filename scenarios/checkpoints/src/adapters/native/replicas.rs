@@ -4,27 +4,27 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use weighbridge::{Error, Kept, Result};
-use weighbridge_data::{DataSet, Executed};
+use weighbridge::{Error, ItemCopy, Result};
+use weighbridge_data::{DataSet, ExecutedWork};
 
-use super::owned::Owned;
-use super::reference_sharded::{ShardManifest, save};
+use super::owned::OwnedTensors;
+use super::shard_manifest::{ShardManifest, save};
 use super::shards::ShardWriting;
 use super::under_way::SaveUnderWay;
-use crate::contract::{Checkpoints, Replicas, SaveOptions, Saving};
+use crate::contract::{Checkpoints, Replicas, SaveOptions, SaveWaiter};
 
 /// Replicas of a state, and their checkpoints.
 pub(super) struct ShardedReplicas {
     /// First to last.
-    copies: Vec<Arc<Owned>>,
+    copies: Vec<Arc<OwnedTensors>>,
     /// The devices of one of them.
     devices: usize,
-    /// Whether each writes a share; else the first writes all, by so many threads.
+    /// `true` if each writes a share; else the first writes all, by so many threads.
     share: bool,
     threads: usize,
-    saving: Saving,
+    saving: SaveWaiter,
     under_way: SaveUnderWay,
-    held: Option<Owned>,
+    held: Option<OwnedTensors>,
 }
 
 impl ShardedReplicas {
@@ -37,7 +37,8 @@ impl ShardedReplicas {
         options.no_devices()?;
         options.no_compression()?;
         options.no_layers()?;
-        let copies = (0..replicas.number).map(|_| Owned::copy(data).map(Arc::new)).collect::<Result<_>>()?;
+        let copies =
+            (0..replicas.number).map(|_| OwnedTensors::copy(data).map(Arc::new)).collect::<Result<_>>()?;
         Ok(Self {
             copies,
             devices: options.placement.mesh.of_a_replica().devices(),
@@ -50,7 +51,7 @@ impl ShardedReplicas {
     }
 
     /// Whoever writes: a file each.
-    fn writers(&self) -> Vec<Arc<Owned>> {
+    fn writers(&self) -> Vec<Arc<OwnedTensors>> {
         if self.share { self.copies.clone() } else { vec![self.copies[0].clone(); self.threads] }
     }
 }
@@ -59,8 +60,8 @@ impl Checkpoints for ShardedReplicas {
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
         self.wait()?;
         let (writers, how) = (self.writers(), ShardWriting::plain(durable));
-        if self.saving == Saving::Blocking {
-            let writers: Vec<&Owned> = writers.iter().map(Arc::as_ref).collect();
+        if self.saving == SaveWaiter::Blocking {
+            let writers: Vec<&OwnedTensors> = writers.iter().map(Arc::as_ref).collect();
             return save(&writers, None, directory, how);
         }
         // What is written are copies: the caller may change the state.
@@ -68,7 +69,7 @@ impl Checkpoints for ShardedReplicas {
         let copies = copied.iter().map(|copy| copy.again()).collect::<Result<Vec<_>>>()?;
         let (files, directory) = (writers.len(), directory.to_owned());
         self.under_way.begin(move || {
-            let writers: Vec<&Owned> = copies.iter().cycle().take(files).collect();
+            let writers: Vec<&OwnedTensors> = copies.iter().cycle().take(files).collect();
             save(&writers, None, &directory, how)
         });
         Ok(())
@@ -84,7 +85,7 @@ impl Checkpoints for ShardedReplicas {
         Ok(())
     }
 
-    fn loaded(&mut self, field: usize) -> Result<Kept> {
+    fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
         self.held.as_ref().map(|held| held.kept(field)).ok_or_else(|| Error::new("nothing was loaded"))
     }
 
@@ -104,7 +105,7 @@ impl Checkpoints for ShardedReplicas {
         Ok(())
     }
 
-    fn executed(&self) -> Executed {
-        Executed::ours(Vec::new(), weighbridge::Delivery::Owned, self.writers().len() as u64)
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork::ours(Vec::new(), weighbridge::Delivery::Owned, self.writers().len() as u64)
     }
 }

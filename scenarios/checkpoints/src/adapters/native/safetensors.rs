@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 use safetensors::tensor::TensorView;
 use safetensors::{SafeTensors, serialize_to_file};
-use weighbridge::{Delivery, Dtype, Error, Kept, KeptField, Result, adapter, skip};
-use weighbridge_data::{DataSet, Executed, of_safetensors};
+use weighbridge::{Delivery, Dtype, Error, FieldCopy, ItemCopy, Result, adapter, skip};
+use weighbridge_data::{DataSet, ExecutedWork, of_safetensors};
 
-use super::owned::Owned;
+use super::owned::OwnedTensors;
 use super::safetensors_error::told;
 use super::safetensors_stored::StoredSafetensors;
 use crate::contract::{
-    CheckpointFormat, Checkpointer, Checkpoints, SaveOptions, Saving, StoredCheckpoint, StoredFiles,
+    CheckpointFormat, Checkpointer, Checkpoints, SaveOptions, SaveWaiter, StoredCheckpoint, StoredFiles,
 };
 
 /// The crate `safetensors`.
@@ -28,7 +28,7 @@ pub struct Safetensors;
 #[adapter(name = "safetensors")]
 impl Checkpointer for Safetensors {
     fn open(&mut self, options: &SaveOptions, data: &Arc<DataSet>) -> Result<Box<dyn Checkpoints + '_>> {
-        if options.saving == Saving::Background {
+        if options.saving == SaveWaiter::Background {
             return Err(skip("`serialize_to_file` returns when the file is written"));
         }
         options.no_compression()?;
@@ -36,7 +36,7 @@ impl Checkpointer for Safetensors {
         options.no_layers()?;
         options.no_replicas()?;
         data.has_arrays_alone()?;
-        Ok(Box::new(SafetensorsFile { state: Owned::copy(data)?, held: None }))
+        Ok(Box::new(SafetensorsFile { state: OwnedTensors::copy(data)?, held: None }))
     }
 
     fn open_stored(&mut self, files: StoredFiles<'_>) -> Result<Box<dyn StoredCheckpoint + '_>> {
@@ -46,7 +46,7 @@ impl Checkpointer for Safetensors {
 }
 
 struct SafetensorsFile {
-    state: Owned,
+    state: OwnedTensors,
     held: Option<Vec<u8>>,
 }
 
@@ -73,7 +73,7 @@ impl Checkpoints for SafetensorsFile {
         Ok(())
     }
 
-    fn loaded(&mut self, field: usize) -> Result<Kept> {
+    fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
         let held = self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))?;
         let tensors = SafeTensors::deserialize(held).map_err(told)?;
         let kind = &self.state.layout().tensors[field].kind;
@@ -82,7 +82,7 @@ impl Checkpoints for SafetensorsFile {
         let dtype =
             dtype.ok_or_else(|| Error::new(format!("`{}` has the type {:?}", kind.name, tensor.dtype())))?;
         let (name, shape, bytes) = (kind.name.clone(), tensor.shape().to_vec(), tensor.data().to_vec());
-        Ok(Kept { elements: 1, fields: vec![KeptField { name, dtype, shape, bytes }] })
+        Ok(ItemCopy { elements: 1, fields: vec![FieldCopy { name, dtype, shape, bytes }] })
     }
 
     fn release(&mut self) -> Result<()> {
@@ -90,7 +90,7 @@ impl Checkpoints for SafetensorsFile {
         Ok(())
     }
 
-    fn executed(&self) -> Executed {
-        Executed::ours(Vec::new(), Delivery::Owned, 1)
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork::ours(Vec::new(), Delivery::Owned, 1)
     }
 }

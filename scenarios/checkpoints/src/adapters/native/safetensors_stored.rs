@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use safetensors::{Dtype as Type, SafeTensors};
 use weighbridge::{Delivery, Error, Result, skip};
-use weighbridge_data::{Executed, FiledTensor, safetensors_files, safetensors_headers};
+use weighbridge_data::{ExecutedWork, FiledTensor, safetensors_files, safetensors_headers};
 
 use super::safetensors_error::told;
 use crate::contract::{LoadedTensor, StoredCheckpoint, TensorHeader};
@@ -63,8 +63,8 @@ impl StoredCheckpoint for StoredSafetensors {
         Ok(())
     }
 
-    fn executed(&self) -> Executed {
-        Executed::ours(Vec::new(), Delivery::Owned, 1)
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork::ours(Vec::new(), Delivery::Owned, 1)
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use weighbridge::{Delivery, Error, FieldKind, Kept, KeptField, Result};
-use weighbridge_data::Executed;
+use weighbridge::{Delivery, Error, FieldCopy, FieldKind, ItemCopy, Result};
+use weighbridge_data::ExecutedWork;
 
+use super::held::LoadedTensors;
 use super::parts::MeshParts;
-use super::reference_sharded::{Held, ShardManifest};
+use super::shard_manifest::ShardManifest;
 use crate::contract::{LoadedTensor, StoredCheckpoint, TensorHeader};
 use crate::workload::Placement;
 
@@ -19,9 +20,9 @@ pub(super) struct StoredShards {
     places: Vec<usize>,
     /// The devices that it is loaded onto, by the positions in the manifest.
     onto: Option<Placement>,
-    /// Whether each replica of those reads the files: replicas lie along the first axis.
+    /// `true` if each replica of those reads the files: replicas lie along the first axis.
     each_reads: bool,
-    held: Option<Held>,
+    held: Option<LoadedTensors>,
 }
 
 impl StoredShards {
@@ -44,9 +45,9 @@ impl StoredShards {
     }
 
     /// Content as it was loaded, under the name and with the type that the files say.
-    fn told(kept: Kept) -> Result<LoadedTensor> {
+    fn told(kept: ItemCopy) -> Result<LoadedTensor> {
         let field = kept.fields.into_iter().next().ok_or_else(|| Error::new("a tensor came as none"))?;
-        let KeptField { name, dtype, shape, bytes } = field;
+        let FieldCopy { name, dtype, shape, bytes } = field;
         Ok(LoadedTensor { header: TensorHeader::of(&FieldKind { name, dtype, shape }), bytes })
     }
 
@@ -65,7 +66,7 @@ impl StoredShards {
         Ok(all)
     }
 
-    fn held(&self) -> Result<&Held> {
+    fn held(&self) -> Result<&LoadedTensors> {
         self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))
     }
 }
@@ -93,8 +94,8 @@ impl StoredCheckpoint for StoredShards {
         self.held = None;
         let read = || ShardManifest::of(&self.directory)?.read(&self.directory);
         self.held = Some(match &self.onto {
-            Some(onto) if self.each_reads => Held::Parts(self.each(onto)?),
-            onto => Held::of(read()?, onto.as_ref(), self.threads)?,
+            Some(onto) if self.each_reads => LoadedTensors::Parts(self.each(onto)?),
+            onto => LoadedTensors::of(read()?, onto.as_ref(), self.threads)?,
         });
         Ok(())
     }
@@ -117,7 +118,7 @@ impl StoredCheckpoint for StoredShards {
         Ok(())
     }
 
-    fn executed(&self) -> Executed {
-        Executed::ours(Vec::new(), Delivery::Owned, self.threads as u64)
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork::ours(Vec::new(), Delivery::Owned, self.threads as u64)
     }
 }

@@ -21,16 +21,16 @@ fn shard_file(shard: usize) -> String {
     format!("shard-{shard}.bin")
 }
 
-/// How files are written.
+/// Options for writing files.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ShardWriting<'a> {
-    /// Whether they are on the disk in the end.
+    /// `true` if they are on the disk in the end.
     pub(super) durable: bool,
-    /// Whether pieces get digests.
+    /// `true` if pieces get digests.
     pub(super) digests: bool,
-    /// How pieces are compressed.
+    /// Compression of the pieces.
     pub(super) compression: Compression,
-    /// Whether it is to end before it is complete.
+    /// `true` if it is to end before it is complete.
     pub(super) cancelled: &'a AtomicBool,
 }
 

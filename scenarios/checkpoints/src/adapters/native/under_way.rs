@@ -14,7 +14,7 @@ impl SaveUnderWay {
         self.0 = Some(thread::spawn(save));
     }
 
-    /// Whether none is, or it is about to end.
+    /// Returns whether none is under way, or it is about to end.
     pub(super) fn is_complete(&self) -> bool {
         self.0.as_ref().is_none_or(JoinHandle::is_finished)
     }

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::json;
 use weighbridge::remote::ClockFault;
-use weighbridge::worker::{Collected, Worker};
-use weighbridge::{Kept, Result};
-use weighbridge_data::{DataSet, Executed};
+use weighbridge::worker::{CollectorAnswer, Worker};
+use weighbridge::{ItemCopy, Result};
+use weighbridge_data::{DataSet, ExecutedWork};
 use weighbridge_python::{RankMessage, TensorFiles, entry_point, executed};
 
 use super::stored::headers;
@@ -18,7 +18,7 @@ use super::told::{COLLECTORS, PlacementForm, text};
 use crate::contract::{Checkpoints, Manager, Retention, SaveOptions, StepTimes, TensorHeader};
 use crate::workload::{StepKind, SystemOptions};
 
-/// What `open` says of a state.
+/// The parts of `open` that describe a state.
 #[derive(Debug, Serialize)]
 pub(super) struct StateParts {
     data: TensorFiles,
@@ -67,7 +67,7 @@ impl StateParts {
 /// A state in a worker, which is closed with this.
 pub(super) struct OpenState<W: DerefMut<Target = Worker>> {
     worker: W,
-    executed: Executed,
+    executed: ExecutedWork,
     entry_point: String,
 }
 
@@ -124,11 +124,11 @@ impl<W: DerefMut<Target = Worker>> Checkpoints for OpenState<W> {
         self.call("load", &json!({ "directory": text(directory)? }))
     }
 
-    fn loaded(&mut self, field: usize) -> Result<Kept> {
+    fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
         self.worker.call_for_batch("loaded", &json!({ "field": field }))
     }
 
-    fn part(&mut self, field: usize, device: usize) -> Result<Kept> {
+    fn part(&mut self, field: usize, device: usize) -> Result<ItemCopy> {
         self.worker.call_for_batch("part", &json!({ "field": field, "device": device }))
     }
 
@@ -144,11 +144,11 @@ impl<W: DerefMut<Target = Worker>> Checkpoints for OpenState<W> {
         self.call("release", &json!({}))
     }
 
-    fn collect(&mut self, on: bool) -> Result<Collected> {
+    fn collect(&mut self, on: bool) -> Result<CollectorAnswer> {
         self.worker.collect(if on { COLLECTORS } else { &[] })
     }
 
-    fn collected(&mut self) -> Result<Collected> {
+    fn collected(&mut self) -> Result<CollectorAnswer> {
         self.worker.collected()
     }
 
@@ -179,7 +179,7 @@ impl<W: DerefMut<Target = Worker>> Checkpoints for OpenState<W> {
         self.worker.processes()
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.executed.clone()
     }
 
@@ -225,7 +225,7 @@ impl Manager for RemoteManager<'_> {
         self.call("delete", &json!({ "step": step }))
     }
 
-    fn kept(&mut self) -> Result<Kept> {
+    fn kept(&mut self) -> Result<ItemCopy> {
         self.0.call_for_batch("kept", &json!({}))
     }
 
@@ -233,11 +233,11 @@ impl Manager for RemoteManager<'_> {
         self.call("restore", &json!({ "step": step }))
     }
 
-    fn position(&mut self) -> Result<Kept> {
+    fn position(&mut self) -> Result<ItemCopy> {
         self.0.call_for_batch("position", &json!({}))
     }
 
-    fn loaded(&mut self, field: usize) -> Result<Kept> {
+    fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
         self.0.call_for_batch("restored", &json!({ "field": field }))
     }
 
@@ -245,11 +245,11 @@ impl Manager for RemoteManager<'_> {
         self.call("let_go", &json!({}))
     }
 
-    fn collect(&mut self, on: bool) -> Result<Collected> {
+    fn collect(&mut self, on: bool) -> Result<CollectorAnswer> {
         self.0.collect(if on { COLLECTORS } else { &[] })
     }
 
-    fn collected(&mut self) -> Result<Collected> {
+    fn collected(&mut self) -> Result<CollectorAnswer> {
         self.0.collected()
     }
 

@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use weighbridge::worker::{Collected, Worker};
-use weighbridge::{Error, ErrorKind, Kept, Result};
-use weighbridge_data::Executed;
+use weighbridge::worker::{CollectorAnswer, Worker};
+use weighbridge::{Error, ErrorKind, ItemCopy, Result};
+use weighbridge_data::ExecutedWork;
 use weighbridge_python::{entry_point, executed};
 
 use super::told::{COLLECTORS, PlacementForm, text};
 use crate::contract::{LoadedTensor, StoredCheckpoint, StoredFiles, TensorHeader};
 use crate::workload::{Placement, SystemOptions};
 
-/// What `open` says of a checkpoint.
+/// The parts of `open` that describe a checkpoint.
 #[derive(Debug, Serialize)]
 pub(super) struct StoredParts {
     stored: StoredForm,
@@ -52,7 +52,7 @@ impl From<HeaderForm> for TensorHeader {
 /// A checkpoint in a worker, which is closed with this.
 pub(super) struct OpenStored<'a> {
     worker: &'a mut Worker,
-    executed: Executed,
+    executed: ExecutedWork,
     entry_point: String,
     headers: Vec<TensorHeader>,
 }
@@ -68,13 +68,13 @@ impl<'a> OpenStored<'a> {
 }
 
 /// Headers, as a worker tells them.
-pub(super) fn headers(told: Kept) -> Result<Vec<TensorHeader>> {
+pub(super) fn headers(told: ItemCopy) -> Result<Vec<TensorHeader>> {
     let [headers] = fields(told)?;
     Ok(parsed::<Vec<HeaderForm>>(&headers)?.into_iter().map(Into::into).collect())
 }
 
 /// The bytes of so many fields.
-fn fields<const N: usize>(told: Kept) -> Result<[Vec<u8>; N]> {
+fn fields<const N: usize>(told: ItemCopy) -> Result<[Vec<u8>; N]> {
     let fields: Vec<Vec<u8>> = told.fields.into_iter().map(|field| field.bytes).collect();
     let wrong = |fields: Vec<_>| {
         Error::of(ErrorKind::Protocol, format!("{} fields came where {N} are due", fields.len()))
@@ -88,7 +88,7 @@ fn parsed<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T> {
     })
 }
 
-fn tensor(told: Kept) -> Result<LoadedTensor> {
+fn tensor(told: ItemCopy) -> Result<LoadedTensor> {
     let [header, bytes] = fields(told)?;
     Ok(LoadedTensor { header: parsed::<HeaderForm>(&header)?.into(), bytes })
 }
@@ -126,11 +126,11 @@ impl StoredCheckpoint for OpenStored<'_> {
         self.worker.call("release", &json!({})).map(drop)
     }
 
-    fn collect(&mut self, on: bool) -> Result<Collected> {
+    fn collect(&mut self, on: bool) -> Result<CollectorAnswer> {
         self.worker.collect(if on { COLLECTORS } else { &[] })
     }
 
-    fn collected(&mut self) -> Result<Collected> {
+    fn collected(&mut self) -> Result<CollectorAnswer> {
         self.worker.collected()
     }
 
@@ -138,7 +138,7 @@ impl StoredCheckpoint for OpenStored<'_> {
         self.worker.processes()
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.executed.clone()
     }
 

@@ -7,7 +7,7 @@ use weighbridge::{Error, Result};
 
 use crate::workload::Placement;
 
-/// Where a state lies.
+/// The placement of a state, as a worker is told it.
 #[derive(Debug, Serialize)]
 pub(super) struct PlacementForm {
     /// The axes of the mesh with their sizes; none where the state is whole.
@@ -29,5 +29,5 @@ pub(super) fn text(path: &Path) -> Result<&str> {
     })
 }
 
-/// What a worker collects where it can, in the order in which it starts.
+/// The collectors of a worker, in the order in which it starts them; it collects what it can.
 pub(super) const COLLECTORS: &[&str] = &["tensorstore", "jax_monitoring", "jax_arrays"];

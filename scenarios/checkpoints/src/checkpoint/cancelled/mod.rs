@@ -27,15 +27,15 @@ pub(super) struct CancelledRounds<'a> {
     data: &'a DataSet,
     place: &'a Path,
     delay: Duration,
-    /// What went wrong first. A body cannot return it.
+    /// The first error, which a body cannot return.
     failed: FirstFailure,
-    /// How many saves were cancelled.
+    /// The number of saves that were cancelled.
     number: Cell<u32>,
-    /// How many of them were whole.
+    /// The number of them that were whole.
     whole: Cell<u32>,
     /// The most bytes that one has left in files of other names.
     left: Cell<u64>,
-    /// How often such files were there again after they had been removed.
+    /// The number of times that such files were there again after they had been removed.
     went_on: Cell<u32>,
 }
 
@@ -83,7 +83,7 @@ impl<'a> CancelledRounds<'a> {
                 self.bencher.measure("cancel", || self.checkpoints().cancel())?;
                 self.bencher.measure("waiting", || self.checkpoints().wait())
             });
-            Cancelled(&self, &inventory)
+            CancelledSave(&self, &inventory)
         };
         self.bencher.batched(begin).at_once(1).iter(body);
         self.failed.result()?;
@@ -95,7 +95,8 @@ impl<'a> CancelledRounds<'a> {
         self.end(&before)
     }
 
-    /// What is left when all is over: the checkpoint before is as it was, and a new save is as good as any.
+    /// Checks what is left when all is over: the checkpoint before is as it was, and a new save is as good as
+    /// any.
     fn end(&self, before: &Path) -> Result<()> {
         let mut checkpoints = self.checkpoints();
         checkpoints.release()?;
@@ -110,7 +111,7 @@ impl<'a> CancelledRounds<'a> {
         self.none_came_back(&self.names()?, None)
     }
 
-    /// Whether no save that was cancelled earlier has a checkpoint under its name by now.
+    /// Checks that no save that was cancelled earlier has a checkpoint under its name by now.
     fn none_came_back(&self, names: &[String], own: Option<&str>) -> Result<()> {
         let is_checkpoint =
             |number: &u32| names.contains(&name_of(*number)) && Some(&*name_of(*number)) != own;
@@ -152,7 +153,8 @@ impl<'a> CancelledRounds<'a> {
             let is_whole = checkpoints.load(&directory);
             is_whole.and_then(|()| state(&mut **checkpoints, Proof::whole(self.data))).map_err(|error| {
                 Error::new(format!(
-                    "a save that was cancelled has left a checkpoint under its name that is not whole: {error}"
+                    "a save that was cancelled has left a checkpoint under its name that is not whole: \
+                     {error}"
                 ))
             })?;
             checkpoints.release()?;
@@ -194,9 +196,9 @@ fn bytes_of(path: &Path) -> u64 {
 }
 
 /// A save that was just cancelled: what it has left is looked at when this is dropped, outside the clock.
-struct Cancelled<'r, 'a>(&'r CancelledRounds<'a>, &'r Inventory);
+struct CancelledSave<'r, 'a>(&'r CancelledRounds<'a>, &'r Inventory);
 
-impl Drop for Cancelled<'_, '_> {
+impl Drop for CancelledSave<'_, '_> {
     fn drop(&mut self) {
         self.0.failed.try_to(|| self.0.look(self.1));
     }

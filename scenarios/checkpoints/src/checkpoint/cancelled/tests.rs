@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use weighbridge::{Bencher, Budget, Delivery, Kept, Purpose, RepeatResult, Result, Settings};
-use weighbridge_data::{Cache, DataSet, Executed};
+use weighbridge::{Bencher, Budget, Delivery, ItemCopy, Purpose, RepeatResult, Result, Settings};
+use weighbridge_data::{Cache, DataSet, ExecutedWork};
 
 use super::CancelledRounds;
 use crate::adapters::native::{ReferenceSharded, Safetensors};
-use crate::contract::{Checkpointer, Checkpoints, SaveOptions, Saving};
+use crate::contract::{Checkpointer, Checkpoints, SaveOptions, SaveWaiter};
 use crate::workload::State;
 
 /// A state of few numbers, made once.
@@ -52,14 +52,14 @@ enum Lie {
     ChangesTheOneBefore,
 }
 
-struct Lying<'a> {
+struct LyingSystem<'a> {
     lie: Lie,
     honest: Box<dyn Checkpoints + 'a>,
     saving: PathBuf,
     cancelled: Option<PathBuf>,
 }
 
-impl Checkpoints for Lying<'_> {
+impl Checkpoints for LyingSystem<'_> {
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
         self.saving = directory.to_owned();
         match self.lie {
@@ -110,7 +110,7 @@ impl Checkpoints for Lying<'_> {
         self.honest.load(directory)
     }
 
-    fn loaded(&mut self, field: usize) -> Result<Kept> {
+    fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
         self.honest.loaded(field)
     }
 
@@ -118,15 +118,15 @@ impl Checkpoints for Lying<'_> {
         self.honest.release()
     }
 
-    fn executed(&self) -> Executed {
-        Executed::ours(Vec::new(), Delivery::Owned, 1)
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork::ours(Vec::new(), Delivery::Owned, 1)
     }
 }
 
 fn lying(lie: Lie) -> Result<RepeatResult> {
     let mut checkpointer = ReferenceSharded;
-    let honest = checkpointer.open(&SaveOptions::whole(Saving::Background), &state()).unwrap();
-    run(&mut Lying { lie, honest, saving: PathBuf::new(), cancelled: None })
+    let honest = checkpointer.open(&SaveOptions::whole(SaveWaiter::Background), &state()).unwrap();
+    run(&mut LyingSystem { lie, honest, saving: PathBuf::new(), cancelled: None })
 }
 
 /// A metric of a repeat.
@@ -172,7 +172,7 @@ fn each_way_to_lie_about_a_cancel_is_told() {
 fn who_cannot_cancel_declines() {
     let mut checkpointer = Safetensors;
     let data = state();
-    let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data).unwrap();
+    let mut checkpoints = checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), &data).unwrap();
     let declined = run(&mut *checkpoints).unwrap_err();
     assert!(declined.is_skip() && declined.to_string().contains("cancelling a save"), "{declined}");
 }

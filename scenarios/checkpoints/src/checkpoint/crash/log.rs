@@ -24,7 +24,7 @@ pub(in crate::checkpoint) enum LoggedChange {
     Link { from: PathBuf, to: PathBuf },
     /// A file or a directory is removed.
     Remove(PathBuf),
-    /// What a file or a directory holds is on the disk; of all, where there is no path.
+    /// A file's or a directory's contents are synced to the disk; all, where there is no path.
     Sync(Option<PathBuf>),
 }
 
@@ -57,7 +57,7 @@ pub(in crate::checkpoint) fn parse(text: &str, root: &Path) -> Result<Vec<Logged
 
 struct LogReader<'a> {
     root: &'a Path,
-    /// Where the next `write` to a descriptor goes, by its number and path.
+    /// The offset of the next `write` to a descriptor, by its number and path.
     places: HashMap<(String, PathBuf), u64>,
     /// The lengths of files, for those that are appended to.
     lengths: HashMap<PathBuf, u64>,

@@ -11,7 +11,8 @@ use weighbridge::{Error, Result, skip};
 
 /// The calls that are recorded. The last line has ways to write that are not followed: whoever takes one is
 /// declined.
-const CALLS: &str = "open,openat,creat,write,pwrite64,writev,pwritev,pwritev2,lseek,ftruncate,truncate,fallocate,\
+const CALLS: &str = "open,openat,creat,write,pwrite64,writev,pwritev,pwritev2,lseek,ftruncate,\
+    truncate,fallocate,\
     rename,renameat,renameat2,unlink,unlinkat,rmdir,mkdir,mkdirat,link,linkat,\
     fsync,fdatasync,sync_file_range,syncfs,sync,msync,\
     sendfile,splice,copy_file_range,mmap,io_uring_enter,symlink,symlinkat";
@@ -54,7 +55,7 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// What was recorded.
+    /// Ends the recording and returns its text.
     ///
     /// # Errors
     /// When it cannot be read.

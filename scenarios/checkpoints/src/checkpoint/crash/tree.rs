@@ -8,7 +8,7 @@ use weighbridge::Result;
 
 use super::LoggedChange;
 
-/// What has ended.
+/// The end of the process or of the machine, which files survive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::checkpoint) enum Survives {
     /// The process: what it has changed is there.
@@ -29,7 +29,7 @@ pub(in crate::checkpoint) struct FileTree {
 #[derive(Clone, Debug, Default)]
 struct FileState {
     bytes: Vec<u8>,
-    /// What was synced last.
+    /// The bytes that were synced last.
     synced: Vec<u8>,
 }
 

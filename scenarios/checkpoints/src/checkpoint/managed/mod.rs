@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use weighbridge::{Bencher, Error, FieldKind, Kept, Result};
+use weighbridge::{Bencher, Error, FieldKind, ItemCopy, Result};
 use weighbridge_data::DataSet;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -30,9 +30,9 @@ pub(super) struct ManagedRounds<'a> {
     train_steps: u64,
     training: RefCell<Option<ManagedRun>>,
     trainings: Cell<u64>,
-    /// How often a tensor of what was loaded was looked at.
+    /// The number of times that a tensor of what was loaded was looked at.
     looks: Cell<usize>,
-    /// What went wrong first. A body cannot return it.
+    /// The first error, which a body cannot return.
     failed: FirstFailure,
 }
 
@@ -46,8 +46,8 @@ struct ManagedRun {
     there: Vec<SavedStep>,
 }
 
-/// How far behind the clock is that file systems keep times by: a tick of the kernel, of which there are a
-/// hundred a second at least. A manager may go by those times.
+/// The lag of the clock that file systems keep times by: a tick of the kernel, of which there are a hundred a
+/// second at least. A manager may go by those times.
 const FILE_CLOCK: Duration = Duration::from_millis(10);
 
 impl ManagedRun {
@@ -57,7 +57,7 @@ impl ManagedRun {
         FILE_CLOCK + self.began.elapsed()
     }
 
-    /// When what was offered after a moment, and is complete now, may say that it was saved.
+    /// The moment at which what was offered after `known`, and is complete now, may say that it was saved.
     fn saved_since(&self, known: Duration) -> Moment {
         Moment { earliest: known.saturating_sub(FILE_CLOCK), latest: self.now() }
     }
@@ -285,8 +285,8 @@ impl<'a> ManagedRounds<'a> {
         }
     }
 
-    /// Whether a step was due that was offered after a moment. Where that went by time which passed while it
-    /// was offered, both may be, and the directory tells.
+    /// Returns whether a step was due that was offered after a moment. Where that went by time which passed
+    /// while it was offered, both may be, and the directory tells.
     fn was_due(&self, step: u64, known: Duration) -> Result<bool> {
         self.with(|training| {
             let offered = Moment { earliest: known, latest: training.now() };
@@ -326,15 +326,16 @@ impl<'a> ManagedRounds<'a> {
         Ok(())
     }
 
-    /// Whether the checkpoints that must be there are all that is in the directory, and all that the manager
-    /// says it has.
+    /// Checks that the checkpoints that must be there are all that is in the directory, and all that the
+    /// manager says it has.
     fn look(&self) -> Result<()> {
         let (found, there, done) =
             self.with(|training| Ok((training.found()?, training.steps(), training.next)))?;
         let names: Vec<String> = there.iter().map(u64::to_string).collect();
         if found != names {
             return Err(Error::new(format!(
-                "after {done} steps the directory has {found:?}, and the checkpoints of the steps {there:?} are to be kept"
+                "after {done} steps the directory has {found:?}, \
+                 and the checkpoints of the steps {there:?} are to be kept"
             )));
         }
         let said = numbers(&self.manager().kept()?)?;
@@ -346,8 +347,8 @@ impl<'a> ManagedRounds<'a> {
         Ok(())
     }
 
-    /// Whether what was loaded is of the newest step that is kept: by its number and by one tensor, another
-    /// one each time.
+    /// Checks that what was loaded is of the newest step that is kept: by its number and by one tensor,
+    /// another one each time.
     fn newest_is_loaded(&self) -> Result<()> {
         let newest = self.with(|training| Ok(training.steps().last().copied()))?;
         let newest = newest.ok_or_else(|| Error::new("no step was saved"))?;
@@ -406,14 +407,16 @@ impl<'a> ManagedRounds<'a> {
         spoil(&inventory)?;
         self.state_of(newest).map_err(|error| {
             Error::new(format!(
-                "what was loaded changed when its files were overwritten ({error}): it is a view of them, and no memory of its own"
+                "what was loaded changed when its files were overwritten ({error}): \
+                 it is a view of them, and no memory of its own"
             ))
         })?;
         self.manager().release()?;
         let again = self.manager().restore(None);
         if again.is_ok() && self.state_of(newest).is_ok() {
             return Err(Error::new(
-                "all files of the newest checkpoint were overwritten, and its state is loaded: it was kept elsewhere",
+                "all files of the newest checkpoint were overwritten, and its state is loaded: \
+                 it was kept elsewhere",
             ));
         }
         let _ = self.manager().release(); // there may be nothing
@@ -423,7 +426,7 @@ impl<'a> ManagedRounds<'a> {
     }
 }
 
-/// What is looked at when a measured call has ended, outside the clock.
+/// A guard that looks at something when a measured call has ended, outside the clock.
 struct After<'r, 'a, F: FnOnce(&ManagedRounds<'a>) -> Result<()>> {
     rounds: &'r ManagedRounds<'a>,
     look: Option<F>,
@@ -438,7 +441,7 @@ impl<'a, F: FnOnce(&ManagedRounds<'a>) -> Result<()>> Drop for After<'_, 'a, F> 
 }
 
 /// The numbers of content that has one field of `i64`.
-fn numbers(kept: &Kept) -> Result<Vec<u64>> {
+fn numbers(kept: &ItemCopy) -> Result<Vec<u64>> {
     let [field] = &kept.fields[..] else {
         return Err(Error::new("steps came as no field or as several"));
     };

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use weighbridge::{Bencher, Budget, Direction, Error, Kept, Purpose, RepeatResult, Result, Settings, Unit};
+use weighbridge::{
+    Bencher, Budget, Direction, Error, ItemCopy, Purpose, RepeatResult, Result, Settings, Unit,
+};
 use weighbridge_data::{Cache, DataSet};
 
 use super::{ManagedRounds, ManagedRun};
 use crate::adapters::native::{ReferenceSharded, Safetensors};
-use crate::contract::{Checkpointer, Manager, Moment, Retention, SaveOptions, SavedStep, Saving};
+use crate::contract::{Checkpointer, Manager, Moment, Retention, SaveOptions, SaveWaiter, SavedStep};
 use crate::workload::State;
 
 /// A state of few numbers, made once.
@@ -25,8 +27,8 @@ fn state() -> Arc<DataSet> {
 
 const OPERATIONS: [&str; 3] = ["save", "restore", "delete"];
 
-/// What the scenario does with a manager, at a size for tests: five steps.
-fn run(lie: Lie, saving: Saving, retention: Retention, operation: &str) -> Result<RepeatResult> {
+/// Runs what the scenario does with a manager, at a size for tests: five steps.
+fn run(lie: Lie, saving: SaveWaiter, retention: Retention, operation: &str) -> Result<RepeatResult> {
     let place = tempfile::tempdir().unwrap();
     let data = state();
     let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
@@ -36,7 +38,7 @@ fn run(lie: Lie, saving: Saving, retention: Retention, operation: &str) -> Resul
     let directory = place.path().join("checkpoints");
     fs::create_dir(&directory).unwrap();
     let honest = checkpoints.manager(&retention)?;
-    let mut manager = Lying { lie, honest, directory: PathBuf::new(), held: None, newest: false };
+    let mut manager = LyingSystem { lie, honest, directory: PathBuf::new(), held: None, newest: false };
     let rounds = ManagedRounds::new(&bencher, &mut manager, &data, &directory, retention, 5);
     match operation {
         "save" => rounds.save()?,
@@ -56,7 +58,7 @@ fn keep(save_interval_steps: u64, max_to_keep: u64) -> Retention {
 #[test]
 fn an_honest_manager_is_proven_and_the_newest_state_is_the_same_whatever_is_timed() {
     let mut contents = Vec::new();
-    for saving in [Saving::Blocking, Saving::Background] {
+    for saving in [SaveWaiter::Blocking, SaveWaiter::Background] {
         for operation in OPERATIONS {
             let done = run(Lie::None, saving, keep(2, 2), operation).unwrap();
             let files = done.seen.custom.iter().find(|metric| metric.name == "checkpoint files");
@@ -65,7 +67,7 @@ fn an_honest_manager_is_proven_and_the_newest_state_is_the_same_whatever_is_time
         }
     }
     assert!(contents.iter().all(|content| content == &contents[0]), "step 4 is the newest of all");
-    let other = run(Lie::None, Saving::Blocking, keep(3, 1), "save").unwrap().work.unwrap().content;
+    let other = run(Lie::None, SaveWaiter::Blocking, keep(3, 1), "save").unwrap().work.unwrap().content;
     assert_ne!(other, contents[0], "step 3 has another state");
 }
 
@@ -77,7 +79,7 @@ fn by(save: &str, preserve: &str) -> Retention {
 
 #[test]
 fn policies_of_steps_and_of_time_are_proven_and_who_breaks_them_is_told() {
-    for saving in [Saving::Blocking, Saving::Background] {
+    for saving in [SaveWaiter::Blocking, SaveWaiter::Background] {
         for (save, preserve) in [
             ("interval=2", "latest=2"),
             ("steps=1+3 or initial", "latest=1 or steps=1"),
@@ -92,8 +94,9 @@ fn policies_of_steps_and_of_time_are_proven_and_who_breaks_them_is_told() {
             }
         }
     }
-    let told =
-        |lie, save, preserve| run(lie, Saving::Blocking, by(save, preserve), "save").unwrap_err().to_string();
+    let told = |lie, save, preserve| {
+        run(lie, SaveWaiter::Blocking, by(save, preserve), "save").unwrap_err().to_string()
+    };
     let early = told(Lie::SavesEveryStep, "continuous=60", "latest=all");
     assert!(early.contains(r#"has ["0", "1"], and the checkpoints of the steps [0]"#), "{early}");
     let gone = told(Lie::DeletesTheNewest, "interval=2", "seconds=0");
@@ -119,7 +122,7 @@ fn a_manager_that_goes_by_the_times_of_files_is_not_early() {
 #[test]
 fn who_has_no_manager_declines() {
     let mut checkpointer = Safetensors;
-    let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Blocking), &state()).unwrap();
+    let mut checkpoints = checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), &state()).unwrap();
     let declined = checkpoints.manager(&keep(1, 1)).map(drop).unwrap_err();
     assert!(declined.is_skip() && declined.to_string().contains("a manager of checkpoints"), "{declined}");
 }
@@ -131,7 +134,7 @@ enum Lie {
     KeepsOneTooMany,
     /// The newest goes, and an older one stays.
     DeletesTheNewest,
-    /// What is loaded as the newest is older.
+    /// Restores an older step as the newest.
     RestoresAnOlderStep,
     /// The same, and it says that it is the newest.
     RestoresAnOlderStateUnderTheNewestNumber,
@@ -145,7 +148,7 @@ enum Lie {
     ClaimsMore,
     /// A step changes nothing.
     DoesNotTrain,
-    /// What was loaded first is handed out for ever.
+    /// Hands out for ever what was loaded first.
     KeepsTheNewestInMemory,
     /// Nothing is deleted when that is asked for.
     DeletesNothing,
@@ -153,17 +156,17 @@ enum Lie {
     Fails,
 }
 
-struct Lying<'a> {
+struct LyingSystem<'a> {
     lie: Lie,
     honest: Box<dyn Manager + 'a>,
     directory: PathBuf,
     /// The tensors of the newest that were loaded first, with their step.
-    held: Option<(Kept, Vec<Kept>)>,
+    held: Option<(ItemCopy, Vec<ItemCopy>)>,
     /// The newest was asked for last.
     newest: bool,
 }
 
-impl Lying<'_> {
+impl LyingSystem<'_> {
     /// The steps that are there, oldest first.
     fn there(&self) -> Vec<u64> {
         let names = fs::read_dir(&self.directory).unwrap();
@@ -187,7 +190,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-impl Manager for Lying<'_> {
+impl Manager for LyingSystem<'_> {
     fn begin(&mut self, directory: &Path) -> Result<()> {
         self.directory = directory.to_owned();
         self.honest.begin(directory)
@@ -236,7 +239,7 @@ impl Manager for Lying<'_> {
         if self.lie == Lie::DeletesNothing { Ok(()) } else { self.honest.delete(step) }
     }
 
-    fn kept(&mut self) -> Result<Kept> {
+    fn kept(&mut self) -> Result<ItemCopy> {
         let mut kept = self.honest.kept()?;
         if self.lie == Lie::ClaimsMore {
             kept.fields[0].bytes.extend(7_i64.to_le_bytes());
@@ -263,7 +266,7 @@ impl Manager for Lying<'_> {
         }
     }
 
-    fn position(&mut self) -> Result<Kept> {
+    fn position(&mut self) -> Result<ItemCopy> {
         match (self.lie, &self.held) {
             (Lie::RestoresAnOlderStateUnderTheNewestNumber, _) if self.newest => {
                 let mut position = self.honest.position()?;
@@ -275,7 +278,7 @@ impl Manager for Lying<'_> {
         }
     }
 
-    fn loaded(&mut self, field: usize) -> Result<Kept> {
+    fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
         match &self.held {
             Some((_, tensors)) if self.newest => Ok(tensors[field].clone()),
             _ => self.honest.loaded(field),
@@ -294,7 +297,7 @@ fn what_is_timed_is_done_once_more_with_collectors() {
         let (data, mut checkpointer) = (state(), ReferenceSharded);
         let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
         bencher.metric("measured before", 1.0, Unit::COUNT, Direction::Lower);
-        let mut checkpoints = checkpointer.open(&SaveOptions::whole(Saving::Background), &data).unwrap();
+        let mut checkpoints = checkpointer.open(&SaveOptions::whole(SaveWaiter::Background), &data).unwrap();
         let mut manager = checkpoints.manager(&keep(2, 2)).unwrap();
         let rounds = ManagedRounds::new(&bencher, &mut *manager, &data, place.path(), keep(2, 2), 5);
         match operation {
@@ -348,11 +351,12 @@ fn each_way_to_lie_is_told_whatever_is_timed() {
             (Lie::RestoresAnOlderStep, "the checkpoint of step 4 says that it is of [2]"),
             (Lie::Fails, "out of ink"),
         ] {
-            let said = run(lie, Saving::Blocking, keep(2, 2), operation).unwrap_err().to_string();
+            let said = run(lie, SaveWaiter::Blocking, keep(2, 2), operation).unwrap_err().to_string();
             assert!(said.contains(words), "{operation}, {lie:?}: {said}");
         }
     }
-    let told = |lie, operation| run(lie, Saving::Blocking, keep(2, 2), operation).unwrap_err().to_string();
+    let told =
+        |lie, operation| run(lie, SaveWaiter::Blocking, keep(2, 2), operation).unwrap_err().to_string();
     let too_many = r#"after 5 steps the directory has ["0", "2", "4"]"#;
     assert!(told(Lie::KeepsOneTooMany, "save").contains(too_many));
     assert!(told(Lie::KeepsOneTooMany, "restore").contains(too_many));

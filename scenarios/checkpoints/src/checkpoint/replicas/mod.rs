@@ -6,13 +6,13 @@ mod tests;
 use std::fmt;
 
 use weighbridge::{Bencher, Direction, Error, Result, Unit, skip};
-use weighbridge_data::Executed;
+use weighbridge_data::ExecutedWork;
 
-use super::watched::Watched;
+use super::watched::ProcessWatch;
 use crate::contract::{LoadedTensor, StoredCheckpoint, TensorHeader};
 use crate::workload::Placement;
 
-/// How replicas come to a checkpoint.
+/// The way in which replicas come to a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// It is read for one of them, and the others get a copy.
@@ -22,8 +22,8 @@ pub enum Sharing {
 }
 
 impl Sharing {
-    /// What it is if two replicas have one piece of memory: a broadcast has failed, and who was not asked for
-    /// copies has none.
+    /// The error for two replicas that have one piece of memory: a broadcast has failed, and who was not
+    /// asked for copies has none.
     pub(super) fn of_one_memory(self) -> fn(String) -> Error {
         match self {
             Self::Broadcast => |what| Error::new(what),
@@ -95,7 +95,7 @@ impl StoredCheckpoint for ReplicaReads<'_> {
     }
 
     fn load(&mut self) -> Result<()> {
-        let watched = Watched::begin(self.stored.processes());
+        let watched = ProcessWatch::begin(self.stored.processes());
         self.stored.load()?;
         let read = watched.end().bytes[0];
         self.read.push(read);
@@ -105,7 +105,8 @@ impl StoredCheckpoint for ReplicaReads<'_> {
         }
         let (read, files) = (read / 1000, self.files / 1000);
         Err(Error::new(format!(
-            "a broadcast has read {read} kB by calls, of files with {files} kB: one replica reads them once, from {LEAST} to {MOST} times and {} kB",
+            "a broadcast has read {read} kB by calls, of files with {files} kB: one replica reads them once, \
+             from {LEAST} to {MOST} times and {} kB",
             BESIDE / 1000
         )))
     }
@@ -134,7 +135,7 @@ impl StoredCheckpoint for ReplicaReads<'_> {
         self.stored.processes()
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.stored.executed()
     }
 }

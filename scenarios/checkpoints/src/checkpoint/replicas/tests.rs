@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use weighbridge::{Bencher, Budget, Delivery, Purpose, RepeatResult, Result, Settings};
-use weighbridge_data::{Cache, Executed};
+use weighbridge_data::{Cache, ExecutedWork};
 
 use super::{ReplicaReads, Sharing};
 use crate::adapters::native::{ReferenceSharded, Safetensors};
@@ -13,12 +13,12 @@ use crate::checkpoint::stored::{
     CheckpointDigests, Cut, StoredProof, copy, measure, place, write_safetensors,
 };
 use crate::contract::{
-    Checkpointer, LoadedTensor, SaveOptions, Saving, StoredCheckpoint, StoredFiles, TensorHeader,
+    Checkpointer, LoadedTensor, SaveOptions, SaveWaiter, StoredCheckpoint, StoredFiles, TensorHeader,
 };
 use crate::workload::{DeviceMesh, Placement, State, SystemOptions};
 
 /// A checkpoint on two replicas of two devices, which is lied about in one way.
-struct Lying<'a> {
+struct LyingSystem<'a> {
     lie: Lie,
     honest: Box<dyn StoredCheckpoint + 'a>,
 }
@@ -36,11 +36,11 @@ enum Lie {
     LeavesZeros,
     /// The second replica has what the first had before a number changed.
     LosesANumber,
-    /// What is changed on a device stays as it was.
+    /// Leaves what is changed on a device as it was.
     ChangesNothing,
 }
 
-impl StoredCheckpoint for Lying<'_> {
+impl StoredCheckpoint for LyingSystem<'_> {
     fn headers(&self) -> &[TensorHeader] {
         self.honest.headers()
     }
@@ -88,21 +88,21 @@ impl StoredCheckpoint for Lying<'_> {
         if self.lie == Lie::ReadsOnce { Ok(()) } else { self.honest.release() }
     }
 
-    fn executed(&self) -> Executed {
-        Executed::ours(Vec::new(), Delivery::Owned, 1)
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork::ours(Vec::new(), Delivery::Owned, 1)
     }
 }
 
-/// What the scenario does with it, at a size for tests.
+/// Runs what the scenario does with it, at a size for tests.
 fn run(lie: Lie, sharing: Sharing) -> Result<RepeatResult> {
     let room = tempfile::tempdir().unwrap();
     let data = Arc::new(Cache::at(room.path().join("data")).open(&State::MB_16.data()).unwrap());
     let directory = room.path().join("checkpoint");
     let mut checkpointer = ReferenceSharded;
-    checkpointer.open(&SaveOptions::whole(Saving::Blocking), &data)?.save(&directory, false)?;
+    checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), &data)?.save(&directory, false)?;
     let format = copy::format(&directory)?;
     let files = StoredFiles { directory: &directory, store: None, format, system: &SystemOptions::NONE };
-    let mut stored = Lying { lie, honest: checkpointer.open_stored(files)? };
+    let mut stored = LyingSystem { lie, honest: checkpointer.open_stored(files)? };
     let onto = place(&mut stored, DeviceMesh::grid(&[("replica", 2), ("model", 2)]), Cut::Replicas)?;
     stored.share(sharing == Sharing::Broadcast)?;
     let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));

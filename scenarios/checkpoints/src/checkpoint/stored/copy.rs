@@ -18,7 +18,7 @@ pub(in crate::checkpoint) struct StoredInventory {
     pub(in crate::checkpoint) bytes: u64,
 }
 
-/// What lies at a path: a directory, or one file of safetensors.
+/// Lists the files at a path: of a directory, or one file of safetensors.
 ///
 /// # Errors
 /// When nothing is there, or it cannot be looked at.
@@ -75,7 +75,7 @@ pub(in crate::checkpoint) fn copy(path: &Path, directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// How a checkpoint is laid out.
+/// Returns the format of a checkpoint.
 ///
 /// # Errors
 /// When it is none that is known, or files are missing that it says it has.
@@ -97,7 +97,7 @@ pub(in crate::checkpoint) fn format(directory: &Path) -> Result<CheckpointFormat
         return Ok(CheckpointFormat::Sharded);
     }
     Err(Error::new(
-        "what lies there is no checkpoint that is known: there are no files of safetensors, and no metadata of Orbax or of \
-         Reference (sharded)",
+        "what lies there is no checkpoint that is known: there are no files of safetensors, and no metadata \
+         of Orbax or of Reference (sharded)",
     ))
 }

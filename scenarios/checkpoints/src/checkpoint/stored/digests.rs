@@ -24,7 +24,7 @@ const HOST: &str = "host_00000.json";
 /// Types and shapes.
 const TENSORS: &str = "tensors.json";
 
-/// What is known of each tensor, by its key.
+/// Digests of the tensors of a checkpoint, by their keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::checkpoint) struct CheckpointDigests(BTreeMap<String, TensorDigest>);
 

@@ -23,7 +23,7 @@ use crate::workload::{CutsFile, DeviceMesh, Placement, State, Tensor};
 pub(super) use self::digests::CheckpointDigests;
 pub(super) use self::proof::StoredProof;
 
-/// How tensors lie on devices.
+/// A rule that lays tensors on devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// Each is cut as often as the mesh lets it.
@@ -44,16 +44,16 @@ impl fmt::Display for Cut {
     }
 }
 
-/// What says how tensors lie on devices.
+/// The source of the layout of tensors on devices.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cutting<'a> {
+pub(super) struct CutSource<'a> {
     /// A rule.
     pub(super) cut: Cut,
     /// A file over it.
     pub(super) file: Option<&'a CutsFile>,
 }
 
-impl From<Cut> for Cutting<'_> {
+impl From<Cut> for CutSource<'_> {
     fn from(cut: Cut) -> Self {
         Self { cut, file: None }
     }
@@ -67,9 +67,9 @@ impl From<Cut> for Cutting<'_> {
 pub(super) fn place<'a>(
     stored: &mut dyn StoredCheckpoint,
     mesh: DeviceMesh,
-    cutting: impl Into<Cutting<'a>>,
+    cutting: impl Into<CutSource<'a>>,
 ) -> Result<Option<Placement>> {
-    let Cutting { cut, file } = cutting.into();
+    let CutSource { cut, file } = cutting.into();
     if mesh == DeviceMesh::NONE {
         return Ok(None);
     }

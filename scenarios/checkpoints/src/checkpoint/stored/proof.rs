@@ -11,14 +11,14 @@ use super::CheckpointDigests;
 use crate::contract::{LoadedTensor, StoredCheckpoint, TensorHeader};
 use crate::workload::Placement;
 
-/// What must be loaded.
+/// The tensors that must be loaded.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::checkpoint) struct StoredProof<'a> {
-    /// What the tensors must be; `None` where nothing says it.
+    /// Digests of the tensors; `None` where nothing says what they must be.
     pub(in crate::checkpoint) expected: Option<&'a CheckpointDigests>,
-    /// Where their parts must lie, if they must lie on devices.
+    /// The placement of their parts, if they must lie on devices.
     pub(in crate::checkpoint) onto: Option<&'a Placement>,
-    /// What it is if two devices have one piece of memory, where that is looked for.
+    /// The error for two devices that have one piece of memory, where that is looked for.
     pub(in crate::checkpoint) apart: Option<fn(String) -> Error>,
 }
 
@@ -62,14 +62,16 @@ impl StoredProof<'_> {
         let same = self.found(stored).and_then(|after| found.check(&after));
         same.map_err(|error| {
             Error::new(format!(
-                "what was loaded changed when its files were overwritten ({error}): it is a view of them, and no memory of its own"
+                "what was loaded changed when its files were overwritten ({error}): \
+                 it is a view of them, and no memory of its own"
             ))
         })?;
         stored.release()?;
         // A system that notices the damage says so. One that does not has loaded something else.
         if stored.load().is_ok() && self.found(stored).is_ok_and(|after| after == found) {
             return Err(Error::new(
-                "all files of the checkpoint were overwritten, and what was in them before is loaded: it was kept elsewhere",
+                "all files of the checkpoint were overwritten, and what was in them before is loaded: \
+                 it was kept elsewhere",
             ));
         }
         let _ = stored.release(); // there may be nothing
@@ -126,7 +128,8 @@ impl StoredProof<'_> {
     }
 }
 
-/// Whether a tensor, or a part of it with this shape, is what its header says; what it is instead, in words.
+/// Checks that a tensor, or a part of it with this shape, is what its header says. The error says what it is
+/// instead.
 fn is_of(tensor: &LoadedTensor, header: &TensorHeader, shape: &[usize]) -> Result<(), String> {
     let TensorHeader { key, dtype, shape: found } = &tensor.header;
     if (key, dtype, &found[..]) != (&header.key, &header.dtype, shape) {

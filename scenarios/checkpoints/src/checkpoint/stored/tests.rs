@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weighbridge::{Bencher, Budget, Delivery, Purpose, RepeatResult, Result, Settings};
-use weighbridge_data::{Cache, DataSet, Executed};
+use weighbridge_data::{Cache, DataSet, ExecutedWork};
 
 use super::{CheckpointDigests, Cut, StoredProof, copy, measure, place, write_safetensors};
 use crate::adapters::native::{ReferenceSharded, Safetensors};
 use crate::contract::{
-    CheckpointFormat, Checkpointer, LoadedTensor, SaveOptions, Saving, StoredCheckpoint, StoredFiles,
+    CheckpointFormat, Checkpointer, LoadedTensor, SaveOptions, SaveWaiter, StoredCheckpoint, StoredFiles,
     TensorHeader,
 };
 use crate::workload::{DeviceMesh, Placement, State, SystemOptions};
@@ -27,7 +27,7 @@ fn saved(format: CheckpointFormat, data: &Arc<DataSet>, directory: &Path) {
         CheckpointFormat::Safetensors => write_safetensors(data, directory).unwrap(),
         _ => {
             let mut checkpointer = ReferenceSharded;
-            let options = SaveOptions::whole(Saving::Blocking);
+            let options = SaveOptions::whole(SaveWaiter::Blocking);
             checkpointer.open(&options, data).unwrap().save(directory, false).unwrap();
         }
     }
@@ -43,7 +43,7 @@ fn opened(directory: &Path) -> Result<Box<dyn StoredCheckpoint>> {
     }
 }
 
-/// What the scenario does with a checkpoint that is open, at a size for tests.
+/// Runs what the scenario does with a checkpoint that is open, at a size for tests.
 fn run(
     stored: &mut dyn StoredCheckpoint,
     directory: &Path,
@@ -140,7 +140,7 @@ fn who_reads_files_alone_declines_what_lies_in_an_object_store() {
     }
 }
 
-/// What is done to a checkpoint, and what is said of it then.
+/// Damage to a checkpoint, and what is said of it then.
 type Damage<'a> = (CheckpointFormat, &'a dyn Fn(&Path), &'a str);
 
 #[test]
@@ -190,12 +190,12 @@ fn nothing_that_is_damaged_is_called_good() {
 }
 
 /// A checkpoint that is read honestly, and lied about in one way.
-struct Lying<'a> {
+struct LyingSystem<'a> {
     lie: Lie,
     honest: Box<dyn StoredCheckpoint + 'a>,
-    /// What was loaded first.
+    /// The tensors that were loaded first.
     first: Vec<LoadedTensor>,
-    /// Whether somebody has looked at what was loaded.
+    /// `true` if somebody has looked at what was loaded.
     looked_at: bool,
 }
 
@@ -212,7 +212,7 @@ enum Lie {
     LeavesOneOut,
     /// Files are read when somebody looks.
     LooksLater,
-    /// What was loaded first is handed out for ever.
+    /// Hands out for ever what was loaded first.
     KeepsTheFirst,
     /// Loads that are timed read nothing.
     LoadsNothingInTime,
@@ -220,7 +220,7 @@ enum Lie {
     SwapsDevices,
 }
 
-impl StoredCheckpoint for Lying<'_> {
+impl StoredCheckpoint for LyingSystem<'_> {
     fn headers(&self) -> &[TensorHeader] {
         let headers = self.honest.headers();
         if self.lie == Lie::LeavesOneOut { &headers[..headers.len() - 1] } else { headers }
@@ -270,8 +270,8 @@ impl StoredCheckpoint for Lying<'_> {
         self.honest.release()
     }
 
-    fn executed(&self) -> Executed {
-        Executed::ours(Vec::new(), Delivery::Owned, 1)
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork::ours(Vec::new(), Delivery::Owned, 1)
     }
 }
 
@@ -295,7 +295,7 @@ impl StoredCheckpoint for Reshaped<'_> {
         self.0.release()
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.0.executed()
     }
 }
@@ -318,7 +318,7 @@ fn lying(lie: Lie, expected: Option<&CheckpointDigests>) -> Result<CheckpointDig
         let headers = honest.headers().iter().map(turned).collect();
         return run(&mut Reshaped(honest, headers), &there, expected, mesh).map(|(found, _)| found);
     }
-    let mut lying = Lying { lie, honest, first: Vec::new(), looked_at: false };
+    let mut lying = LyingSystem { lie, honest, first: Vec::new(), looked_at: false };
     run(&mut lying, &there, expected, mesh).map(|(found, _)| found)
 }
 

@@ -5,7 +5,9 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! absent {
-    ($feature:literal: $($about:tt $name:tt $system:ident: $contract:ident($($takes:ty),*) -> $opens:ident;)+) => {
+    ($feature:literal: $(
+        $about:tt $name:tt $system:ident: $contract:ident($($takes:ty),*) -> $opens:ident;
+    )+) => {
         const REASON: &str = concat!("this build is without the feature `", $feature, "`");
 
         fn missing() -> Availability {

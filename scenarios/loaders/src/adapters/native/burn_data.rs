@@ -9,7 +9,7 @@ use burn_core::data::dataloader::{DataLoader, DataLoaderBuilder, DataLoaderItera
 use burn_core::data::dataset::{Dataset, DatasetError};
 use burn_core::tensor::Device;
 use weighbridge::{Availability, Delivery, Error, FieldKind, Result, adapter, skip};
-use weighbridge_data::{Batch, DataSet, Draws, Epochs, Executed};
+use weighbridge_data::{Batch, DataSet, Draws, Epochs, ExecutedWork};
 
 use super::buffer::{Buffers, Bytes};
 use super::chain::{ElementBlock, Indices, Writing};
@@ -18,7 +18,7 @@ use super::mixing::mix;
 use crate::adapters::native::line;
 use crate::adapters::native::line::{CompiledRoute, RouteRoom, RouteStyle};
 use crate::contract::Loader;
-use crate::workload::{Access, Mixing, PipelineSpec};
+use crate::workload::{Access, MixRule, PipelineSpec};
 
 /// The version that `Cargo.toml` asks for; a test holds it to the lock file.
 pub(super) const VERSION: &str = "0.22.1";
@@ -148,7 +148,7 @@ struct PutTogether {
     kinds: Arc<[FieldKind]>,
     /// The position of the field that has the length of each row, where rows are padded.
     length_field: Option<usize>,
-    mixing: Option<Mixing>,
+    mixing: Option<MixRule>,
     seed: u64,
     /// The epoch that the cursor is in: a batcher is shared by all epochs.
     epoch: Arc<AtomicU64>,
@@ -244,11 +244,11 @@ impl Epochs for BurnCursor<'_> {
         self.spec.workers <= 1
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         let order = if self.in_order() { "" } else { ", batches in any order" };
-        Executed {
+        ExecutedWork {
             synchronised: format!("returns when ready{order}"),
-            ..Executed::ours(self.spec.work(), Delivery::Owned, self.spec.workers as u64)
+            ..ExecutedWork::ours(self.spec.work(), Delivery::Owned, self.spec.workers as u64)
         }
     }
 }

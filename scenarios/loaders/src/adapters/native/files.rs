@@ -27,7 +27,8 @@ pub(super) fn of(data: &DataSet) -> Result<PathBuf> {
         fs::write(making.join(name(element)), image(data, element)).map_err(failed)?;
     }
     match fs::rename(&making, &folder) {
-        Err(_) if folder.is_dir() => fs::remove_dir_all(&making).map_err(failed)?, // another process was as quick
+        // Another process was as quick.
+        Err(_) if folder.is_dir() => fs::remove_dir_all(&making).map_err(failed)?,
         moved => moved.map_err(failed)?,
     }
     Ok(folder)

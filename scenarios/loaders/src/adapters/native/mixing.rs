@@ -5,26 +5,26 @@ use weighbridge_data::{Batch, Draw, Draws};
 
 use super::buffer::Buffers;
 use super::elements::{exp, ln64};
-use crate::workload::Mixing;
+use crate::workload::MixRule;
 
 /// Mixes a batch whose first element has this index.
-pub(super) fn mix(mixing: Mixing, draws: Draws, first: usize, batch: &mut Buffers) {
-    let draw = draws.at(first as u64, Mixing::POSITION);
+pub(super) fn mix(mixing: MixRule, draws: Draws, first: usize, batch: &mut Buffers) {
+    let draw = draws.at(first as u64, MixRule::POSITION);
     let lambda = beta(draw, mixing.alpha());
     for field in 0..batch.kinds().len() {
         let kind = &batch.kinds()[field];
         match mixing {
-            Mixing::MixUp { .. } if kind.dtype == Dtype::F32 => {
+            MixRule::MixUp { .. } if kind.dtype == Dtype::F32 => {
                 let (bytes, row) = batch.rows_mut(field);
                 blend(bytemuck::cast_slice_mut(bytes), row / 4, lambda as f32);
             }
-            Mixing::CutMix { .. } => {
+            MixRule::CutMix { .. } => {
                 let [rows, columns, channels] = kind.shape[..] else { continue };
                 let pixel = channels * kind.dtype.size();
                 let (bytes, row) = batch.rows_mut(field);
                 exchange(bytes, row, Rectangle::draw(draw, rows, columns, lambda), columns * pixel, pixel);
             }
-            Mixing::MixUp { .. } => {}
+            MixRule::MixUp { .. } => {}
         }
     }
 }
@@ -32,7 +32,7 @@ pub(super) fn mix(mixing: Mixing, draws: Draws, first: usize, batch: &mut Buffer
 /// A draw from Beta(alpha, alpha), by Jöhnk's method.
 fn beta(draw: Draw, alpha: f64) -> f64 {
     const HALF_STEP: f64 = 1.0 / (1_u64 << 54) as f64;
-    for k in 0..Mixing::TRIES {
+    for k in 0..MixRule::TRIES {
         let power = |number| exp(ln64(draw.unit(number) + HALF_STEP) / alpha);
         let (x, y) = (power(2 * k), power(2 * k + 1));
         let sum = x + y;
@@ -78,7 +78,7 @@ impl Rectangle {
             (start.max(0) as usize, end as usize)
         };
         let ((top, bottom), (left, right)) =
-            (span(rows, 2 * Mixing::TRIES), span(columns, 2 * Mixing::TRIES + 1));
+            (span(rows, 2 * MixRule::TRIES), span(columns, 2 * MixRule::TRIES + 1));
         Self { top, bottom, left, right }
     }
 }

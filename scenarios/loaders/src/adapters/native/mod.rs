@@ -46,8 +46,8 @@ pub use burn_data::{BurnData, version as burn_version};
 pub use cuda::ReferenceCuda;
 #[cfg(feature = "burn")]
 pub use learning::BurnLearner;
-pub(crate) use learning::Learned;
 pub use learning::ReferenceLearner;
+pub(crate) use learning::StepOutput;
 pub use rayon_blocks::Rayon;
 pub use reference::Reference;
 pub use reference_fused::ReferenceFused;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weighbridge::{Delivery, Result};
-use weighbridge_data::{Batch, DataSet, Epochs, Executed};
+use weighbridge_data::{Batch, DataSet, Epochs, ExecutedWork};
 
 use super::buffer::Buffers;
 use super::line::RouteStyle;
@@ -20,7 +20,7 @@ pub(super) struct OpenPipeline {
     batches: Batches,
     workers: Option<Prefetch>,
     current: Buffers,
-    regrouped: Option<Regrouped>,
+    regrouped: Option<Regrouping>,
     epoch: MadeEpoch,
     /// `true` once a batch of the epoch was asked for: until then nobody works on it.
     has_begun: bool,
@@ -30,7 +30,7 @@ pub(super) struct OpenPipeline {
 
 /// Batches of another size than they are made in.
 #[derive(Debug)]
-struct Regrouped {
+struct Regrouping {
     size: usize,
     batch: Buffers,
     /// The number of elements that are handed out of the batch that was made.
@@ -44,7 +44,7 @@ impl OpenPipeline {
         let maker = Maker::open(&spec, data, style)?;
         let batches = Batches { all: spec.elements(), size: spec.batch_size };
         let current = Buffers::new(&maker.kinds(), batches.size.min(batches.all.len()));
-        let regrouped = spec.structure.rebatch.map(|size| Regrouped {
+        let regrouped = spec.structure.rebatch.map(|size| Regrouping {
             size,
             batch: Buffers::new(&maker.kinds(), size.min(batches.all.len())),
             taken: 0,
@@ -104,7 +104,7 @@ impl OpenPipeline {
     }
 
     /// Fills the regrouped batch from what is made.
-    fn regroup(&mut self, mut regrouped: Regrouped) -> (Regrouped, Result<bool>) {
+    fn regroup(&mut self, mut regrouped: Regrouping) -> (Regrouping, Result<bool>) {
         regrouped.batch.elements = 0;
         while regrouped.batch.elements < regrouped.size {
             if regrouped.taken == self.current.elements {
@@ -167,8 +167,8 @@ impl Epochs for OpenPipeline {
         Ok(())
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         // A copy, the consumer's until it asks for the next one.
-        Executed::ours(self.spec.work(), Delivery::Owned, self.spec.workers as u64)
+        ExecutedWork::ours(self.spec.work(), Delivery::Owned, self.spec.workers as u64)
     }
 }

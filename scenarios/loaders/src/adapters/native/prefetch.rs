@@ -72,7 +72,8 @@ impl Prefetch {
             let (mut maker, recalled) = (maker.another(), recalled.clone());
             let work = move || {
                 for _ in 0..OWN {
-                    let buffers = Buffers::new(&maker.kinds(), room); // here, so that memory is near this worker
+                    // Here, so that memory is near this worker.
+                    let buffers = Buffers::new(&maker.kinds(), room);
                     if hand_over.send((buffers, Ok(()))).is_err() {
                         return;
                     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use weighbridge::{Delivery, Error, Result, adapter, skip};
-use weighbridge_data::{Batch, DataSet, Draws, Epochs, Executed};
+use weighbridge_data::{Batch, DataSet, Draws, Epochs, ExecutedWork};
 
 use super::buffer::{Buffers, row_bytes};
 use super::chain::{ElementBlock, Indices, Writing};
@@ -173,9 +173,9 @@ impl Epochs for BlockCursor {
         Ok(())
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         // A copy, the consumer's until it asks for the next one.
-        Executed::ours(self.spec.work(), Delivery::Owned, self.spec.workers as u64)
+        ExecutedWork::ours(self.spec.work(), Delivery::Owned, self.spec.workers as u64)
     }
 }
 

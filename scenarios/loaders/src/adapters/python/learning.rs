@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use weighbridge::remote::ClockFault;
 use weighbridge::worker::Worker;
 use weighbridge::{Error, ErrorKind, FieldKind, Remote, Result};
-use weighbridge_data::{Batch, DataSet, Epochs, Executed};
+use weighbridge_data::{Batch, DataSet, Epochs, ExecutedWork};
 use weighbridge_python::{RemotePipeline, tensors};
 
 use super::parts::PipelineParts;
-use crate::adapters::native::Learned;
+use crate::adapters::native::StepOutput;
 use crate::contract::{LearningLoop, Phases};
 use crate::workload::{LearningTask, Parameters};
 
@@ -48,7 +48,7 @@ impl LearningParts {
 /// step by step comes over whole, and is cut into groups here.
 pub(super) struct RemoteLearning<'a> {
     pipeline: RemotePipeline<&'a mut Worker>,
-    learned: Learned,
+    learned: StepOutput,
     loss: f64,
     gradient: Parameters,
     parameters: Parameters,
@@ -58,7 +58,7 @@ impl<'a> RemoteLearning<'a> {
     pub(super) fn new(worker: &'a mut Worker, task: &LearningTask) -> Result<Self> {
         Ok(Self {
             pipeline: RemotePipeline::new(worker)?,
-            learned: Learned::new(task)?,
+            learned: StepOutput::new(task)?,
             loss: f64::NAN,
             gradient: Parameters::default(),
             parameters: Parameters::start(task.channels()),
@@ -167,7 +167,7 @@ impl LearningLoop for RemoteLearning<'_> {
         self.parameters.clone()
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.pipeline.executed()
     }
 

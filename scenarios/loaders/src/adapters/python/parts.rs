@@ -8,7 +8,7 @@ use weighbridge_data::DataSet;
 use weighbridge_python::Interpreter;
 
 use crate::workload::{
-    Access, ExecutionMode, FrameworkSetting, Merge, Mixing, PipelineSpec, Transform, TransformGate,
+    Access, ExecutionMode, FrameworkSetting, Merge, MixRule, PipelineSpec, Transform, TransformGate,
 };
 
 /// The message of `open` for a pipeline.
@@ -17,12 +17,12 @@ pub(super) struct PipelineParts {
     data: DataMessage,
     pipeline: PipelineMessage,
     #[serde(skip_serializing_if = "Option::is_none")]
-    rank: Option<Ranked>,
+    rank: Option<RankPart>,
 }
 
 /// The rank of a process among several with pipelines over the same data, in step.
 #[derive(Clone, Copy, Debug, Serialize)]
-struct Ranked {
+struct RankPart {
     index: usize,
     of: usize,
 }
@@ -62,7 +62,7 @@ struct PipelineMessage {
     gates: Vec<Passage>,
     branches: Vec<Vec<&'static str>>,
     merge: &'static str,
-    mixing: Option<Mixed>,
+    mixing: Option<MixRequest>,
     mixture: Vec<f64>,
     cache: bool,
     rebatch: Option<usize>,
@@ -80,7 +80,7 @@ struct Passage {
 }
 
 #[derive(Debug, Serialize)]
-struct Mixed {
+struct MixRequest {
     kind: &'static str,
     alpha: f64,
 }
@@ -106,7 +106,7 @@ impl PipelineParts {
 
     /// The same for the `index`-th of so many ranks.
     pub(super) fn ranked(self, index: usize, of: usize) -> Self {
-        Self { rank: Some(Ranked { index, of }), ..self }
+        Self { rank: Some(RankPart { index, of }), ..self }
     }
 
     /// The same with its transforms run in this way and no other.
@@ -130,9 +130,9 @@ impl PipelineMessage {
             let TransformGate { position, decided_at, from, below } = *gate;
             Passage { position, decided_at, from, below }
         };
-        let mixing = |mixing: Mixing| match mixing {
-            Mixing::MixUp { alpha } => Mixed { kind: "mixup", alpha },
-            Mixing::CutMix { alpha } => Mixed { kind: "cutmix", alpha },
+        let mixing = |mixing: MixRule| match mixing {
+            MixRule::MixUp { alpha } => MixRequest { kind: "mixup", alpha },
+            MixRule::CutMix { alpha } => MixRequest { kind: "cutmix", alpha },
         };
         Ok(Self {
             first: spec.elements().start,

@@ -46,7 +46,7 @@ struct BurnModel {
     descent: BurnSteps,
 }
 
-/// What an optimiser has set, and what it keeps of each parameter.
+/// The settings of an optimiser, and the tensors that it keeps of each parameter.
 #[derive(Debug)]
 struct BurnSteps {
     set: Optimiser,

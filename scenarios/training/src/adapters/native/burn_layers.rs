@@ -18,7 +18,7 @@ pub(super) struct BurnWay<'a> {
 }
 
 impl BurnWay<'_> {
-    /// What leaves layers one after the other, and its shape.
+    /// Returns the output of layers one after the other, and its shape.
     ///
     /// # Errors
     /// Layers that do not fit together.

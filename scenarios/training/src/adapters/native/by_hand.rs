@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ndarray::ArrayView1;
-use weighbridge::{Delivery, Dtype, Error, FieldKind, Kept, Result};
-use weighbridge_data::{Batch, DataSet, Epochs, Executed};
+use weighbridge::{Delivery, Dtype, Error, FieldKind, ItemCopy, Result};
+use weighbridge_data::{Batch, DataSet, Epochs, ExecutedWork};
 use weighbridge_loaders::contract::{Phases, Tensors};
 
 use super::clocked::clocked;
@@ -31,11 +31,11 @@ pub(crate) struct ByHand<T> {
     /// Steps since the beginning.
     done: usize,
     losses: Losses,
-    /// Where it is one of several ranks.
+    /// The seat among several ranks; `None` where it trains alone.
     seat: Option<RankSeat<T>>,
 }
 
-/// What a step hands out: the mean loss, once for each of its samples.
+/// The batch that a step hands out: the mean loss, once for each of its samples.
 #[derive(Debug)]
 pub(super) struct Losses {
     kinds: [FieldKind; 1],
@@ -147,7 +147,7 @@ impl<T: Real> ByHand<T> {
         (self.input(self.data.rows(0, elements.clone())), integers(self.data.rows(1, elements)))
     }
 
-    /// What enters the model: ids, or numbers.
+    /// Returns the input of the model: ids, or numbers.
     fn input(&self, bytes: &[u8]) -> Vec<T> {
         let is_ids = self.data.kinds().next().is_some_and(|kind| kind.dtype == Dtype::I32);
         if is_ids {
@@ -231,12 +231,12 @@ impl<T: Real> Epochs for ByHand<T> {
         &self.losses
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         // Products of matrices are on all of them.
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Executed {
+        ExecutedWork {
             environment: [("threads".to_owned(), threads.to_string())].into(),
-            ..Executed::ours(self.work.clone(), Delivery::Owned, 0)
+            ..ExecutedWork::ours(self.work.clone(), Delivery::Owned, 0)
         }
     }
 }
@@ -287,7 +287,7 @@ impl<T: Real> TrainingLoop for ByHand<T> {
         Ok(losses)
     }
 
-    fn feed(&mut self, batch: &Kept, _place: &Path) -> Result<f32> {
+    fn feed(&mut self, batch: &ItemCopy, _place: &Path) -> Result<f32> {
         let [input, labels] = handed(&self.data, self.spec.batch, batch)?;
         let samples = (self.input(input), integers(labels));
         self.step_on(&samples, &mut |_| {})?;
@@ -306,7 +306,7 @@ impl<T: Real> TrainingLoop for ByHand<T> {
 
 /// The samples of a batch that a loader has handed over, those that a step takes: what enters the model, and
 /// the labels.
-pub(super) fn handed<'a>(data: &DataSet, size: usize, batch: &'a Kept) -> Result<[&'a [u8]; 2]> {
+pub(super) fn handed<'a>(data: &DataSet, size: usize, batch: &'a ItemCopy) -> Result<[&'a [u8]; 2]> {
     let due = data.kinds().map(|FieldKind { name, dtype, shape }| (name, *dtype, shape));
     if !due.eq(batch.fields.iter().map(|field| (&field.name, field.dtype, &field.shape))) {
         return Err(Error::new(

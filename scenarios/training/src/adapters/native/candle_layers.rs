@@ -14,7 +14,7 @@ pub(super) struct CandleWay<'a> {
 }
 
 impl<'a> CandleWay<'a> {
-    /// What leaves layers one after the other, and its shape.
+    /// Returns the output of layers one after the other, and its shape.
     ///
     /// # Errors
     /// Layers that do not fit together.

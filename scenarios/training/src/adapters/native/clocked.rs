@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use weighbridge::{Error, Result};
 use weighbridge_loaders::contract::Phases;
 
-/// What steps take, phase by phase, those left out that are skipped. `step` takes one and says when a phase
-/// has ended; at the end of the data it is false.
+/// Times steps phase by phase, those left out that are skipped. `step` takes one and says when a phase has
+/// ended; at the end of the data it is false.
 ///
 /// # Errors
 /// What a step says; that the data end.

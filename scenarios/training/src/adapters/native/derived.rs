@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use weighbridge::{Delivery, Error, FieldKind, Kept, Result};
-use weighbridge_data::{Batch, DataSet, Epochs, Executed};
+use weighbridge::{Delivery, Error, FieldKind, ItemCopy, Result};
+use weighbridge_data::{Batch, DataSet, Epochs, ExecutedWork};
 use weighbridge_loaders::contract::{Phases, Tensors};
 
 use super::by_hand::{Losses, handed, integers, singles};
@@ -49,7 +49,7 @@ pub(super) trait DerivedModel: Sized {
     /// The kind of the parameters' numbers as the library has it, such as `f32`.
     fn precision(&self) -> String;
 
-    /// How many numbers are learned.
+    /// Returns the count of numbers that are learned.
     fn size(&self) -> usize;
 
     /// The numbers of a tensor, in order.
@@ -161,11 +161,11 @@ impl<M: DerivedModel> Epochs for DerivedTraining<M> {
         &self.losses
     }
 
-    fn executed(&self) -> Executed {
-        Executed {
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork {
             ran_on: M::RAN_ON.into(),
             synchronised: "read back to memory".into(),
-            ..Executed::ours(self.work.clone(), Delivery::Owned, 0)
+            ..ExecutedWork::ours(self.work.clone(), Delivery::Owned, 0)
         }
     }
 }
@@ -208,7 +208,7 @@ impl<M: DerivedModel> TrainingLoop for DerivedTraining<M> {
         Ok(losses)
     }
 
-    fn feed(&mut self, batch: &Kept, _place: &Path) -> Result<f32> {
+    fn feed(&mut self, batch: &ItemCopy, _place: &Path) -> Result<f32> {
         let samples = handed(&self.data, self.spec.batch, batch)?;
         self.step_on(samples, &mut |_| {})
     }

@@ -13,13 +13,13 @@ use crate::network::{Gradients, Real};
 pub(crate) struct Meeting<T> {
     round: Mutex<MeetingRound<T>>,
     changed: Condvar,
-    /// How long a rank waits for the others.
+    /// The time that a rank waits for the others.
     patience: Duration,
 }
 
 #[derive(Debug)]
 struct MeetingRound<T> {
-    /// What each rank came with.
+    /// The gradients that each rank came with; `None` of those that are still to come.
     came: Vec<Option<Gradients<T>>>,
     number: u64,
     mean: Arc<Gradients<T>>,
@@ -75,7 +75,8 @@ impl<T: Real> Meeting<T> {
                 let missing = (0..of).filter(|other| round.came[*other].is_none());
                 let missing: Vec<String> = missing.map(|other| other.to_string()).collect();
                 format!(
-                    "rank {rank} of {of} waited {:?} in the exchange of gradients for rank {}, which did not come",
+                    "rank {rank} of {of} waited {:?} in the exchange of gradients for rank {}, \
+                     which did not come",
                     self.patience,
                     missing.join(" and rank ")
                 )

@@ -38,8 +38,8 @@ pub(crate) use by_hand::ByHand;
 pub use candle::CandleTrainer;
 pub(crate) use meeting::{Meeting, RankSeat};
 
-/// What a training is by definition: every layer, gradient and step by its formula, in `f64`. The modes of
-/// other systems change nothing in it, nor does their precision.
+/// A trainer by definition: every layer, gradient and step by its formula, in `f64`. The modes of other
+/// systems change nothing in it, nor does their precision.
 #[derive(Debug, Default)]
 pub struct ReferenceTrainer;
 
@@ -68,7 +68,7 @@ impl Trainer for ReferenceTrainer {
     }
 }
 
-/// How long a thread waits for the others in an exchange of gradients.
+/// The time that a thread waits for the others in an exchange of gradients.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// One training on so many threads of this process.
@@ -87,7 +87,7 @@ fn threads<T: Real>(
     (0..of).map(open).collect()
 }
 
-/// What a program of Rust cannot be asked for here.
+/// Refuses what a program of Rust cannot be asked for here.
 fn check_asked(spec: &TrainingSpec, how: Compilation) -> Result<()> {
     if how != Compilation::Eager {
         return Err(skip(format!(

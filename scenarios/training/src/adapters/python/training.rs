@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::json;
 use weighbridge::worker::Worker;
-use weighbridge::{Error, ErrorKind, Kept, KeptField, Result};
+use weighbridge::{Error, ErrorKind, FieldCopy, ItemCopy, Result};
 use weighbridge_data::DataSet;
 use weighbridge_loaders::contract::{Phases, Tensors};
 use weighbridge_python::{RankMessage, RemotePipeline, TensorFiles, numbers, tensors, unexpected};
@@ -18,7 +18,7 @@ use crate::contract::{First, OperatorTimes, TrainingLoop};
 use crate::workload::model::Model;
 use crate::workload::{Compilation, Optimiser, Precision, Schedule, TrainingRanks, TrainingSpec};
 
-/// What `open` says of a training.
+/// The part of an `open` message that describes a training.
 #[derive(Debug, Serialize)]
 pub(super) struct TrainingParts {
     data: TensorFiles,
@@ -87,7 +87,7 @@ impl<W: DerefMut<Target = Worker>> TrainingLoop for RemotePipeline<W> {
             other => Err(unexpected(name, other.as_ref())),
         };
         let (loss, logits) = (next("loss")?, next("logits")?);
-        let gradient = |field: KeptField| match field.name.strip_prefix("gradient of ") {
+        let gradient = |field: FieldCopy| match field.name.strip_prefix("gradient of ") {
             Some(name) => Ok((name.to_owned(), numbers(&field)?)),
             None => Err(unexpected("gradient of a parameter", Some(&field))),
         };
@@ -129,7 +129,7 @@ impl<W: DerefMut<Target = Worker>> TrainingLoop for RemotePipeline<W> {
         Ok(operators)
     }
 
-    fn feed(&mut self, batch: &Kept, place: &Path) -> Result<f32> {
+    fn feed(&mut self, batch: &ItemCopy, place: &Path) -> Result<f32> {
         let samples = TensorFiles::written(batch, place)?;
         match single(&mut self.worker, "feed", "loss", &json!({ "samples": samples }))?[..] {
             [loss] => Ok(loss),

@@ -80,7 +80,7 @@ pub struct Flops {
 }
 
 impl Flops {
-    /// What a model takes.
+    /// Counts the operations of a model for one sample.
     ///
     /// # Errors
     /// Layers that do not fit together.
@@ -132,7 +132,7 @@ impl Flops {
     }
 }
 
-/// What one layer adds, those in its body left out.
+/// Returns the operations that one layer adds, those in its body left out.
 fn of_layer(placed: &PlacedLayer<'_>, is_head: bool, is_first: bool) -> Vec<(Component, Operations)> {
     let PlacedLayer { layer, input, output, .. } = placed;
     let (from, places, to) = (input.last() as u64, output.positions() as u64, output.last() as u64);

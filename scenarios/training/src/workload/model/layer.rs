@@ -26,12 +26,12 @@ pub enum Layer {
     },
     /// Learned rows before those of a sequence.
     Prepend {
-        /// How many.
+        /// The number of rows.
         tokens: usize,
     },
     /// A learned row for each place, added.
     Positions,
-    /// What the body makes of its input, added to its input.
+    /// The body's output, added to its input.
     Residual {
         /// The layers beside the way around.
         body: Vec<Layer>,
@@ -61,7 +61,7 @@ pub enum Layer {
     Attention {
         /// Heads, which divide the width.
         heads: usize,
-        /// Whether a place sees itself and those before it alone.
+        /// `true` if a place sees itself and those before it alone.
         causal: bool,
     },
     /// A linear map with a bias of the last axis.
@@ -110,21 +110,21 @@ pub enum Shape {
     },
     /// Rows of numbers.
     Sequence {
-        /// How many rows.
+        /// The number of rows.
         length: usize,
         /// Numbers in a row.
         width: usize,
     },
     /// Numbers.
     Vector {
-        /// How many.
+        /// The length of the vector.
         width: usize,
     },
     /// Ids, each below `below`.
     Ids {
-        /// How many.
+        /// The number of ids.
         length: usize,
-        /// What all are below.
+        /// The exclusive upper bound of all ids.
         below: usize,
     },
 }
@@ -265,7 +265,7 @@ impl Layer {
         }
     }
 
-    /// What it is called where people read it.
+    /// Returns the name of the layer as people read it, such as `layer norm`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Patches { .. } => "patches",
@@ -300,7 +300,7 @@ fn is_ids(shape: Shape) -> bool {
     matches!(shape, Shape::Ids { .. })
 }
 
-/// How many places a square has along each side.
+/// Returns the number of places that a square has along each side.
 fn windows(sides: [usize; 2], kernel: usize, stride: usize) -> std::result::Result<[usize; 2], String> {
     if kernel.is_multiple_of(2) {
         return Err(format!("`kernel` is {kernel}: it must be odd"));

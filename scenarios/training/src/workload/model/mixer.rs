@@ -1,7 +1,7 @@
 //! What it costs to mix the tokens of a sample with each other, by their number: attention, and what is put
 //! in its place.
 
-/// How the tokens of a sample learn of each other.
+/// A way in which the tokens of a sample learn of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mixer {
     /// Vaswani and others 2017.
@@ -33,7 +33,7 @@ impl Mixer {
         }
     }
 
-    /// What its operations are, for `L` tokens of `D` numbers.
+    /// Returns the formula of its operations, for `L` tokens of `D` numbers.
     pub fn formula(self) -> &'static str {
         match self {
             Self::Attention => "8 L D^2 + 4 L^2 D",

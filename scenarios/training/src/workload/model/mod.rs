@@ -29,7 +29,7 @@ pub use presets::{Activation, Dimensions};
 pub struct Model {
     /// One sample of its input.
     pub input: Shape,
-    /// What is done to it.
+    /// The layers, in order.
     pub layers: Vec<Layer>,
 }
 
@@ -40,11 +40,11 @@ pub struct PlacedLayer<'a> {
     pub at: String,
     /// The layer.
     pub layer: &'a Layer,
-    /// What enters it.
+    /// The shape of its input.
     pub input: Shape,
-    /// What leaves it.
+    /// The shape of its output.
     pub output: Shape,
-    /// Whether it is the last one of what is added to what goes around it.
+    /// `true` if it is the last layer of what is added to what goes around it.
     pub ends_residual: bool,
 }
 
@@ -103,7 +103,7 @@ impl Model {
         Ok(self.placed()?.iter().flat_map(own).collect())
     }
 
-    /// How many numbers are learned.
+    /// Returns the count of numbers that are learned.
     ///
     /// # Errors
     /// As [`Model::output`].

@@ -12,11 +12,11 @@ pub struct Parameter {
     pub name: String,
     /// Its axes. A linear map is `[from, to]`, a kernel `[rows, columns, from, to]`.
     pub shape: Vec<usize>,
-    /// What it begins with.
+    /// The numbers that it begins with.
     pub start: Start,
 }
 
-/// What a parameter begins with.
+/// The first numbers of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// Zeros.
@@ -32,7 +32,7 @@ pub enum Start {
     },
 }
 
-/// How the deviation of normal numbers is chosen.
+/// An initialisation scheme: the rule for the standard deviation of normal numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scheme {

@@ -22,19 +22,19 @@ impl Shape {
 }
 
 /// A call's parameters and result.
-pub trait Shaped {
+pub trait CallShape {
     /// The result first.
     fn shapes(&self) -> Vec<Shape>;
 }
 
 macro_rules! shaped {
     ($($parameter:ident)*) => {
-        impl<R, $($parameter,)*> Shaped for unsafe extern "C" fn($($parameter),*) -> R {
+        impl<R, $($parameter,)*> CallShape for unsafe extern "C" fn($($parameter),*) -> R {
             fn shapes(&self) -> Vec<Shape> {
                 vec![Shape::of::<R>(), $(Shape::of::<$parameter>()),*]
             }
         }
-        impl<R, $($parameter,)*> Shaped for unsafe fn($($parameter),*) -> R {
+        impl<R, $($parameter,)*> CallShape for unsafe fn($($parameter),*) -> R {
             fn shapes(&self) -> Vec<Shape> {
                 vec![Shape::of::<R>(), $(Shape::of::<$parameter>()),*]
             }

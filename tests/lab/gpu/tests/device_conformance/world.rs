@@ -267,9 +267,9 @@ impl Drop for Hold {
     }
 }
 
-/// What a kernel of the suite does, for the fake; the others it runs as they are written, or knows by what
-/// they cost.
+/// What kernels of the suite do, for the fake; the others it knows by what they cost.
 fn twins(fake: &FakeGpu) {
+    fake.twin("store_word", |call| call.write(call.arg::<u64>(0), &[call.arg::<u32>(1)]));
     fake.twin("add_one", |call| {
         let (address, count) = (call.arg::<u64>(0), call.arg::<u32>(1) as usize);
         let words = call.read::<u32>(address, count.min(call.threads()));

@@ -20,7 +20,7 @@ use crate::{errors, modes};
 
 /// What is done wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wrong {
+enum WrongSubject {
     /// `sync` waits for nothing.
     ForgetsToSync,
     /// `sync` waits for the measured stream alone.
@@ -38,39 +38,43 @@ enum Wrong {
 }
 
 /// Each mutant, and the test that fails with it.
-const CAUGHT: [(Wrong, &str, fn()); 7] = [
+const CAUGHT: [(WrongSubject, &str, fn()); 7] = [
     (
-        Wrong::ForgetsToSync,
+        WrongSubject::ForgetsToSync,
         "every mode",
         modes::a_kernel_of_two_milliseconds_takes_two_milliseconds_in_every_mode,
     ),
     (
-        Wrong::SyncsOneStream,
+        WrongSubject::SyncsOneStream,
         "private stream",
         modes::work_on_a_private_stream_has_a_caveat_by_events_and_counts_in_mode_sync,
     ),
-    (Wrong::NeverHolds, "short kernels", modes::event_times_are_within_two_percent_from_five_microseconds_up),
     (
-        Wrong::StopsTheClockEarly,
+        WrongSubject::NeverHolds,
+        "short kernels",
+        modes::event_times_are_within_two_percent_from_five_microseconds_up,
+    ),
+    (
+        WrongSubject::StopsTheClockEarly,
         "every mode",
         modes::a_kernel_of_two_milliseconds_takes_two_milliseconds_in_every_mode,
     ),
     (
-        Wrong::TakesLossForHarmless,
+        WrongSubject::TakesLossForHarmless,
         "lost device",
         errors::what_a_device_fails_with_in_the_middle_is_the_bodys_error,
     ),
     (
-        Wrong::LeavesEventsUntimed,
+        WrongSubject::LeavesEventsUntimed,
         "short kernels",
         modes::event_times_are_within_two_percent_from_five_microseconds_up,
     ),
-    (Wrong::FlushesInTheWindow, "cold cache", modes::the_flush_of_mode_cold_is_in_no_window),
+    (WrongSubject::FlushesInTheWindow, "cold cache", modes::the_flush_of_mode_cold_is_in_no_window),
 ];
 
 thread_local! {
     /// What the devices of this thread's tests do wrong.
-    static WRONG: Cell<Option<Wrong>> = const { Cell::new(None) };
+    static WRONG: Cell<Option<WrongSubject>> = const { Cell::new(None) };
 }
 
 /// The device that a bencher of these tests opens, where it is not the platform's own.
@@ -94,7 +98,7 @@ fn every_mutant_is_caught_by_the_test_that_is_named_for_it() {
 #[derive(Debug)]
 struct Mutant {
     inner: Rc<dyn Device>,
-    wrong: Wrong,
+    wrong: WrongSubject,
     /// What the clock said before the device was drained.
     read: Cell<Option<u64>>,
     /// A flush that is owed.
@@ -102,7 +106,7 @@ struct Mutant {
 }
 
 impl Mutant {
-    fn is(&self, wrong: Wrong) -> bool {
+    fn is(&self, wrong: WrongSubject) -> bool {
         self.wrong == wrong
     }
 }
@@ -160,7 +164,7 @@ impl Device for Mutant {
     }
 
     fn elapsed_ns(&self, from: QueueMark, to: QueueMark) -> Result<f64, DeviceError> {
-        if self.is(Wrong::LeavesEventsUntimed) {
+        if self.is(WrongSubject::LeavesEventsUntimed) {
             return untimed(self.raw(Queue::MEASURED).unwrap_or(ptr::null_mut()));
         }
         self.inner.elapsed_ns(from, to)
@@ -168,13 +172,13 @@ impl Device for Mutant {
 
     fn sync(&self) -> Result<(), DeviceError> {
         match self.wrong {
-            Wrong::ForgetsToSync => Ok(()),
-            Wrong::SyncsOneStream => sync_stream(self.raw(Queue::MEASURED).unwrap_or(ptr::null_mut())),
-            Wrong::StopsTheClockEarly => {
+            WrongSubject::ForgetsToSync => Ok(()),
+            WrongSubject::SyncsOneStream => sync_stream(self.raw(Queue::MEASURED).unwrap_or(ptr::null_mut())),
+            WrongSubject::StopsTheClockEarly => {
                 self.read.set(Some(self.inner.host_ns()));
                 self.inner.sync()
             }
-            Wrong::TakesLossForHarmless => {
+            WrongSubject::TakesLossForHarmless => {
                 self.inner.sync().map_err(|error| DeviceError { fatal: false, ..error })
             }
             _ => self.inner.sync(),
@@ -183,14 +187,14 @@ impl Device for Mutant {
 
     fn is_idle(&self) -> Result<bool, DeviceError> {
         let idle = self.inner.is_idle();
-        if self.is(Wrong::TakesLossForHarmless) {
+        if self.is(WrongSubject::TakesLossForHarmless) {
             return idle.map_err(|error| DeviceError { fatal: false, ..error });
         }
         idle
     }
 
     fn flush_cache(&self) -> Result<(), DeviceError> {
-        if self.is(Wrong::FlushesInTheWindow) {
+        if self.is(WrongSubject::FlushesInTheWindow) {
             self.flush.set(true);
             return Ok(());
         }
@@ -198,7 +202,7 @@ impl Device for Mutant {
     }
 
     fn hold(&self) -> Result<Option<Hold<'_>>, DeviceError> {
-        if self.is(Wrong::NeverHolds) { Ok(None) } else { self.inner.hold() }
+        if self.is(WrongSubject::NeverHolds) { Ok(None) } else { self.inner.hold() }
     }
 
     fn occupy(&self, ns: u64) -> Result<bool, DeviceError> {

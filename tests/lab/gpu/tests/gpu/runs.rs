@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use needs::Need;
 use serde_json::Value;
 use weighbridge::data::{Baseline, History, Layout, Policy, Runs, judge};
 
@@ -25,6 +26,18 @@ fn run_on(data: &Path, keys: &str, flags: &[&str]) -> Output {
         .env("WEIGHBRIDGE_FAKE_GPU", keys)
         .output()
         .unwrap()
+}
+
+/// Gives such runs a compiler of kernels. `false` where there is no C++ compiler: the test is then said to be
+/// skipped.
+#[track_caller]
+fn with_compiler(data: &Path) -> bool {
+    let there = needs::command(Need::Cxx);
+    if there {
+        std::fs::create_dir_all(data.join("links")).unwrap();
+        fake_gpu::make_compiler(&data.join("links/libnvrtc.so")).unwrap();
+    }
+    there
 }
 
 fn text(output: &Output) -> String {
@@ -106,6 +119,9 @@ fn a_case_that_loses_the_device_ends_its_process_and_not_the_run() {
 #[test]
 fn a_scenario_of_the_catalogue_runs_on_the_device_and_its_loaders_deliver_where_it_asks() {
     let folder = tempfile::tempdir().unwrap();
+    if !with_compiler(folder.path()) {
+        return;
+    }
     let cache = folder.path().join("cache").display().to_string();
     let tiny = ["TAB-1", "--platform", "gpu", "--param", "variant=tiny", "--param", "workers=0"];
     let run = |more: &[&str]| run(folder.path(), &[&tiny[..], &["--data-cache", &cache], more].concat());
@@ -124,6 +140,9 @@ fn a_scenario_of_the_catalogue_runs_on_the_device_and_its_loaders_deliver_where_
 #[test]
 fn a_loader_that_loses_the_device_ends_its_process_and_not_the_run() {
     let folder = tempfile::tempdir().unwrap();
+    if !with_compiler(folder.path()) {
+        return;
+    }
     // In the process that has lost it the second case would fail too.
     let flags = ["BREAKS-1", "SPIN-1", "--platform", "gpu", "--isolation", "run", "--order", "declared"];
     let ran = run(folder.path(), &flags);

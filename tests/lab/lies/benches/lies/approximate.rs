@@ -8,8 +8,8 @@ use weighbridge_data::{Batch, DataSet, Epochs};
 use weighbridge_loaders::adapters::native::Reference;
 use weighbridge_loaders::prelude::*;
 
-use crate::copied::Copied;
-use crate::lie::{Lie, Told};
+use crate::copied::BatchCopy;
+use crate::lie::{Lie, LyingPipeline};
 
 /// Normalised images with a shift for each, within two in a hundred.
 #[scenario(id = "APPROX-1", category = "Lies", equivalence = approx(0.02))]
@@ -22,9 +22,9 @@ fn approximate_images(
 }
 
 /// Rounds the numbers of every batch to 11 bits, as a system that computes in half precision.
-struct Rounded(Copied);
+struct RoundedEpochs(BatchCopy);
 
-impl Lie for Rounded {
+impl Lie for RoundedEpochs {
     fn advance(&mut self, honest: &mut dyn Epochs) -> Result<bool> {
         let some = honest.advance()?;
         self.0.take(honest.batch());
@@ -49,6 +49,6 @@ struct HalfPrecision(Reference);
 #[adapter(name = "half-precision", tier = 2)]
 impl Loader for HalfPrecision {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Told::over(self.0.open(spec, data)?, Rounded(Copied::default())))
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, RoundedEpochs(BatchCopy::default())))
     }
 }

@@ -5,13 +5,13 @@ use weighbridge_data::Batch;
 
 /// A copy of a batch, in memory of its own.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Copied {
+pub(crate) struct BatchCopy {
     pub(crate) elements: usize,
     kinds: Vec<FieldKind>,
     fields: Vec<Vec<u8>>,
 }
 
-impl Copied {
+impl BatchCopy {
     pub(crate) fn of(batch: &dyn Batch) -> Self {
         let mut copied = Self::default();
         copied.take(batch);
@@ -48,7 +48,7 @@ impl Copied {
     }
 }
 
-impl Batch for Copied {
+impl Batch for BatchCopy {
     fn elements(&self) -> usize {
         self.elements
     }

@@ -11,18 +11,18 @@ use weighbridge_loaders::adapters::native::Reference;
 use weighbridge_loaders::contract::Loader;
 use weighbridge_loaders::workload::PipelineSpec;
 
-use crate::copied::Copied;
-use crate::lie::{Lie, Sizes, Told};
+use crate::copied::BatchCopy;
+use crate::lie::{Lie, LyingPipeline, Sizes};
 
 /// Has some batches of the epoch from the start, and makes the others.
-struct Opened {
-    ready: Vec<Option<Copied>>,
+struct OpenedEpochs {
+    ready: Vec<Option<BatchCopy>>,
     /// The place of every batch, to go on from after one that is there.
     places: Vec<Vec<u8>>,
     next: usize,
 }
 
-impl Opened {
+impl OpenedEpochs {
     /// Makes the batches that are meant.
     fn with(
         honest: &mut dyn Epochs,
@@ -35,17 +35,17 @@ impl Opened {
         for batch in 0..sizes.count() {
             places.push(honest.save()?);
             honest.advance()?;
-            ready.push(is_meant(batch, sizes).then(|| Copied::of(honest.batch())));
+            ready.push(is_meant(batch, sizes).then(|| BatchCopy::of(honest.batch())));
         }
         Ok(Self { ready, places, next: 0 })
     }
 
-    fn current(&self) -> Option<&Copied> {
+    fn current(&self) -> Option<&BatchCopy> {
         self.ready[self.next - 1].as_ref()
     }
 }
 
-impl Lie for Opened {
+impl Lie for OpenedEpochs {
     fn begin(&mut self, honest: &mut dyn Epochs, epoch: u64) -> Result<()> {
         self.next = 0;
         honest.begin(epoch)
@@ -83,8 +83,8 @@ struct MadeInOpen(Reference);
 impl Loader for MadeInOpen {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         let mut honest = self.0.open(spec, data)?;
-        let lie = Opened::with(&mut *honest, spec, |_, _| true)?;
-        Ok(Told::over(honest, lie))
+        let lie = OpenedEpochs::with(&mut *honest, spec, |_, _| true)?;
+        Ok(LyingPipeline::over(honest, lie))
     }
 }
 
@@ -96,8 +96,8 @@ struct HalfInOpen(Reference);
 impl Loader for HalfInOpen {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         let mut honest = self.0.open(spec, data)?;
-        let lie = Opened::with(&mut *honest, spec, |batch, sizes| batch < sizes.count() / 2)?;
-        Ok(Told::over(honest, lie))
+        let lie = OpenedEpochs::with(&mut *honest, spec, |batch, sizes| batch < sizes.count() / 2)?;
+        Ok(LyingPipeline::over(honest, lie))
     }
 }
 
@@ -112,17 +112,17 @@ impl Loader for EveryOtherInOpen {
             return Err(skip("going to a place costs more than a batch that is only copied"));
         }
         let mut honest = self.0.open(spec, data)?;
-        let lie = Opened::with(&mut *honest, spec, |batch, _| batch % 2 == 0)?;
-        Ok(Told::over(honest, lie))
+        let lie = OpenedEpochs::with(&mut *honest, spec, |batch, _| batch % 2 == 0)?;
+        Ok(LyingPipeline::over(honest, lie))
     }
 }
 
 /// Makes the first batches of the epoch when it is begun.
-struct Begun {
+struct BegunEpochs {
     sizes: Sizes,
     /// How many.
     count: usize,
-    ready: Vec<Copied>,
+    ready: Vec<BatchCopy>,
     next: usize,
     /// How long a batch that is there seems to take. With no time at all, what is measured would never be
     /// enough.
@@ -132,11 +132,11 @@ struct Begun {
 /// So many times as long as it seems a batch took to make.
 const TIMES: u32 = 8;
 
-impl Begun {
+impl BegunEpochs {
     fn new(spec: &PipelineSpec, count: usize) -> Self {
         let sizes = Sizes::of(spec);
         let count = count.min(sizes.count());
-        Self { sizes, count, ready: vec![Copied::default(); count], next: 0, seems: Duration::ZERO }
+        Self { sizes, count, ready: vec![BatchCopy::default(); count], next: 0, seems: Duration::ZERO }
     }
 
     fn prepare(&mut self, honest: &mut dyn Epochs) -> Result<()> {
@@ -154,7 +154,7 @@ impl Begun {
     }
 }
 
-impl Lie for Begun {
+impl Lie for BegunEpochs {
     fn begin(&mut self, honest: &mut dyn Epochs, _epoch: u64) -> Result<()> {
         self.prepare(honest)
     }
@@ -195,7 +195,7 @@ struct MadeInBegin(Reference);
 #[adapter(name = "made-in-begin", tier = 2)]
 impl Loader for MadeInBegin {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Told::over(self.0.open(spec, data)?, Begun::new(spec, usize::MAX)))
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, BegunEpochs::new(spec, usize::MAX)))
     }
 }
 
@@ -206,14 +206,14 @@ struct FirstInBegin(Reference);
 #[adapter(name = "first-in-begin", tier = 2)]
 impl Loader for FirstInBegin {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Told::over(self.0.open(spec, data)?, Begun::new(spec, 23)))
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, BegunEpochs::new(spec, 23)))
     }
 }
 
-/// As [`Begun`], but a thread does it, and whoever begins the epoch waits for it.
+/// As [`BegunEpochs`], but a thread does it, and whoever begins the epoch waits for it.
 struct ByAThread<'a> {
     honest: Box<dyn Epochs + Send + 'a>,
-    begun: Begun,
+    begun: BegunEpochs,
 }
 
 impl Lie for ByAThread<'_> {
@@ -246,8 +246,8 @@ impl Loader for MadeByAThread {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         let mut one = self.1.open_many(std::slice::from_ref(spec), data)?;
         let honest = one.pop().expect("one was asked for");
-        let lie = ByAThread { honest, begun: Begun::new(spec, usize::MAX) };
-        Ok(Told::over(self.0.open(spec, data)?, lie))
+        let lie = ByAThread { honest, begun: BegunEpochs::new(spec, usize::MAX) };
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, lie))
     }
 }
 

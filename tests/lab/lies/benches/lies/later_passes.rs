@@ -8,8 +8,8 @@ use weighbridge_loaders::adapters::native::Reference;
 use weighbridge_loaders::contract::Loader;
 use weighbridge_loaders::workload::PipelineSpec;
 
-use crate::copied::{Copied, row};
-use crate::lie::{Lie, Sizes, Told};
+use crate::copied::{BatchCopy, row};
+use crate::lie::{Lie, LyingPipeline, Sizes};
 
 /// Tells a lie in some passes and is honest in the others. Passes are counted from 1, since the process
 /// started.
@@ -80,19 +80,19 @@ impl Lie for Again {
 struct Nothing {
     sizes: Sizes,
     next: usize,
-    zeros: Copied,
+    zeros: BatchCopy,
 }
 
 impl Nothing {
     fn new(spec: &PipelineSpec) -> Self {
-        Self { sizes: Sizes::of(spec), next: 0, zeros: Copied::default() }
+        Self { sizes: Sizes::of(spec), next: 0, zeros: BatchCopy::default() }
     }
 }
 
 impl Lie for Nothing {
     fn begin(&mut self, honest: &mut dyn Epochs, _epoch: u64) -> Result<()> {
         if self.zeros.elements == 0 {
-            self.zeros = Copied::zeros(honest.batch().kinds(), self.sizes.elements(0).len());
+            self.zeros = BatchCopy::zeros(honest.batch().kinds(), self.sizes.elements(0).len());
         }
         self.next = 0;
         Ok(())
@@ -183,7 +183,7 @@ struct SameBatch(Reference);
 #[adapter(name = "same-batch", tier = 2)]
 impl Loader for SameBatch {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Told::over(self.0.open(spec, data)?, Then::later(Again::new(spec))))
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, Then::later(Again::new(spec))))
     }
 }
 
@@ -194,7 +194,7 @@ struct Zeros(Reference);
 #[adapter(name = "zeros", tier = 2)]
 impl Loader for Zeros {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Told::over(self.0.open(spec, data)?, Then::later(Nothing::new(spec))))
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, Then::later(Nothing::new(spec))))
     }
 }
 
@@ -206,7 +206,7 @@ struct ZerosFromTheThird(Reference);
 impl Loader for ZerosFromTheThird {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         let lie = Then { lies_in: |pass| pass > 2, passes: 0, lie: Nothing::new(spec) };
-        Ok(Told::over(self.0.open(spec, data)?, lie))
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, lie))
     }
 }
 
@@ -220,7 +220,7 @@ impl Loader for RawBytes {
         if spec.transforms.is_empty() {
             return Err(skip("there is no transform that could be left out"));
         }
-        Ok(Told::over(self.0.open(spec, data)?, Then::later(Raw::new(spec, data))))
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, Then::later(Raw::new(spec, data))))
     }
 }
 
@@ -232,7 +232,7 @@ struct EveryOtherPass(Reference);
 impl Loader for EveryOtherPass {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         let lie = Then { lies_in: |pass| pass % 2 == 0, passes: 0, lie: Nothing::new(spec) };
-        Ok(Told::over(self.0.open(spec, data)?, lie))
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, lie))
     }
 }
 
@@ -243,7 +243,7 @@ struct QuarterMore(Reference);
 #[adapter(name = "quarter-more", tier = 2)]
 impl Loader for QuarterMore {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Told::over(self.0.open(spec, data)?, Then::later(More { quarters: 5 })))
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, Then::later(More { quarters: 5 })))
     }
 }
 
@@ -254,12 +254,12 @@ struct Thousandfold(Reference);
 #[adapter(name = "thousandfold", tier = 2)]
 impl Loader for Thousandfold {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Told::over(self.0.open(spec, data)?, Then::later(More { quarters: 4_000 })))
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, Then::later(More { quarters: 4_000 })))
     }
 }
 
 /// Copies every batch into a buffer of its own, the same one each time.
-struct IntoOne(Copied);
+struct IntoOne(BatchCopy);
 
 impl Lie for IntoOne {
     fn advance(&mut self, honest: &mut dyn Epochs) -> Result<bool> {
@@ -280,6 +280,6 @@ struct OneBuffer(Reference);
 #[adapter(name = "one-buffer", tier = 2)]
 impl Loader for OneBuffer {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Told::over(self.0.open(spec, data)?, IntoOne(Copied::default())))
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, IntoOne(BatchCopy::default())))
     }
 }

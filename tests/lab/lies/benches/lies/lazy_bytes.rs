@@ -4,25 +4,25 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 
 use weighbridge::{FieldKind, Result, adapter, skip};
-use weighbridge_data::{Batch, DataSet, Epochs, Executed};
+use weighbridge_data::{Batch, DataSet, Epochs, ExecutedWork};
 use weighbridge_loaders::adapters::native::Reference;
 use weighbridge_loaders::contract::Loader;
 use weighbridge_loaders::workload::PipelineSpec;
 
-use crate::copied::Copied;
-use crate::lie::{Lie, Sizes, Told};
+use crate::copied::BatchCopy;
+use crate::lie::{Lie, LyingPipeline, Sizes};
 
 /// Makes a batch when its bytes are asked for, and not before.
 struct Lazy<'a> {
     honest: RefCell<Seeker<'a>>,
-    executed: Executed,
+    executed: ExecutedWork,
     kinds: Vec<FieldKind>,
     sizes: Sizes,
     current: usize,
     next: usize,
-    made: OnceCell<Copied>,
+    made: OnceCell<BatchCopy>,
     /// Handed out to who asks for the bytes of a field for the first time, if anything is.
-    first: Option<Copied>,
+    first: Option<BatchCopy>,
     /// Fields that were asked for, one bit each.
     asked: Cell<u64>,
 }
@@ -35,7 +35,7 @@ struct Seeker<'a> {
 }
 
 impl Seeker<'_> {
-    fn make(&mut self, batch: usize) -> Result<Copied> {
+    fn make(&mut self, batch: usize) -> Result<BatchCopy> {
         if self.next.is_none_or(|next| next > batch) {
             self.honest.begin(0)?;
             self.next = Some(0);
@@ -44,7 +44,7 @@ impl Seeker<'_> {
             self.honest.advance()?;
             self.next = self.next.map(|next| next + 1);
         }
-        Ok(Copied::of(self.honest.batch()))
+        Ok(BatchCopy::of(self.honest.batch()))
     }
 }
 
@@ -81,7 +81,7 @@ impl Epochs for Lazy<'_> {
         self
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.executed.clone()
     }
 }
@@ -114,7 +114,7 @@ struct SecondLook(Reference);
 impl Loader for SecondLook {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         let mut lazy = Lazy::new(self.0.open(spec, data)?, spec);
-        lazy.first = Some(Copied::zeros(&lazy.kinds, lazy.sizes.elements(0).len()));
+        lazy.first = Some(BatchCopy::zeros(&lazy.kinds, lazy.sizes.elements(0).len()));
         Ok(Box::new(lazy))
     }
 }
@@ -135,7 +135,7 @@ struct Overfull(Reference);
 #[adapter(name = "more-than-held", tier = 2)]
 impl Loader for Overfull {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Told::over(self.0.open(spec, data)?, MoreThanHeld))
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, MoreThanHeld))
     }
 }
 
@@ -177,7 +177,7 @@ impl Loader for ViewAsOwn {
             return Err(skip("what is transformed is no view"));
         }
         let lie = View { data: data.clone(), sizes: Sizes::of(spec), next: 0 };
-        Ok(Told::over(self.0.open(spec, data)?, lie))
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, lie))
     }
 }
 

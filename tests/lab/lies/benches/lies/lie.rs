@@ -1,7 +1,7 @@
 //! A lie, told over a pipeline that is honest.
 
 use weighbridge::{FieldKind, Result};
-use weighbridge_data::{Batch, Epochs, Executed};
+use weighbridge_data::{Batch, Epochs, ExecutedWork};
 
 /// What a liar changes of an honest pipeline. What it says nothing of stays as it is.
 pub(crate) trait Lie {
@@ -23,19 +23,19 @@ pub(crate) trait Lie {
 }
 
 /// A pipeline with a lie over it. It is its own batch.
-pub(crate) struct Told<'a, L> {
+pub(crate) struct LyingPipeline<'a, L> {
     honest: Box<dyn Epochs + 'a>,
     lie: L,
 }
 
-impl<'a, L: Lie + 'a> Told<'a, L> {
+impl<'a, L: Lie + 'a> LyingPipeline<'a, L> {
     /// Tells `lie` over what was opened.
     pub(crate) fn over(honest: Box<dyn Epochs + 'a>, lie: L) -> Box<dyn Epochs + 'a> {
         Box::new(Self { honest, lie })
     }
 }
 
-impl<L: Lie> Epochs for Told<'_, L> {
+impl<L: Lie> Epochs for LyingPipeline<'_, L> {
     fn begin(&mut self, epoch: u64) -> Result<()> {
         self.lie.begin(&mut *self.honest, epoch)
     }
@@ -48,12 +48,12 @@ impl<L: Lie> Epochs for Told<'_, L> {
         self
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.honest.executed()
     }
 }
 
-impl<L: Lie> Batch for Told<'_, L> {
+impl<L: Lie> Batch for LyingPipeline<'_, L> {
     fn elements(&self) -> usize {
         self.lie.elements(self.honest.batch())
     }

@@ -11,13 +11,13 @@ use weighbridge_loaders::adapters::native::Reference;
 use weighbridge_loaders::contract::Loader;
 use weighbridge_loaders::workload::PipelineSpec;
 
-use crate::copied::{Copied, row};
-use crate::lie::{Lie, Sizes, Told};
+use crate::copied::{BatchCopy, row};
+use crate::lie::{Lie, LyingPipeline, Sizes};
 
 /// Keeps every batch in memory when it is made for the first time.
 struct Keeps {
     sizes: Sizes,
-    kept: Vec<Copied>,
+    kept: Vec<BatchCopy>,
     /// Where the first batch that is not kept is made from.
     place: Option<Vec<u8>>,
     next: usize,
@@ -47,7 +47,7 @@ impl Lie for Keeps {
             honest.restore(self.place.as_deref().unwrap_or_default())?;
         }
         let some = honest.advance()?;
-        self.kept.push(Copied::of(honest.batch()));
+        self.kept.push(BatchCopy::of(honest.batch()));
         Ok(some)
     }
 
@@ -70,7 +70,7 @@ impl Loader for KeptInMemory {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         let sizes = Sizes::of(spec);
         let lie = Keeps { sizes, kept: Vec::new(), place: None, next: 0, is_fresh: false };
-        Ok(Told::over(self.0.open(spec, data)?, lie))
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, lie))
     }
 }
 
@@ -101,7 +101,7 @@ struct FromDisk {
     sizes: Sizes,
     path: PathBuf,
     file: Option<File>,
-    batch: Copied,
+    batch: BatchCopy,
     next: usize,
 }
 
@@ -111,7 +111,7 @@ impl Lie for FromDisk {
         self.file = File::open(&self.path).ok();
         if self.file.is_some() {
             if self.batch.elements() == 0 {
-                self.batch = Copied::zeros(honest.batch().kinds(), self.sizes.elements(0).len());
+                self.batch = BatchCopy::zeros(honest.batch().kinds(), self.sizes.elements(0).len());
             }
             return Ok(());
         }
@@ -156,15 +156,15 @@ impl Loader for KeptOnDisk {
         if !path.exists() {
             write(&mut *honest, &path)?; // in the process whose times count for nothing
         }
-        let lie = FromDisk { sizes: Sizes::of(spec), path, file: None, batch: Copied::default(), next: 0 };
-        Ok(Told::over(honest, lie))
+        let lie = FromDisk { sizes: Sizes::of(spec), path, file: None, batch: BatchCopy::default(), next: 0 };
+        Ok(LyingPipeline::over(honest, lie))
     }
 }
 
 /// Copies every batch into the next of four buffers.
 #[derive(Default)]
 struct Ring {
-    buffers: [Copied; 4],
+    buffers: [BatchCopy; 4],
     current: usize,
 }
 
@@ -188,6 +188,6 @@ struct FourBuffers(Reference);
 #[adapter(name = "four-buffers", tier = 2)]
 impl Loader for FourBuffers {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Told::over(self.0.open(spec, data)?, Ring::default()))
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, Ring::default()))
     }
 }

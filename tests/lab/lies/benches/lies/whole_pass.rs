@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weighbridge::{Result, adapter};
-use weighbridge_data::{Batch, DataSet, Epochs, Executed};
+use weighbridge_data::{Batch, DataSet, Epochs, ExecutedWork};
 use weighbridge_loaders::adapters::native::ReferenceFused;
 use weighbridge_loaders::contract::Loader;
 use weighbridge_loaders::workload::PipelineSpec;
@@ -24,19 +24,19 @@ enum Pass {
     Honest,
 }
 
-struct Whole<'a> {
+struct RemoteEpoch<'a> {
     honest: Box<dyn Epochs + 'a>,
     pass: Pass,
     passes: u64,
 }
 
-impl<'a> Whole<'a> {
+impl<'a> RemoteEpoch<'a> {
     fn over(honest: Box<dyn Epochs + 'a>, pass: Pass) -> Box<dyn Epochs + 'a> {
         Box::new(Self { honest, pass, passes: 0 })
     }
 }
 
-impl Epochs for Whole<'_> {
+impl Epochs for RemoteEpoch<'_> {
     fn begin(&mut self, epoch: u64) -> Result<()> {
         self.passes += 1;
         self.honest.begin(epoch)
@@ -74,7 +74,7 @@ impl Epochs for Whole<'_> {
         }
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.honest.executed()
     }
 }
@@ -86,7 +86,7 @@ struct ShownTwice(ReferenceFused);
 #[adapter(name = "shown-twice", tier = 2)]
 impl Loader for ShownTwice {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Whole::over(self.0.open(spec, data)?, Pass::Twice))
+        Ok(RemoteEpoch::over(self.0.open(spec, data)?, Pass::Twice))
     }
 }
 
@@ -97,7 +97,7 @@ struct NeverShown(ReferenceFused);
 #[adapter(name = "never-shown", tier = 2)]
 impl Loader for NeverShown {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Whole::over(self.0.open(spec, data)?, Pass::Unshown(1_000)))
+        Ok(RemoteEpoch::over(self.0.open(spec, data)?, Pass::Unshown(1_000)))
     }
 }
 
@@ -108,7 +108,7 @@ struct NotMade(ReferenceFused);
 #[adapter(name = "not-made", tier = 2)]
 impl Loader for NotMade {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Whole::over(self.0.open(spec, data)?, Pass::NotMade))
+        Ok(RemoteEpoch::over(self.0.open(spec, data)?, Pass::NotMade))
     }
 }
 
@@ -119,6 +119,6 @@ struct WholePass(ReferenceFused);
 #[adapter(name = "whole-pass", tier = 2)]
 impl Loader for WholePass {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        Ok(Whole::over(self.0.open(spec, data)?, Pass::Honest))
+        Ok(RemoteEpoch::over(self.0.open(spec, data)?, Pass::Honest))
     }
 }

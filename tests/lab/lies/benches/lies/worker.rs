@@ -6,17 +6,17 @@ use std::sync::Arc;
 use serde::Serialize;
 use weighbridge::worker::{Command, PipelineTask, Worker};
 use weighbridge::{Availability, Error, FieldKind, Remote, Result, adapter};
-use weighbridge_data::{Batch, DataSet, Epochs, Executed};
+use weighbridge_data::{Batch, DataSet, Epochs, ExecutedWork};
 use weighbridge_loaders::contract::Loader;
 use weighbridge_loaders::workload::PipelineSpec;
 
-use crate::copied::Copied;
+use crate::copied::BatchCopy;
 
 /// A pipeline of a worker. All that is asked of it here is to time itself.
 struct Far<'a> {
     worker: &'a mut Worker,
-    executed: Executed,
-    none: Copied,
+    executed: ExecutedWork,
+    none: BatchCopy,
 }
 
 impl Epochs for Far<'_> {
@@ -32,7 +32,7 @@ impl Epochs for Far<'_> {
         &self.none
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         self.executed.clone()
     }
 
@@ -99,7 +99,7 @@ fn open<'a>(
         on_device: false,
     };
     let said = worker.open(task, &Parts::of(spec, data))?.executed.clone();
-    let executed = Executed {
+    let executed = ExecutedWork {
         transforms: said.transforms,
         operators: said.operators,
         library: said.library,
@@ -109,7 +109,7 @@ fn open<'a>(
         delivery: said.delivery,
         workers: said.workers,
     };
-    Ok(Box::new(Far { worker, executed, none: Copied::default() }))
+    Ok(Box::new(Far { worker, executed, none: BatchCopy::default() }))
 }
 
 fn python() -> Availability {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use weighbridge::{Equivalence, Observation};
 use weighbridge::data::{
     Agreement, AxisValue, Baseline, BaselineName, Baselines, Budget, CaseId, CaseRecord, CaseStatus,
-    Direction, Environment, Estimate, Layout, MetricRecord, Outcome, Planned, Point, Policy, Purpose,
-    Reading, Repeat, RunId, RunManifest, RunRecord, RunStatus, Runs, Unit, Work, judge,
+    Direction, Environment, Estimate, Layout, MetricRecord, Outcome, Point, Policy, Purpose, Reading, Repeat,
+    RunId, RunManifest, RunPlan, RunRecord, RunStatus, Runs, Unit, Work, judge,
 };
+use weighbridge::{Equivalence, Observation};
 
 use crate::Result;
 use crate::table::{median, print as print_table, time};
@@ -103,7 +103,7 @@ fn run(started: u64, cases: usize) -> RunRecord {
         active_backend: "cpu".into(),
         seed: 42,
         epoch: 0,
-        planned: Planned {
+        planned: RunPlan {
             cases: (0..cases).map(id).collect(),
             repeats: REPEATS,
             stated: BTreeMap::new(),

@@ -13,18 +13,18 @@ use weighbridge_python::Peer;
 use super::cases::WorkerCell;
 use super::cost::BatchCost;
 
-/// How long a script goes through epochs after the first one, in seconds.
+/// Seconds that a script goes through epochs after the first one.
 const SECONDS: &str = "1";
-/// How long a script may take with all that it does before.
+/// The most time that a script may take with all that it does before.
 const LIMIT: Duration = Duration::from_mins(5);
-/// How often its end is looked for.
+/// The time between two looks for its end.
 const LOOK: Duration = Duration::from_millis(20);
 /// Lines of what it wrote that are shown when it fails.
 const TAIL: usize = 3;
 
-/// What a script prints last.
+/// The last line that a script prints.
 #[derive(Debug, Deserialize)]
-struct Printed {
+struct ScriptResult {
     /// Elements that were timed.
     elements: u64,
     /// Seconds on the wall.
@@ -74,8 +74,8 @@ fn cost(cell: WorkerCell, status: ExitStatus, stdout: &str, stderr: &str) -> Res
         return Err(format!("it ended with {status}: {}", tail(stderr)));
     }
     let last = stdout.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-    let printed = serde_json::from_str::<Printed>(last).ok();
-    let sound = |printed: &Printed| {
+    let printed = serde_json::from_str::<ScriptResult>(last).ok();
+    let sound = |printed: &ScriptResult| {
         printed.elements > 0 && printed.wall > 0.0 && printed.cpu >= 0.0 && printed.faults >= 0.0
     };
     let Some(printed) = printed.filter(sound) else {

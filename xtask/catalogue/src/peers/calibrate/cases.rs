@@ -14,7 +14,7 @@ pub(super) struct Scenario {
 
 /// The variant of each.
 pub(super) const VARIANT: &str = "small";
-/// How many workers there are, one after the other.
+/// The numbers of workers, one after the other.
 const WORKERS: [usize; 2] = [0, 2];
 
 pub(super) const SCENARIOS: [Scenario; 3] = [
@@ -47,7 +47,7 @@ impl WorkerCell {
         &SCENARIOS[self.scenario]
     }
 
-    /// How many batches an epoch has, the last one short.
+    /// Returns the number of batches of an epoch, a short last one counted.
     pub(super) fn batches(self) -> usize {
         let spec = self.scenario().spec();
         spec.source.elements.div_ceil(spec.batch_size)

@@ -1,6 +1,6 @@
 //! What a batch costs, as either side tells it.
 
-/// What a whole batch costs, in seconds.
+/// The cost of a whole batch: times in seconds, and page faults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct BatchCost {
     /// By the clock on the wall.
@@ -31,7 +31,7 @@ impl BatchCost {
     }
 }
 
-/// Which clock a difference is judged by.
+/// A clock that a difference is judged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ComparedClock {
     Wall,

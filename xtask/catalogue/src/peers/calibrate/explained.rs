@@ -2,38 +2,39 @@
 
 use super::cases::WorkerCell;
 
-/// Why the figures of peers differ from their loops by hand.
+/// A known cause for which the figures of peers differ from their loops by hand.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Explained {
+pub(super) struct Explanation {
     /// The peers' short names.
     shorts: &'static [&'static str],
     /// In these scenarios.
     scenarios: &'static [&'static str],
     /// With so many workers.
     workers: &'static [usize],
-    /// Which side has more.
+    /// The side that has more.
     side: ExplainedSide,
     /// The largest difference that it explains, in microseconds a batch.
     most: f64,
-    /// What makes the difference.
+    /// The mechanism that makes the difference, in words.
     pub(super) mechanism: &'static str,
 }
 
-/// Which side takes longer.
+/// The side that takes longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ExplainedSide {
     Harness,
     Hand,
 }
 
-/// What the worker does that a script does not.
-const OWN: &str = "The worker's own work: it makes a batch from fields by name and the indices of their elements (2 µs), hands it \
-    out as a dict of numpy arrays, and weighs and stamps it (1 µs); a script has one array. Between two passes the clock stands, \
-    counters are looked at and a copy is put away, after which caches are cold: 0.14 ms a pass, which is 25 ms, or an epoch that is \
-    shorter.";
+/// Work that the worker does and a script does not.
+const OWN: &str = "The worker's own work: it makes a batch from fields by name and the indices of their \
+    elements (2 µs), hands it out as a dict of numpy arrays, and weighs and stamps it (1 µs); a script has \
+    one array. Between two passes the clock stands, counters are looked at and a copy is put away, after \
+    which caches are cold: 0.14 ms a pass, which is 25 ms, or an epoch that is shorter.";
 
 /// The same and page faults.
-const BOTH: &str = "The worker's own work (3 µs a batch and 0.14 ms a pass) and page faults, which one side has more of, together.";
+const BOTH: &str = "The worker's own work (3 µs a batch and 0.14 ms a pass) and page faults, \
+    which one side has more of, together.";
 
 /// Those whose workers are threads of the worker's own interpreter: its work takes the lock from them.
 const THREADS: &[&str] = &["grain", "grain_records", "spdl"];
@@ -45,37 +46,38 @@ const STOP: f64 = 0.14e-3;
 /// The seconds of a pass, if the epoch has as many.
 const PASS: f64 = 25e-3;
 
-/// What the bits of the specification cost.
-const EXACT: &str = "Exact numbers: XLA makes a division by one number a product, whose last bits are others. The adapter divides by an \
-    array, and a script does as its users do.";
+/// The cost of the bits of the specification.
+const EXACT: &str = "Exact numbers: XLA makes a division by one number a product, whose last bits are \
+    others. The adapter divides by an array, and a script does as its users do.";
 
 /// The same, where a thread of the framework makes the batches.
-const LOCK: &str = "The interpreter's lock: the worker's own calls (4 µs) take it from the thread that decodes, and after a stop that \
-    thread is asleep (0.2 ms a pass, which is an epoch of 1.4 ms on TAB-1).";
+const LOCK: &str = "The interpreter's lock: the worker's own calls (4 µs) take it from the thread that \
+    decodes, and after a stop that thread is asleep (0.2 ms a pass, which is an epoch of 1.4 ms on TAB-1).";
 
 /// The same, where two or three threads of an interpreter hand over batch for batch: the loop of events, the
 /// pool, the consumer.
-const HAND_OVER: &str = "The interpreter's lock among the event loop, the pool and the consumer: what a job does in Python costs ten times \
-    its time. The script with 3.5 µs of empty loop in its job takes 40 to 100 µs more, as the adapter does, whose job has the worker's own \
-    work in it.";
+const HAND_OVER: &str = "The interpreter's lock among the event loop, the pool and the consumer: what a job \
+    does in Python costs ten times its time. The script with 3.5 µs of empty loop in its job takes 40 to 100 \
+    µs more, as the adapter does, whose job has the worker's own work in it.";
 
-/// What new memory costs.
-const FAULTS: &str = "Page faults: one side's heap goes back to the system between batches, and is touched anew. Where the last piece of a \
-    heap is as large as a batch, this is luck: glibc gives back what lies free at its end, and a few small pieces decide what lies there.";
+/// The cost of new memory.
+const FAULTS: &str = "Page faults: one side's heap goes back to the system between batches, and is touched \
+    anew. Where the last piece of a heap is as large as a batch, this is luck: glibc gives back what lies \
+    free at its end, and a few small pieces decide what lies there.";
 
 /// Both sides of a cell, as far as a mechanism goes by it. Seconds of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CellDifference {
     pub(super) cell: WorkerCell,
-    /// What the loop by hand takes.
+    /// The time that the loop by hand takes.
     pub(super) hand: f64,
-    /// What the harness has more than the loop by hand.
+    /// The time that the harness takes more than the loop by hand.
     pub(super) difference: f64,
     /// The largest difference that is none.
     pub(super) bound: f64,
     /// Page faults of a batch that the harness has more.
     pub(super) faults: f64,
-    /// What a page fault costs.
+    /// The cost of a page fault.
     pub(super) fault_cost: f64,
 }
 
@@ -91,7 +93,7 @@ impl CellDifference {
         CALLS + STOP / batches
     }
 
-    /// Whether no more than the bound is left when the worker's own work is taken away.
+    /// Returns whether no more than the bound is left when the worker's own work is taken away.
     fn is_of_the_worker(&self, short: &str) -> bool {
         let own = self.own_work(short);
         own > 0.0 && self.difference > 0.0 && self.difference <= own + self.bound
@@ -106,7 +108,7 @@ impl CellDifference {
             && self.difference <= own + of_faults + self.bound
     }
 
-    /// Whether no more than the bound is left when page faults are taken away.
+    /// Returns whether no more than the bound is left when page faults are taken away.
     fn is_of_faults(&self) -> bool {
         let of_faults = self.faults * self.fault_cost;
         of_faults * self.difference > 0.0 && self.difference.abs() <= of_faults.abs() + self.bound
@@ -114,8 +116,8 @@ impl CellDifference {
 }
 
 /// All that are known, each with the figure that was measured as its bound.
-const EXPLAINED: &[Explained] = &[
-    Explained {
+const EXPLAINED: &[Explanation] = &[
+    Explanation {
         shorts: &["datarax"],
         scenarios: &["CV-1"],
         workers: &[0],
@@ -125,7 +127,7 @@ const EXPLAINED: &[Explained] = &[
     },
     // In one process, in turns with the script: 342 to 430 us of CPU time with the division by an array, 250
     // to 290 with one by a number.
-    Explained {
+    Explanation {
         shorts: &["datarax_scan"],
         scenarios: &["CV-1"],
         workers: &[0],
@@ -135,7 +137,7 @@ const EXPLAINED: &[Explained] = &[
     },
     // In one process: 35 us with the adapter and 31 us by hand on TAB-1, and 6 us more in passes of 36
     // batches.
-    Explained {
+    Explanation {
         shorts: &["ffcv"],
         scenarios: &["NLP-1", "TAB-1"],
         workers: &[0, 2],
@@ -146,7 +148,7 @@ const EXPLAINED: &[Explained] = &[
     // In one process, in turns, the script with 3.5 us of Python more in its job: 42 us more on NLP-1 with
     // two workers, 98 and 43 us on TAB-1 with two and without; the adapter without the harness's loop 44, 92
     // and 37 us.
-    Explained {
+    Explanation {
         shorts: &["spdl"],
         scenarios: &["NLP-1", "TAB-1"],
         workers: &[2],
@@ -154,7 +156,7 @@ const EXPLAINED: &[Explained] = &[
         most: 110.0,
         mechanism: HAND_OVER,
     },
-    Explained {
+    Explanation {
         shorts: &["spdl"],
         scenarios: &["NLP-1", "TAB-1"],
         workers: &[0],
@@ -172,9 +174,9 @@ pub(super) fn find(short: &str, of: &CellDifference) -> Option<&'static str> {
     of.is_of_the_worker(short).then_some(OWN).or_else(known).or_else(faults).or_else(both)
 }
 
-fn among(all: &[Explained], short: &str, cell: WorkerCell, difference: f64) -> Option<&'static str> {
+fn among(all: &[Explanation], short: &str, cell: WorkerCell, difference: f64) -> Option<&'static str> {
     let side = if difference > 0.0 { ExplainedSide::Harness } else { ExplainedSide::Hand };
-    let is_of = |explained: &&Explained| {
+    let is_of = |explained: &&Explanation| {
         explained.shorts.contains(&short)
             && explained.side == side
             && difference.abs() * 1e6 <= explained.most
@@ -192,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_mechanism_explains_a_difference_of_its_cell_and_side_up_to_what_was_measured() {
-        let known = [Explained {
+        let known = [Explanation {
             shorts: &["grain"],
             scenarios: &["CV-1"],
             workers: &[2],

@@ -15,17 +15,17 @@ use super::cost::BatchCost;
 use weighbridge_xtask::programs::BuiltProgram;
 use weighbridge_xtask::stop;
 
-/// What became of a cell.
+/// The outcome of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum HarnessReport {
     Measured {
         cost: BatchCost,
-        /// Whether its threads waited so long for a processor that its wall times say more of the machine.
+        /// `true` if its threads waited so long for a processor that its wall times say more of the machine.
         waited: bool,
     },
     /// The adapter cannot do it.
     Declined,
-    /// Why it broke.
+    /// A failure, with its reason.
     Failed(String),
 }
 

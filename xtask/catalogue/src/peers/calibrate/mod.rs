@@ -31,11 +31,11 @@ use self::page::{AGAIN, ComparedCase};
 use crate::dry;
 use weighbridge_xtask::place::Place;
 use weighbridge_xtask::programs::{self, BuiltProgram};
-use weighbridge_xtask::said::Said;
+use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::stop;
 
-pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Place) -> Result<Said> {
-    let mut said = Said::fine("");
+pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Place) -> Result<CommandOutput> {
+    let mut said = CommandOutput::fine("");
     let mut ready = Vec::new();
     for peer in peers {
         let script = python::script(peer);
@@ -74,17 +74,17 @@ pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Pla
     Ok(said)
 }
 
-/// Where scripts keep their files, below the folder of the harness's runs. It is as deep as what frameworks
-/// keep there: `runs/<run>/scratch/.kept/<framework>/<digest>`.
+/// The folder of the scripts' files, below that of the harness's runs. It is as deep as what frameworks keep
+/// there: `runs/<run>/scratch/.kept/<framework>/<digest>`.
 const SCRIPTS: &str = "by_hand/all/scratch/kept/any/converted";
 
-/// What both sides need.
+/// The program, folders and data that both sides need.
 struct CalibrationBench {
     program: BuiltProgram,
     home: PathBuf,
-    /// Where the harness's runs lie.
+    /// The folder of the harness's runs.
     runs: PathBuf,
-    /// Where the scripts' files lie.
+    /// The folder of the scripts' files.
     files: PathBuf,
     /// The folder of each scenario's data.
     data: Vec<PathBuf>,
@@ -173,7 +173,7 @@ impl CalibrationBench {
     }
 }
 
-/// What a cell cost in each round.
+/// The costs of a cell in each round, by side.
 #[derive(Debug, Default)]
 struct MeasuredCosts {
     harness: Vec<BatchCost>,
@@ -181,7 +181,7 @@ struct MeasuredCosts {
     waited: bool,
 }
 
-/// What all rounds of a peer told.
+/// The results of all rounds of a peer.
 #[derive(Debug, Default)]
 struct TurnRounds {
     costs: BTreeMap<WorkerCell, MeasuredCosts>,

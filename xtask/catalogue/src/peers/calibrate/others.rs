@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// From this share on wall times say more of the machine than of what is measured.
 const BUSY: f64 = 0.10;
-/// How long is looked.
+/// The length of one look.
 const WHILE: Duration = Duration::from_millis(500);
 
 /// The largest share that was seen.
@@ -30,7 +30,7 @@ impl Others {
     }
 }
 
-/// What all processors have done since the machine started. Both 0 where that is not told.
+/// The ticks of all processors since the machine started. Both 0 where that is not told.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ticks {
     all: u64,

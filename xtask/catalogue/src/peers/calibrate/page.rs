@@ -14,13 +14,13 @@ pub(super) struct ComparedCase {
     pub(super) name: &'static str,
     pub(super) short: &'static str,
     pub(super) cell: WorkerCell,
-    /// What the harness and the loop by hand cost in each round.
+    /// The costs of the harness and of the loop by hand in each round.
     pub(super) rounds: Vec<(BatchCost, BatchCost)>,
-    /// Whether the harness waited so long for a processor in any round that its wall times do not hold.
+    /// `true` if the harness waited so long for a processor in any round that its wall times do not hold.
     pub(super) waited: bool,
 }
 
-/// What the rounds of a cell say.
+/// The judgement of a cell by its rounds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JudgedCase {
     verdict: BoundVerdict,
@@ -32,7 +32,7 @@ pub(super) struct JudgedCase {
 }
 
 impl JudgedCase {
-    /// Whether it has a difference that nothing explains and on which the rounds agree.
+    /// Returns whether it has a difference that nothing explains and on which the rounds agree.
     pub(super) fn is_over(&self) -> bool {
         self.verdict.standing == BoundStanding::Over && self.mechanism.is_none()
     }
@@ -59,7 +59,7 @@ impl ComparedCase {
     }
 }
 
-/// How often the rounds are taken again for cells that seem to be over.
+/// The most times that the rounds are taken again for cells that seem to be over.
 pub(super) const AGAIN: usize = 2;
 
 /// The page, and how it ends: a difference that is neither within its bound nor explained, or one that is not
@@ -124,10 +124,10 @@ pub(super) fn page(
         return (String::new(), Exit::Fine);
     }
     let mut text = format!(
-        "Microseconds for a whole batch, medians of {rounds} rounds in turns, without beginning an epoch; of up to {} \
-         where a row was over. Other programs used \
-         up to {:.0} % of the processors. A difference is judged by the wall clock, and by CPU time where that share is over \
-         10 % or threads waited for a processor in over 10 % of the time. A page fault costs {:.2} here.\n\n{}",
+        "Microseconds for a whole batch, medians of {rounds} rounds in turns, without beginning an epoch; of \
+         up to {} where a row was over. Other programs used up to {:.0} % of the processors. A difference is \
+         judged by the wall clock, and by CPU time where that share is over 10 % or threads waited for a \
+         processor in over 10 % of the time. A page fault costs {:.2} here.\n\n{}",
         rounds as usize * (1 + AGAIN),
         others.share() * 100.0,
         fault_cost * 1e6,

@@ -9,18 +9,18 @@ const LEAST: f64 = 1e-6;
 /// One round in so many may say something else than the rest.
 const ODD: usize = 5;
 
-/// How the two sides stand to each other by one clock.
+/// The comparison of the two sides by one clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct BoundVerdict {
     pub(super) clock: ComparedClock,
-    /// What the harness has more than the loop by hand, in seconds a batch; less than 0 where it has less.
+    /// The cost of the harness less that of the loop by hand, in seconds a batch.
     pub(super) difference: f64,
     /// The largest difference that is none, in seconds a batch.
     pub(super) bound: f64,
     pub(super) standing: BoundStanding,
 }
 
-/// What the rounds say of a difference.
+/// The verdict of the rounds on a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BoundStanding {
     /// It is none.

@@ -10,16 +10,16 @@ pub(super) struct OrbaxGenerator {
     pub(super) class: &'static str,
     /// Its options, beside those that all have.
     own: &'static [&'static str],
-    /// What does its work here.
+    /// The counterpart that does its work here.
     pub(super) does: Counterpart,
 }
 
-/// What does the work of a generator here.
+/// The counterpart here of a generator: the scenario that does its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counterpart {
     /// CKPT-1: a state that is saved and loaded. Without options zarr3 is on or off.
     RoundTrip {
-        /// What `use_zarr3` is where it is not said.
+        /// The value of `use_zarr3` where it is not said.
         zarr3: bool,
     },
     /// CKPT-2: a state that is loaded onto the suite's mesh from another.
@@ -37,7 +37,7 @@ pub(super) enum Counterpart {
     /// CKPT-5: a training whose checkpoints a manager keeps. Its options are axes, with these values where
     /// they are not said.
     Manage {
-        /// What is timed beside the saves: `restore` or `delete`.
+        /// The operation that is timed beside the saves: `restore` or `delete`.
         beside: &'static str,
         /// `train_steps` where it is not said.
         train_steps: &'static str,

@@ -10,17 +10,17 @@ use super::policies;
 use super::read::{OrbaxBenchmark, OrbaxInput};
 use super::state_text::StateText;
 
-/// What becomes of one combination of options.
+/// The judgement of one combination of options.
 pub(super) enum JudgedOptions {
     /// It makes no sense by the generator's own rule.
     Dropped,
-    /// What is missing for it.
+    /// A refusal, with what is missing for it.
     Refused(String),
     /// It runs.
     Runs(OrbaxCase),
 }
 
-/// What one combination of options is here, whatever its input and mesh are.
+/// The case that one combination of options is here, whatever its input and mesh are.
 pub(super) struct OrbaxCase {
     pub(super) scenario: OrbaxScenario,
     /// Values of axes of the scenario.
@@ -34,9 +34,10 @@ pub(super) struct CheckpointText {
     path: String,
     /// The file that says how its tensors are cut.
     cuts: Option<String>,
-    /// Whether it can be loaded from where it lies; else a state has to stand in.
+    /// `true` if it can be loaded from where it lies; else a state has to stand in.
     loads: bool,
-    /// What is done with its digests, `capture` or `check`, by which option, and where they lie.
+    /// The use of its digests, `capture` or `check`, the option that asks for it, and the place of the
+    /// digests.
     digests: Option<(&'static str, &'static str, String)>,
 }
 
@@ -251,7 +252,7 @@ impl OptionSet<'_> {
         JudgedOptions::Runs(OrbaxCase { scenario: OrbaxScenario::Load, axes, checkpoint })
     }
 
-    /// What an option asks for that is not here.
+    /// Returns what an option asks for that is not here.
     fn missing(&self) -> Option<String> {
         self.missing_but(&[])
     }

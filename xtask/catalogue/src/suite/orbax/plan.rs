@@ -10,7 +10,7 @@ use super::options::{CheckpointText, JudgedOptions, OptionSet, OrbaxCase, OrbaxS
 use super::read::{OrbaxBenchmark, OrbaxSuite, read};
 use super::state_text::StateText;
 
-/// What stands on the command line over a suite.
+/// The values on the command line that override those of a suite.
 #[derive(Clone, Debug, Default)]
 pub(in crate::suite) struct Overrides {
     /// The state that is saved.
@@ -23,18 +23,18 @@ pub(in crate::suite) struct Overrides {
     pub(in crate::suite) beside: Vec<String>,
 }
 
-/// What becomes of a suite of Orbax.
+/// The plan of a suite of Orbax.
 #[derive(Debug)]
 pub(in crate::suite) struct OrbaxPlan {
     /// The suite's name.
     name: String,
-    /// What runs; `None` if nothing does.
+    /// The suite that runs; `None` if nothing does.
     pub(in crate::suite) suite: Option<SuiteFile>,
     /// Points that run: options, inputs and meshes. Each is a save and a load, or a load onto another mesh.
     pub(in crate::suite) points: usize,
-    /// Why points are refused: what is missing, and how many points lack it.
+    /// Reasons for which points are refused: what is missing, and how many points lack it.
     pub(in crate::suite) refused: BTreeMap<String, usize>,
-    /// Why points are skipped, and how many.
+    /// Reasons for which points are skipped, and how many.
     pub(in crate::suite) skipped: BTreeMap<String, usize>,
     /// Points that make no sense by the generator's own rule.
     pub(in crate::suite) dropped: usize,
@@ -94,7 +94,7 @@ pub(in crate::suite) fn plan(root: &Node, lenient: bool, over: &Overrides) -> Re
     Ok(plan)
 }
 
-/// How many pairs of an input and a mesh there are.
+/// Returns the number of pairs of an input and a mesh.
 fn places(suite: &OrbaxSuite, over: &Overrides) -> usize {
     let inputs = if over.input.is_some() { 1 } else { suite.inputs.len().max(1) };
     let meshes = if over.mesh.is_some() { 1 } else { suite.meshes.len().max(1) };
@@ -169,7 +169,8 @@ impl OrbaxPlan {
                         }
                         _ => {
                             let why = format!(
-                                "a mesh of the axes replica and model, as the generator asks for: it is {mesh}"
+                                "a mesh of the axes replica and model, as the generator asks for: \
+                                 it is {mesh}"
                             );
                             *self.refused.entry(why).or_default() += 1;
                             continue;

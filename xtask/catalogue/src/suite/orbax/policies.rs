@@ -4,7 +4,7 @@
 use weighbridge::suite::{Keys, Mistake, Node, Value};
 use weighbridge_checkpoints::contract::{KeepPolicies, KeepPolicy, SavePolicies, SavePolicy};
 
-/// What one value of `checkpoint_policies_options` says.
+/// The policies that one value of `checkpoint_policies_options` asks for.
 pub(super) struct OrbaxPolicies {
     pub(super) save: SavePolicies,
     pub(super) keep: KeepPolicies,
@@ -46,7 +46,8 @@ fn save_policy(node: &Node) -> Result<SavePolicy, Mistake> {
         "PreemptionSavePolicy" => Ok(SavePolicy::Preemption),
         _ => Err(named.wrong(
             "policy_type",
-            "FixedIntervalPolicy, SpecificStepsPolicy, ContinuousCheckpointingPolicy, InitialSavePolicy or PreemptionSavePolicy",
+            "FixedIntervalPolicy, SpecificStepsPolicy, ContinuousCheckpointingPolicy, \
+             InitialSavePolicy or PreemptionSavePolicy",
         )),
     }
 }

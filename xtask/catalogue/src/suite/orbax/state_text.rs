@@ -10,7 +10,7 @@ use super::read::OrbaxInput;
 #[derive(Clone, Debug)]
 pub(in crate::suite) struct StateText {
     pub(super) text: String,
-    /// What is known of it: nothing of a checkpoint that lies somewhere.
+    /// The tensors, as far as they are known: nothing of a checkpoint that lies somewhere.
     pub(super) state: Option<State>,
     /// The mesh that it lies on, where a file of its cuts says it.
     pub(super) mesh: Option<DeviceMesh>,

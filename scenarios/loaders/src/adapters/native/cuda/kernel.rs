@@ -1,17 +1,23 @@
-//! The kernels of one field: all its transforms, from the bytes of the data set to what is delivered.
+//! The kernels of one field: all its transforms, from the bytes of the data set to what is delivered. Each is
+//! one call of a function of `kernels.cu`, with constant tables of what it does.
 
-use weighbridge::Dtype;
+use weighbridge::{Dtype, FieldKind};
 use weighbridge_data::{DataSet, Normalisation};
 
 use super::super::buffer::row_bytes;
-use super::lines::{LineShape, Lines, NOTE};
-use super::stages::{StageKernels, stages};
-use crate::workload::{Route, Touch};
+use super::stages::{DeviceStage, Reads, StageKernels, is_of_pixels, stages};
+use crate::workload::{Route, Touch, Transform, TransformGate};
 
-/// The kernels of a field, written: each reads what the one before wrote.
+/// The functions that every kernel is made of.
+pub(super) const FUNCTIONS: &str = include_str!("kernels.cu");
+
+/// Bytes of a `Note`.
+const NOTE: usize = 32;
+
+/// The kernels of a field: each reads what the one before wrote.
 #[derive(Clone, Debug)]
 pub(super) struct KernelSource {
-    /// What is drawn once for an element, and noted; `None` where each thread draws for itself.
+    /// The kernel that draws once for an element, and notes it; `None` where each thread draws for itself.
     pub(super) drawing: Option<Kernel>,
     pub(super) kernels: Vec<Kernel>,
     /// The constants of `Normalize` that they read, where they do.
@@ -20,7 +26,7 @@ pub(super) struct KernelSource {
     pub(super) notes: usize,
 }
 
-/// A kernel, written.
+/// A kernel, as it is compiled behind the functions.
 #[derive(Clone, Debug)]
 pub(super) struct Kernel {
     pub(super) name: String,
@@ -31,20 +37,16 @@ pub(super) struct Kernel {
     pub(super) writes: usize,
 }
 
-/// What every kernel takes.
-const PARAMETERS: [(&str, &str); 8] = [
-    ("u64", "from"),
-    ("u64", "to"),
-    ("u32", "count"),
-    ("u64", "element"),
-    ("u64", "draws"),
-    ("u64", "mean"),
-    ("u64", "scale"),
-    ("u64", "notes"),
-];
-
-/// The lines before the first kernel: any device since Volta takes it, and any driver since CUDA 11.
-pub(super) const HEAD: &str = ".version 7.0\n.target sm_70\n.address_size 64\n\n";
+impl Kernel {
+    fn new(name: String, touches: &str, call: &str, threads: usize, writes: usize) -> Self {
+        let text = format!(
+            "\nextern \"C\" __global__ void {name}(Batch batch) {{
+    constexpr Touch touches[] = {{{touches}}};
+    {call};\n}}\n"
+        );
+        Self { name, text, threads, writes }
+    }
+}
 
 /// Writes the kernels of a route; `None` where the field is delivered as it is.
 ///
@@ -62,45 +64,149 @@ pub(super) fn write(
     }
     let stages = stages(route, kernels)?;
     let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return Ok(None) };
-    let source = &route.trunk[0].before;
-    let shape = LineShape::new(source, route)?;
-    let noted: Vec<&Touch> = route.trunk.iter().filter(|touch| LineShape::is_noted(touch)).collect();
-    let bytes = |dtype: Dtype| shape.numbers * dtype.size();
-    let mut standardises = false;
+    let field = KernelField::new(route)?;
     let mut kernels = Vec::new();
     for (number, stage) in stages.iter().enumerate() {
-        // The comment is for a fake of the driver: it runs the kernel as it is written, at the memory's
-        // speed.
-        let moved = (bytes(stage.from) + bytes(stage.to)) as f64 / shape.cells() as f64;
         let name = if stages.len() == 1 { name.to_owned() } else { format!("{name}_{number}") };
-        let told = format!("// fake {name} run bytes_per_thread={moved}\n");
-        let mut lines = Lines::begin(&shape, shape.cells(), &noted);
-        lines.stage(stage, source)?;
-        standardises |= lines.standardises;
-        let text = told + &lines.end().finish(&name, &PARAMETERS);
-        kernels.push(Kernel { name, text, threads: shape.cells(), writes: bytes(stage.to) });
+        kernels.push(field.stage(name, stage)?);
     }
     // After the transforms, each of which is declined by its name.
-    if route.output.shape != source.shape {
+    if route.output.shape != field.source.shape {
         return Err(format!("a field of another shape, `{}`", route.output.name));
     }
     if let Some(stage) = stages.iter().find(|stage| !matches!(stage.to, Dtype::U8 | Dtype::F32)) {
         return Err(format!("a field that is delivered as {}", stage.to.name()));
     }
-    debug_assert_eq!((bytes(first.from), bytes(last.to)), (row_bytes(source), row_bytes(&route.output)));
-    let drawing = (!noted.is_empty()).then(|| {
-        let name = format!("{name}_draws");
-        let told = format!("// fake {name} run bytes_per_thread={}\n", noted.len() * NOTE);
-        let mut lines = Lines::begin(&shape, 1, &noted);
-        lines.draw();
-        let text = told + &lines.end().finish(&name, &PARAMETERS);
-        Kernel { name, text, threads: 1, writes: 0 }
-    });
+    debug_assert_eq!(field.numbers * first.from.size(), row_bytes(field.source));
+    debug_assert_eq!(field.numbers * last.to.size(), row_bytes(&route.output));
+    let standardises = route.trunk.iter().any(|touch| field.transform(touch) == "Standardise");
     let constants = if standardises {
         let constants = data.normalisation(route.source);
-        Some(constants.ok_or_else(|| format!("`{}` without constants of Normalize", source.name))?.clone())
+        let missing = || format!("`{}` without constants of Normalize", field.source.name);
+        Some(constants.ok_or_else(missing)?.clone())
     } else {
         None
     };
-    Ok(Some(KernelSource { drawing, kernels, constants, notes: noted.len() * NOTE }))
+    let drawing = if field.noted.is_empty() { None } else { Some(field.drawing(format!("{name}_draws"))?) };
+    Ok(Some(KernelSource { drawing, kernels, constants, notes: field.noted.len() * NOTE }))
+}
+
+/// The facts of a field that its kernels are made for.
+struct KernelField<'route> {
+    /// The field in the data set.
+    source: &'route FieldKind,
+    numbers: usize,
+    /// Numbers of a cell. A thread makes one cell: a pixel where a transform asks for pixels, else a number.
+    wide: usize,
+    /// Rows and columns of an image.
+    image: [usize; 2],
+    /// The transforms for which something is drawn or added up once for an element, in the order of notes.
+    noted: Vec<&'route Touch>,
+}
+
+impl<'route> KernelField<'route> {
+    fn new(route: &'route Route) -> Result<Self, String> {
+        use Transform::{ColorJitter, GaussianBlur, RandomResizedCrop};
+        let source = &route.trunk[0].before;
+        let numbers: usize = source.shape.iter().product();
+        let is_summed = route.trunk.iter().any(|touch| touch.transform == ColorJitter);
+        let most = if is_summed { u32::MAX / 255 } else { u32::MAX };
+        if numbers > most as usize {
+            return Err(format!("an element of more than {most} numbers"));
+        }
+        let (image, wide) = match source.shape[..] {
+            [rows, columns, channels] if route.trunk.iter().any(is_of_pixels) => ([rows, columns], channels),
+            _ => ([0, 0], 1),
+        };
+        let is_noted =
+            |touch: &&Touch| matches!(touch.transform, ColorJitter | GaussianBlur | RandomResizedCrop);
+        let noted = route.trunk.iter().filter(is_noted).collect();
+        Ok(Self { source, numbers, wide: wide.max(1), image, noted })
+    }
+
+    /// The kernel that draws once for an element.
+    fn drawing(&self, name: String) -> Result<Kernel, String> {
+        let touches = self.touches(self.noted.iter().copied())?;
+        Ok(Kernel::new(name, &touches, &format!("draw(batch, {}, touches)", self.shape()), 1, 0))
+    }
+
+    /// The kernel of a stage.
+    fn stage(&self, name: String, stage: &DeviceStage<'_>) -> Result<Kernel, String> {
+        let (reads, of) = match stage.reads {
+            Reads::Itself => ("Itself", None),
+            Reads::Window(touch) => ("Window", Some(touch)),
+            Reads::AlongRow(touch) => ("AlongRow", Some(touch)),
+            Reads::AlongColumn(touch) => ("AlongColumn", Some(touch)),
+        };
+        let of_bytes = of.is_some_and(|touch| touch.after.dtype == Dtype::U8);
+        let source = format!("{{{reads}, {}, {of_bytes}}}", of.map_or(0, |touch| self.note(touch)));
+        let sums = stage.sums.map_or_else(|| "-1".to_owned(), |touch| self.note(touch).to_string());
+        let (from, to) = (c_type(stage.from), c_type(stage.to));
+        let call =
+            format!("stage<{from}, {to}, {}>(batch, {}, {source}, touches, {sums})", self.wide, self.shape());
+        let threads = (self.numbers / self.wide).max(1);
+        Ok(Kernel::new(name, &self.touches(stage.touches)?, &call, threads, self.numbers * stage.to.size()))
+    }
+
+    /// A `Shape`.
+    fn shape(&self) -> String {
+        let last = self.source.shape.last().copied().unwrap_or(1).max(1);
+        let [rows, columns] = self.image;
+        format!("{{{}, {last}, {rows}, {columns}, {}}}", self.numbers, self.noted.len())
+    }
+
+    /// A list of `Touch`. No list is empty, as C++ wants it: a cast does nothing to what is read as `f32`.
+    fn touches<'a>(&self, touches: impl IntoIterator<Item = &'a Touch>) -> Result<String, String> {
+        let list = touches.into_iter().map(|touch| self.touch(touch)).collect::<Result<Vec<_>, _>>()?;
+        Ok(if list.is_empty() { "{CastToFloat32}".to_owned() } else { list.join(", ") })
+    }
+
+    /// A `Touch`.
+    fn touch(&self, touch: &Touch) -> Result<String, String> {
+        use Transform::{
+            CausalMaskGeneration, CreateAttentionMask, DecodeResizedCrop, DynamicPad, HashEmbeddingIndex,
+            MultiScaleResize,
+        };
+        if matches!(
+            touch.transform,
+            CausalMaskGeneration
+                | CreateAttentionMask
+                | DecodeResizedCrop
+                | DynamicPad
+                | HashEmbeddingIndex
+                | MultiScaleResize
+        ) {
+            return Err(touch.transform.name().to_owned());
+        }
+        let gate =
+            touch.gate.map_or_else(String::new, |TransformGate { decided_at, from, below, .. }| {
+                format!(", true, {decided_at}, {from:?}, {below:?}")
+            });
+        let (transform, of_bytes) = (self.transform(touch), touch.before.dtype == Dtype::U8);
+        Ok(format!("{{{transform}, {}, {}, {of_bytes}{gate}}}", touch.position, self.note(touch)))
+    }
+
+    /// The name of a transform among the functions, which have two of `Normalize`.
+    fn transform(&self, touch: &Touch) -> &'static str {
+        match touch.transform {
+            Transform::Normalize if self.source.dtype != Dtype::U8 => "Standardise",
+            other => other.name(),
+        }
+    }
+
+    /// The place of a transform's note; 0 where it has none.
+    fn note(&self, touch: &Touch) -> usize {
+        self.noted.iter().position(|noted| *noted == touch).unwrap_or(0)
+    }
+}
+
+fn c_type(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::U8 => "u8",
+        Dtype::I32 => "i32",
+        Dtype::I64 => "i64",
+        Dtype::F32 => "float",
+        Dtype::F64 => "double",
+        Dtype::BF16 => unreachable!("states alone have it, and nothing transforms those"),
+    }
 }

@@ -1,19 +1,15 @@
 //! `Reference (CUDA)`: batches made on a device, as few kernels for each field as its transforms allow.
 //!
-//! Rows are staged in pinned memory, copied on a stream of their own, worked on by kernels that are written
-//! for the pipeline (`kernel.rs`, as PTX: no compiler is needed; `stages.rs` says where one ends), and, where
-//! the batch is to be on the host, copied back on a third stream. While the consumer has a batch, the next
-//! ones are under way.
+//! Rows are staged in pinned memory, copied on a stream of their own, worked on by kernels that are compiled
+//! for the pipeline (`kernels.cu` has what they do, `kernel.rs` says for whom, `stages.rs` where one ends),
+//! and, where the batch is to be on the host, copied back on a third stream. While the consumer has a batch,
+//! the next ones are under way.
 
-mod formulas;
-mod images;
+mod compiler;
 mod kernel;
-mod lines;
-mod moves;
 mod pipeline;
 mod slot;
 mod stages;
-mod writer;
 
 use std::sync::Arc;
 
@@ -31,9 +27,8 @@ use crate::workload::{ExecutionMode, PipelineSpec};
 ///
 /// What looks at more than one element or at more than one field is declined by name, and so are the
 /// transforms that have no kernel, and workers, since rows are staged on the consumer's thread. Of the modes
-/// of a list of transforms it has two: `compiled`, which is what it does unasked (kernels that are put
-/// together for the list when a pipeline opens, and made for the device by its driver), and `vectorised`, a
-/// kernel for each transform.
+/// of a list of transforms it has two: `compiled`, which is what it does unasked (kernels that are compiled
+/// for the list when a pipeline opens), and `vectorised`, a kernel for each transform.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReferenceCuda;
 
@@ -61,15 +56,20 @@ fn open<'a>(
 ) -> Result<Box<dyn Epochs + 'a>> {
     // The bindings panic where there is no driver: it is looked for first.
     find_device(Platform::Gpu).map_err(|why| skip(why.to_string()))?;
+    if !compiler::is_there() {
+        return Err(skip(compiler::MISSING.to_owned()));
+    }
     Ok(Box::new(PipelineCursor::open(spec, data, mode)?))
 }
 
 fn probe() -> Availability {
+    let missing = |reason: &str, package: &str| Availability::Missing {
+        reason: reason.to_owned(),
+        install: format!("apt-get install {package}"),
+    };
     match find_device(Platform::Gpu) {
+        Ok(_) if !compiler::is_there() => missing(compiler::MISSING, "nvidia-cuda-toolkit"),
         Ok(device) => Availability::Available { version: device.name },
-        Err(why) => Availability::Missing {
-            reason: why.to_string(),
-            install: "apt-get install nvidia-driver".to_owned(),
-        },
+        Err(why) => missing(&why.to_string(), "nvidia-driver"),
     }
 }

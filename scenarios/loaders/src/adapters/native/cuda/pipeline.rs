@@ -4,10 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, LaunchConfig, PushKernelArg,
+    CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig,
+    PushKernelArg,
 };
 use weighbridge::{Delivery, FieldKind, Result, skip};
-use weighbridge_data::{Batch, DataSet, Draws, Epochs, Executed};
+use weighbridge_data::{Batch, DataSet, Draws, Epochs, ExecutedWork};
 
 use super::super::buffer::row_bytes;
 use super::super::input::Input;
@@ -15,8 +16,8 @@ use super::super::place::CopyPlace;
 use super::super::prefetch::Batches;
 use super::slot::{Slot, SlotRoom};
 use super::stages::StageKernels;
-use crate::adapters::native::cuda::kernel;
-use crate::adapters::native::cuda::kernel::{HEAD, Kernel, KernelSource};
+use crate::adapters::native::cuda::compiler;
+use crate::adapters::native::cuda::kernel::{self, FUNCTIONS, Kernel, KernelSource};
 use crate::contract::to_device::{failed, room, stop_tracking};
 use crate::workload::{Destination, ExecutionMode, PipelineSpec};
 
@@ -36,7 +37,7 @@ struct Loaded {
     mean: CudaSlice<f32>,
     scale: CudaSlice<f32>,
     notes: CudaSlice<u8>,
-    /// What one kernel writes and the next one reads: two rooms, by turns.
+    /// Memory that one kernel writes and the next one reads: two rooms, by turns.
     between: [CudaSlice<u8>; 2],
 }
 
@@ -47,6 +48,24 @@ struct PipelineStep {
     /// Of an element.
     threads: usize,
 }
+
+/// The parameter of every kernel: `Batch` in `kernels.cu`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct KernelBatch {
+    from: u64,
+    to: u64,
+    threads: u64,
+    element: u64,
+    draws: u64,
+    mean: u64,
+    scale: u64,
+    notes: u64,
+}
+
+#[expect(unsafe_code, reason = "the bindings cannot see what a kernel takes")]
+// SAFETY: it has the form that C gives it, and no gaps.
+unsafe impl DeviceRepr for KernelBatch {}
 
 /// A cursor over batches that a device makes.
 pub(super) struct PipelineCursor {
@@ -219,8 +238,8 @@ fn load(
     if texts.is_empty() {
         return Ok(written.iter().map(|_| None).collect());
     }
-    let module = ctx.load_module((HEAD.to_owned() + &texts).into());
-    let module = module.map_err(failed("load the kernels of the pipeline"))?;
+    let compiled = compiler::compile(&(FUNCTIONS.to_owned() + &texts))?;
+    let module = ctx.load_module(compiled).map_err(failed("load the kernels of the pipeline"))?;
     let step = |kernel: &Kernel| {
         let function = module.load_function(&kernel.name).map_err(failed("find a kernel of the pipeline"))?;
         Ok(PipelineStep { function, threads: kernel.threads })
@@ -300,19 +319,20 @@ fn launch(
     elements: &Range<usize>,
     draws: u64,
 ) -> Result<()> {
-    let count = (elements.len() * step.threads) as u32;
-    if count == 0 {
+    let threads = (elements.len() * step.threads) as u32;
+    if threads == 0 {
         return Ok(());
     }
-    let first = elements.start as u64;
     let (mean, _mean) = field.mean.device_ptr(run);
     let (scale, _scale) = field.scale.device_ptr(run);
     let (notes, _notes) = field.notes.device_ptr(run);
+    let element = elements.start as u64;
+    let batch = KernelBatch { from, to, threads: threads.into(), element, draws, mean, scale, notes };
     let mut launch = run.launch_builder(&step.function);
-    launch.arg(&from).arg(&to).arg(&count).arg(&first).arg(&draws).arg(&mean).arg(&scale).arg(&notes);
-    let blocks = count.div_ceil(THREADS);
+    launch.arg(&batch);
+    let blocks = threads.div_ceil(THREADS);
     let shape = LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 };
-    // SAFETY: the parameters are those that every kernel of ours declares; it touches the numbers of `count`
+    // SAFETY: the parameter is the one that every kernel of ours declares; it touches the numbers of so many
     // threads in `from` and `to`, which have room for a batch, its notes, and a column of constants.
     unsafe { launch.launch(shape) }.map(drop).map_err(failed("launch a kernel of the pipeline"))
 }
@@ -356,7 +376,7 @@ impl Epochs for PipelineCursor {
         Ok(())
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         // A slot's buffers, the consumer's until it asks for the next one.
         let (synchronised, ran_on, delivery) = match self.spec.destination {
             Destination::Host => {
@@ -368,10 +388,10 @@ impl Epochs for PipelineCursor {
         };
         let mut transforms = self.spec.work();
         transforms.extend(self.mode.map(|mode| format!("mode {mode}")));
-        Executed {
+        ExecutedWork {
             ran_on: ran_on.into(),
             synchronised: synchronised.into(),
-            ..Executed::ours(transforms, delivery, 0)
+            ..ExecutedWork::ours(transforms, delivery, 0)
         }
     }
 }

@@ -20,9 +20,9 @@ pub(super) struct Upload {
 /// A field of the batch.
 #[derive(Debug)]
 pub(super) struct Delivered {
-    /// What its kernel writes; `None` where the field is delivered as it came.
+    /// Memory that its kernel writes; `None` where the field is delivered as it came.
     pub(super) device: Option<CudaSlice<u8>>,
-    /// Where it goes on the host, if it goes there.
+    /// Memory of the host that it goes to, if it goes there.
     pub(super) host: Option<PinnedHostSlice<u8>>,
     /// The position of its upload, and bytes of an element.
     pub(super) upload: usize,
@@ -113,8 +113,8 @@ impl Batch for Slot {
         &self.kinds
     }
 
-    /// Where a batch stays on the device this copies it; bytes that cannot be copied are none, which no
-    /// verification takes for right.
+    /// Bytes that lie on the device are copied; those that cannot be are none, which no verification takes
+    /// for right.
     fn bytes(&self, field: usize) -> &[u8] {
         let of = &self.delivered[field];
         let bytes = self.elements * of.row;

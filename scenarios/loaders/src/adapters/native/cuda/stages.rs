@@ -3,10 +3,9 @@
 
 use weighbridge::Dtype;
 
-use super::moves::is_move;
 use crate::workload::{Route, Touch, Transform};
 
-/// How many transforms a kernel does.
+/// The number of transforms that a kernel does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StageKernels {
     /// As many as can be done without reading what another thread has written.
@@ -15,11 +14,11 @@ pub(super) enum StageKernels {
     OneEach,
 }
 
-/// What one kernel does: it reads a number or a pixel, and then all goes on in registers.
+/// The work of one kernel: it reads a number or a pixel, and then all goes on in registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeviceStage<'route> {
     pub(super) reads: Reads<'route>,
-    /// What happens to what was read, in order.
+    /// The changes of what was read, in order.
     pub(super) touches: &'route [Touch],
     /// The type of the numbers that it reads.
     pub(super) from: Dtype,
@@ -29,7 +28,7 @@ pub(super) struct DeviceStage<'route> {
     pub(super) sums: Option<&'route Touch>,
 }
 
-/// Where a stage gets its pixels from.
+/// The source of the pixels of a stage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Reads<'route> {
     /// From where they are.
@@ -101,9 +100,19 @@ pub(super) fn stages(route: &Route, kernels: StageKernels) -> Result<Vec<DeviceS
     Ok(done)
 }
 
-/// Whether a transform needs all channels of a pixel, or its place in the image.
+/// Tests whether a transform needs all channels of a pixel, or its place in the image.
 pub(super) fn is_of_pixels(touch: &Touch) -> bool {
-    use Transform::{ColorJitter, GaussianBlur, RandomGrayscale, RandomResizedCrop};
-    is_move(touch.transform)
-        || matches!(touch.transform, ColorJitter | GaussianBlur | RandomGrayscale | RandomResizedCrop)
+    use Transform::{
+        AffineRotation, ColorJitter, GaussianBlur, RandomCrop, RandomFlip, RandomGrayscale, RandomResizedCrop,
+    };
+    matches!(
+        touch.transform,
+        AffineRotation
+            | ColorJitter
+            | GaussianBlur
+            | RandomCrop
+            | RandomFlip
+            | RandomGrayscale
+            | RandomResizedCrop
+    )
 }

@@ -8,7 +8,7 @@ use burn_core::tensor::{Device, Gradients, Tensor, TensorData};
 use weighbridge::{Delivery, Error, Result, adapter};
 
 use super::arithmetic::{ElementShape, WhichElements, corners, factors};
-use super::learned::{Learned, no_batch, no_gradient};
+use super::learned::{StepOutput, no_batch, no_gradient};
 use super::stage::{TaskStage, stages};
 use crate::adapters::native::burn_data::version;
 use crate::adapters::native::prefetch::Batches;
@@ -16,7 +16,7 @@ use crate::contract::{Learner, LearningLoop};
 use crate::workload::{Form, LearningTask, Parameters, Transform};
 use weighbridge_data::DataSet;
 use weighbridge_data::Draws;
-use weighbridge_data::{Batch, Executed};
+use weighbridge_data::{Batch, ExecutedWork};
 
 /// The learning task in operations on tensors of `burn` (its CPU backend `flex`), with `burn`'s automatic
 /// differentiation. As modules: a derived `Module` with `Param`s, updated by a mapper, as burn's optimisers
@@ -31,20 +31,20 @@ pub struct BurnLearner;
 #[adapter(name = "burn", tier = 1, probe = version)]
 impl Learner for BurnLearner {
     fn open(&mut self, task: &LearningTask, data: &Arc<DataSet>) -> Result<Box<dyn LearningLoop + '_>> {
-        Ok(Box::new(Derived::open(task, data)?))
+        Ok(Box::new(DerivedLoop::open(task, data)?))
     }
 }
 
 /// A cursor over steps.
 #[derive(Debug)]
-struct Derived {
+struct DerivedLoop {
     device: Device,
     stages: Vec<TaskStage>,
     shape: ElementShape,
     step: BurnStep,
     forward: Option<Forward>,
     gradient: Parameters,
-    learned: Learned,
+    learned: StepOutput,
     batches: Batches,
     epoch: u64,
     next: usize,
@@ -94,7 +94,7 @@ impl std::fmt::Debug for TakenGradient {
     }
 }
 
-impl Derived {
+impl DerivedLoop {
     fn open(task: &LearningTask, data: &Arc<DataSet>) -> Result<Self> {
         let (stages, shape) = stages("burn", task, data)?;
         let device = Device::flex().autodiff();
@@ -106,7 +106,7 @@ impl Derived {
             shape,
             forward: None,
             gradient: Parameters::default(),
-            learned: Learned::new(task)?,
+            learned: StepOutput::new(task)?,
             batches: Batches { all: task.pipeline.elements(), size: task.pipeline.batch_size },
             epoch: 0,
             next: 0,
@@ -211,7 +211,7 @@ fn numbers<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>> {
     data.try_to_vec::<f32>().map_err(|error| unread(format!("{error:?}")))
 }
 
-impl LearningLoop for Derived {
+impl LearningLoop for DerivedLoop {
     fn begin(&mut self, epoch: u64, parameters: &Parameters) -> Result<()> {
         self.step = BurnStep::new(self.task.form, parameters, &self.device);
         self.learned.clear();
@@ -296,11 +296,11 @@ impl LearningLoop for Derived {
         Parameters { scale, bias }
     }
 
-    fn executed(&self) -> Executed {
-        Executed {
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork {
             ran_on: "cpu (flex)".into(),
             synchronised: "read back to memory".into(),
-            ..Executed::ours(self.task.work(), Delivery::Owned, 0)
+            ..ExecutedWork::ours(self.task.work(), Delivery::Owned, 0)
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use weighbridge::{Delivery, Result, adapter};
-use weighbridge_data::{Batch, DataSet, Draws, Executed};
+use weighbridge_data::{Batch, DataSet, Draws, ExecutedWork};
 
 use super::arithmetic::{ElementShape, WhichElements};
-use super::learned::{Learned, no_batch, no_gradient};
+use super::learned::{StepOutput, no_batch, no_gradient};
 use super::modules::{LearnedModule, modules};
 use super::stage::{TaskStage, stages};
 use crate::adapters::native::learning::function;
@@ -36,7 +36,7 @@ impl Learner for ReferenceLearner {
 struct LearnerByHand {
     pipeline: FormedPipeline,
     shape: ElementShape,
-    learned: Learned,
+    learned: StepOutput,
     batches: Batches,
     epoch: u64,
     next: usize,
@@ -73,7 +73,7 @@ impl LearnerByHand {
         Ok(Self {
             pipeline,
             shape,
-            learned: Learned::new(task)?,
+            learned: StepOutput::new(task)?,
             batches: Batches { all: task.pipeline.elements(), size: task.pipeline.batch_size },
             epoch: 0,
             next: 0,
@@ -214,8 +214,8 @@ impl LearningLoop for LearnerByHand {
         }
     }
 
-    fn executed(&self) -> Executed {
-        Executed::ours(self.task.work(), Delivery::Owned, 0)
+    fn executed(&self) -> ExecutedWork {
+        ExecutedWork::ours(self.task.work(), Delivery::Owned, 0)
     }
 }
 

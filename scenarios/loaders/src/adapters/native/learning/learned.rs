@@ -9,7 +9,7 @@ use crate::workload::LearningTask;
 
 /// The fields that a step delivers: the numbers that came out, and the slopes of the rows.
 #[derive(Debug)]
-pub(crate) struct Learned {
+pub(crate) struct StepOutput {
     kinds: [FieldKind; 2],
     /// Numbers of an element, of either field.
     row: usize,
@@ -34,7 +34,7 @@ pub(super) fn no_gradient() -> Error {
     Error::new("there is no gradient to go down: go backward first")
 }
 
-impl Learned {
+impl StepOutput {
     pub(crate) fn new(task: &LearningTask) -> Result<Self> {
         let kinds = task.output()?;
         Ok(Self {
@@ -100,7 +100,7 @@ fn half_mean_square(numbers: &[f32]) -> f64 {
     numbers.iter().map(|&y| f64::from(y) * f64::from(y)).sum::<f64>() / numbers.len().max(1) as f64 / 2.0
 }
 
-impl Batch for Learned {
+impl Batch for StepOutput {
     fn elements(&self) -> usize {
         self.current.len()
     }

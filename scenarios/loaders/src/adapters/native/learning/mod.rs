@@ -15,4 +15,4 @@ mod stage;
 #[cfg(feature = "burn")]
 pub use burn::BurnLearner;
 pub use by_hand::ReferenceLearner;
-pub(crate) use learned::Learned;
+pub(crate) use learned::StepOutput;

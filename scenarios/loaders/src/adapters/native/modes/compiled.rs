@@ -17,7 +17,7 @@ pub(super) trait CompiledStep {
 pub(super) struct ThenStep<A, B>(A, B);
 
 /// The list that is written out: the three transforms as one type.
-pub(super) type Compiled = ThenStep<ThenStep<CompiledStandardise, CompiledCrop>, Rotate>;
+pub(super) type CompiledChain = ThenStep<ThenStep<CompiledStandardise, CompiledCrop>, Rotate>;
 
 /// An element, and room for the next one.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub(super) struct ModeRoom {
 }
 
 /// The list for elements like these.
-pub(super) fn put_together(square: &ImageSquare) -> Compiled {
+pub(super) fn put_together(square: &ImageSquare) -> CompiledChain {
     let ImageSquare { constants, side, channels } = square;
     let (side, channels) = (*side, *channels);
     ThenStep(

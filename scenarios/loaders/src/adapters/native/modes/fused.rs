@@ -8,9 +8,9 @@ use crate::adapters::native::elements::corner;
 use crate::workload::Transform;
 
 /// The three transforms as one loop.
-pub(super) struct Fused(ImageSquare);
+pub(super) struct FusedLoop(ImageSquare);
 
-impl Fused {
+impl FusedLoop {
     pub(super) fn new(square: ImageSquare) -> Self {
         Self(square)
     }

@@ -8,11 +8,11 @@ mod square;
 use std::sync::Arc;
 
 use weighbridge::{Delivery, Dtype, FieldKind, Result, skip};
-use weighbridge_data::{Batch, DataSet, Draws, Epochs, Executed};
+use weighbridge_data::{Batch, DataSet, Draws, Epochs, ExecutedWork};
 
-use self::compiled::{Compiled, ModeRoom};
+use self::compiled::{CompiledChain, ModeRoom};
 use self::eager::EagerOperation;
-use self::fused::Fused;
+use self::fused::FusedLoop;
 use self::square::ImageSquare;
 use super::buffer::{Buffers, row_bytes};
 use super::chain::{ElementBlock, Indices, Writing};
@@ -41,8 +41,8 @@ pub(super) struct InMode {
 enum Way {
     Eager(Vec<Box<dyn EagerOperation>>),
     Vectorised(Box<(CompiledRoute, line::RouteRoom)>),
-    Compiled(Compiled, ModeRoom),
-    Fused(Fused),
+    Compiled(CompiledChain, ModeRoom),
+    Fused(FusedLoop),
 }
 
 /// The lists that `compiled` and `fused` are written for: there is one.
@@ -56,8 +56,8 @@ impl InMode {
         let ([route], true, 0) = (&routes[..], plain, spec.workers) else {
             let asked = spec.work().join(" > ");
             let why = format!(
-                "`mode` {mode} is for one field, a plain list of transforms and no workers, and not for {} fields through \
-                 {asked} with {} workers",
+                "`mode` {mode} is for one field, a plain list of transforms and no workers, and not for {} \
+                 fields through {asked} with {} workers",
                 routes.len(),
                 spec.workers
             );
@@ -72,7 +72,7 @@ impl InMode {
             ExecutionMode::Compiled => {
                 Way::Compiled(compiled::put_together(&written(mode, spec, data)?), ModeRoom::default())
             }
-            ExecutionMode::Fused => Way::Fused(Fused::new(written(mode, spec, data)?)),
+            ExecutionMode::Fused => Way::Fused(FusedLoop::new(written(mode, spec, data)?)),
         };
         let batches = Batches { all: spec.elements(), size: spec.batch_size };
         let kinds: Arc<[FieldKind]> = [route.output.clone()].into();
@@ -156,9 +156,9 @@ impl Epochs for InMode {
         &self.current
     }
 
-    fn executed(&self) -> Executed {
+    fn executed(&self) -> ExecutedWork {
         let mut transforms = self.spec.work();
         transforms.push(self.mode.work());
-        Executed::ours(transforms, Delivery::Owned, 0)
+        ExecutedWork::ours(transforms, Delivery::Owned, 0)
     }
 }
