@@ -206,7 +206,7 @@ pub mod remote {
         UnstoppedRequest,
     };
     #[doc(hidden)]
-    pub use crate::bencher::{Content, FileUse, Moments, MomentsByField};
+    pub use crate::bencher::{ClockFault, Content, FileUse, Moments, MomentsByField, WorkFault};
 }
 
 /// Devices as they are timed.

@@ -62,7 +62,8 @@ impl Budget {
     /// The same with passes as long as [`PASS`], or as the epoch of `all` batches allows, where those that
     /// were asked for are shorter. `epoch` has what a batch takes.
     pub(super) fn stretched(self, epoch: &UnstoppedEpoch, all: Option<u64>) -> Self {
-        let others = epoch.wall.saturating_sub(epoch.begin + epoch.first + epoch.copied);
+        let apart = epoch.begin.saturating_add(epoch.first).saturating_add(epoch.copied);
+        let others = epoch.wall.saturating_sub(apart);
         let (Some(all), Some(each)) = (all, others.checked_div(epoch.batches.saturating_sub(1))) else {
             return self;
         };

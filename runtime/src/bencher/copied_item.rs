@@ -1,6 +1,7 @@
 //! Copies of items at places that nobody can foresee.
 
-use super::{Error, Item, ItemCopy, Result};
+use super::work_fault::are_shown;
+use super::{Item, ItemCopy, Result, WorkFault};
 use crate::stats::SplitMix64;
 
 /// Of how many elements one batch of every later pass is copied: little enough to leave the caches as they
@@ -39,13 +40,12 @@ pub(super) fn draw(random: &mut SplitMix64, count: usize, batches: u64) -> Vec<u
     drawn
 }
 
-/// That a source does not show what it says that it has.
-pub(super) fn unshown(said: u64, shown: u64) -> Error {
-    let what = format!("the source says that it went through {said} items and showed {shown}");
-    Error::of(super::ErrorKind::Work, what)
-}
-
-pub(super) fn miscounted(counted: u64, holds: u64) -> Error {
-    let what = format!("the source counted {counted} elements in a batch that holds {holds}");
-    Error::of(super::ErrorKind::Work, what)
+/// Refuses a source that does not show the items that it says that it went through: nothing that follows
+/// could be told apart from what it left out.
+#[inline]
+pub(super) fn check_shown(asked: u64, said: u64, shown: u64) -> Result<()> {
+    if are_shown(asked, said, shown) {
+        return Ok(());
+    }
+    Err(WorkFault::Items { asked, said, shown }.into())
 }

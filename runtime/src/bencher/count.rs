@@ -34,17 +34,35 @@ impl ItemCounter {
         let at = self.at;
         let bytes = item.touch(at);
         self.at += 1;
-        let is_due = self.expected.is_none_or(|expected| expected.allows(at, item.elements));
-        if is_due && item.holds(item.elements) {
+        if self.is_due(at, item) {
             return Count { elements: item.elements, bytes };
         }
         self.note(at, item, bytes)
     }
 
+    #[inline]
+    fn is_due(&self, at: u64, item: &Item<'_>) -> bool {
+        self.expected.is_none_or(|expected| expected.allows(at, item.elements)) && item.holds(item.elements)
+    }
+
+    /// Takes in how many elements a whole copy of the item at this place holds, once it was seen. One that
+    /// holds others than it says is noted.
+    pub(super) fn see_copy(&mut self, at: u64, item: &Item<'_>, held: u64) {
+        if held == item.elements {
+            return;
+        }
+        if self.is_due(at, item) {
+            self.note(at, item, 0);
+        }
+        if let Some(noted) = self.miscounted.as_mut().filter(|noted| noted.at == at) {
+            noted.held = Some(held);
+        }
+    }
+
     #[cold]
     fn note(&mut self, at: u64, item: &Item<'_>, bytes: u64) -> Count {
         let expected = self.expected.map_or(0, |expected| expected.elements_of(at));
-        let first = Miscount { batches: 0, at, said: item.elements, expected };
+        let first = Miscount { batches: 0, at, said: item.elements, expected, held: None };
         self.miscounted.get_or_insert(first).batches += 1;
         Count { elements: item.elements.min(expected), bytes }
     }
@@ -90,7 +108,7 @@ mod tests {
         assert_eq!(see(&mut counter, 5, 5).elements, 4);
         assert_eq!(see(&mut counter, 4000, 4).elements, 4, "what it says and what it holds are two things");
         let noted = counter.miscounted().unwrap();
-        assert_eq!(noted, Miscount { batches: 3, at: 3, said: 4, expected: 0 });
+        assert_eq!(noted, Miscount { batches: 3, at: 3, said: 4, expected: 0, held: None });
     }
 
     #[test]
@@ -115,5 +133,25 @@ mod tests {
         assert_eq!(see(&mut counter, 7, 7).elements, 7);
         assert_eq!(see(&mut counter, 1 << 62, 7).elements, 0);
         assert_eq!(counter.miscounted().unwrap().batches, 1);
+    }
+
+    #[test]
+    fn a_copy_that_holds_others_than_its_item_says_is_noted_once() {
+        let kind = FieldKind { name: "x".into(), dtype: Dtype::F32, shape: vec![] };
+        let bytes = [0; 16];
+        let fields = [Field { kind: &kind, bytes: &bytes }];
+        let item = Item { elements: 4, bytes: ItemBytes::Here(&fields) };
+        let mut counter = ItemCounter::new(None);
+        counter.see(&item);
+        counter.see_copy(0, &item, 4);
+        assert_eq!(counter.miscounted(), None);
+        counter.see(&item);
+        counter.see_copy(1, &item, 3);
+        let noted = counter.miscounted().unwrap();
+        assert_eq!((noted.batches, noted.at, noted.said, noted.held), (1, 1, 4, Some(3)));
+        let wrong = Item { elements: 5, ..item };
+        counter.see(&wrong);
+        counter.see_copy(2, &wrong, 4);
+        assert_eq!(counter.miscounted().unwrap().batches, 2, "what was seen already is not counted twice");
     }
 }

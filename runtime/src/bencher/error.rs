@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{SkipReason, visible, visible_in_line};
+use super::{ClockFault, SkipReason, WorkFault, visible, visible_in_line};
 use crate::device::DeviceError;
 
 /// The error of a scenario or an adapter that cannot go on.
@@ -45,10 +45,10 @@ pub enum ErrorKind {
     Skip,
     /// Real data is not on this machine: a recorded skip as well.
     NoData,
-    /// A clock does not verify.
-    Clock,
-    /// Work does not verify.
-    Work,
+    /// A clock does not verify, by these numbers.
+    Clock(Box<ClockFault>),
+    /// Work does not verify, by these numbers.
+    Work(Box<WorkFault>),
     /// A process that was waited for said nothing until its deadline.
     Timeout,
     /// A process that was spoken to broke the protocol.
@@ -149,6 +149,16 @@ impl Error {
         self.kind == ErrorKind::Device
     }
 
+    /// Tells whether it says what follows from its kind, and nothing else.
+    pub(crate) fn is_told_by_its_kind(&self) -> bool {
+        let words = match &self.kind {
+            ErrorKind::Clock(fault) => fault.to_string(),
+            ErrorKind::Work(fault) => fault.to_string(),
+            _ => return false,
+        };
+        self.message == visible(&words)
+    }
+
     /// Makes an error of the message of another one and of those of its sources.
     fn told(error: &dyn std::error::Error) -> Self {
         let mut message = error.to_string();
@@ -166,6 +176,20 @@ impl Error {
     /// The same error, of a process that has lost a device.
     pub(crate) fn lost(self) -> Self {
         Self { kind: ErrorKind::Device, ..self }
+    }
+}
+
+impl From<ClockFault> for Error {
+    fn from(fault: ClockFault) -> Self {
+        let words = fault.to_string();
+        Self::of(ErrorKind::Clock(Box::new(fault)), words)
+    }
+}
+
+impl From<WorkFault> for Error {
+    fn from(fault: WorkFault) -> Self {
+        let words = fault.to_string();
+        Self::of(ErrorKind::Work(Box::new(fault)), words)
     }
 }
 

@@ -142,6 +142,8 @@ pub struct Miscount {
     pub said: u64,
     /// Elements that it must have.
     pub expected: u64,
+    /// Elements that a copy of it held, where it was copied whole and held others than it said.
+    pub held: Option<u64>,
 }
 
 /// The amount that was copied out of measured passes.
@@ -265,6 +267,8 @@ pub struct UnstoppedEpoch {
     pub addresses: u64,
     /// Bytes from the lowest of them to the highest.
     pub span: u64,
+    /// Time that passed meanwhile by the harness's clock; `None` where the times are of that clock.
+    pub passed: Option<u64>,
 }
 
 /// A worker's account of a measured run, beside what the harness saw. Times in nanoseconds.
@@ -299,6 +303,15 @@ pub struct Account {
     pub batch: u64,
     /// The most processes of it that were seen; `None` where it is not known.
     pub processes: Option<u64>,
+    /// The number of processors that it could be on; `None` where it is not known.
+    pub processors: Option<u32>,
+    /// Time to begin all epochs; `None` where it is not known.
+    pub begins: Option<u64>,
+    /// Time in which something was compiled for this run alone.
+    pub compile: Option<u64>,
+    /// True if it hands batches out on a device: then there are audits.
+    #[serde(default)]
+    pub on_device: bool,
 }
 
 /// The time that it took, once a batch was handed out and its time was taken, until its device was done with

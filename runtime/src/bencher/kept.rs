@@ -2,56 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, ErrorKind, Result};
-
-/// Type of the numbers in a field.
-///
-/// ```
-/// use weighbridge::Dtype;
-///
-/// assert_eq!(Dtype::ALL.map(Dtype::size), [1, 4, 8, 2, 4, 8]);
-/// assert_eq!(Dtype::F32.name(), "f32");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names are the types")]
-pub enum Dtype {
-    U8,
-    I32,
-    I64,
-    /// The upper half of an `f32`.
-    BF16,
-    F32,
-    F64,
-}
-
-impl Dtype {
-    /// All of them.
-    pub const ALL: [Self; 6] = [Self::U8, Self::I32, Self::I64, Self::BF16, Self::F32, Self::F64];
-
-    /// Bytes of one number.
-    #[inline]
-    pub const fn size(self) -> usize {
-        match self {
-            Self::U8 => 1,
-            Self::BF16 => 2,
-            Self::I32 | Self::F32 => 4,
-            Self::I64 | Self::F64 => 8,
-        }
-    }
-
-    /// The name in files: `f32`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::U8 => "u8",
-            Self::I32 => "i32",
-            Self::I64 => "i64",
-            Self::BF16 => "bf16",
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-        }
-    }
-}
+use super::dtype::row_bytes;
+use super::{Dtype, Result, WorkFault};
 
 /// A copy of one item, field by field.
 ///
@@ -100,10 +52,7 @@ impl ItemCopy {
     /// The first field that has other bytes; that there are elements and no field: a count that nothing
     /// stands behind.
     pub fn check(&self) -> Result<()> {
-        if self.fields.is_empty() && self.elements > 0 {
-            let what = format!("a batch counts {} elements and has no field", self.elements);
-            return Err(Error::of(ErrorKind::Work, what));
-        }
+        WorkFault::Fields { elements: self.elements as u64, fields: self.fields.len() as u64 }.or_go_on()?;
         for FieldCopy { name, dtype, shape, bytes } in &self.fields {
             check_bytes(name, *dtype, shape, bytes.len(), self.elements)?;
         }
@@ -159,21 +108,12 @@ pub(super) fn check_bytes(
 ) -> Result<usize> {
     match row_bytes(dtype, shape) {
         Some(row) if row.checked_mul(elements) == Some(bytes) => Ok(row),
-        _ => Err(Error::of(
-            ErrorKind::Work,
-            format!(
-                "field `{name}` has {bytes} bytes, which are not those of {elements} elements of shape \
-                 {shape:?} and type {}",
-                dtype.name()
-            ),
-        )),
+        _ => {
+            let (elements, bytes) = (elements as u64, bytes as u64);
+            Err(WorkFault::Bytes { field: name.to_owned(), dtype, shape: shape.to_vec(), elements, bytes }
+                .into())
+        }
     }
-}
-
-/// Bytes of one element of a field; `None` where no memory could hold them.
-#[inline]
-pub(super) fn row_bytes(dtype: Dtype, shape: &[usize]) -> Option<usize> {
-    shape.iter().try_fold(dtype.size(), |size, side| size.checked_mul(*side))
 }
 
 /// A `bf16` as `f32`.

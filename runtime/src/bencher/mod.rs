@@ -10,10 +10,12 @@ mod batched;
 mod bench;
 mod budget;
 mod calibrate;
+mod clock_fault;
 mod content;
 mod copied_item;
 mod copy;
 mod count;
+mod dtype;
 mod error;
 mod evidence;
 mod file_use;
@@ -41,14 +43,17 @@ mod visible;
 mod watch;
 mod window;
 mod work;
+mod work_fault;
 mod yardstick;
 
 pub use batched::BatchBencher;
 pub use bench::{Bencher, RepeatResult, Settings};
 pub use budget::{Budget, Phase, Purpose};
 pub(crate) use calibrate::Calibrator;
+pub use clock_fault::{ClaimedProcessorTime, ClaimedTime, ClockFault, CountedEvent};
 pub(crate) use content::draw_epoch;
 pub use content::{Content, HashKey};
+pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result, fail, skip};
 pub use evidence::{
     Account, Audit, Costs, Evidence, ExpectedEpoch, Hashes, Miscount, ReferenceComparison, Spot,
@@ -57,7 +62,7 @@ pub use evidence::{
 pub use file_use::FileUse;
 pub(crate) use inject::{VARIABLE as INJECT, read as read_share};
 pub(crate) use iterate::BLOCK;
-pub use kept::{Dtype, FieldCopy, FieldKind, ItemCopy};
+pub use kept::{FieldCopy, FieldKind, ItemCopy};
 pub use moments::{Moments, MomentsByField};
 pub use on_device::{DeviceBencher, Stream};
 pub use pace::{Pace, PerIteration};
@@ -70,3 +75,4 @@ pub use used::ResourceUse;
 pub use visible::{is_unseen, visible_in_line};
 pub(crate) use visible::{quoted, visible};
 pub use work::{Delivery, Operator, Work, WorkReport};
+pub use work_fault::WorkFault;

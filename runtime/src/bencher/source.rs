@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::kept::{check_bytes, row_bytes};
+use super::dtype::row_bytes;
+use super::kept::check_bytes;
 use super::{ExpectedEpoch, FieldCopy, FieldKind, ItemCopy, ResourceUse, Result};
 
 /// The size of one item. Real elements only, never padding.

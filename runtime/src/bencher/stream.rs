@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::content::draw_secret;
-use super::copied_item::{CopiedItem, draw, miscounted, unshown};
+use super::copied_item::{CopiedItem, check_shown, draw};
 use super::count::ItemCounter;
 use super::unstopped::{WholeEpoch, unstopped};
 use super::watch::SampleWatch;
@@ -85,13 +85,11 @@ impl Bencher {
         let mut spots = Vec::new();
         source.rewind()?;
         self.enter(Phase::Timed);
-        let mut look = |item: &Item<'_>| {
+        let mut look = |item: &Item<'_>| -> Result<()> {
             let at = counter.at();
             counter.see(item);
             let copy = item.copy(None)?;
-            if copy.elements as u64 != item.elements {
-                return Err(miscounted(item.elements, copy.elements as u64));
-            }
+            counter.see_copy(at, item, copy.elements as u64);
             spots.push(self.settings.look_at(&mut content, Some(at), 0, &copy)?);
             Ok(())
         };
@@ -350,7 +348,8 @@ impl StreamRun {
             counter.see(item);
             shown += 1;
         })?;
-        if said == shown && said <= items { Ok(said) } else { Err(unshown(said, shown)) }
+        check_shown(items, said, shown)?;
+        Ok(said)
     }
 
     fn warm_up_pass(&mut self, items: u64, source: &mut dyn Source) -> Result<()> {
@@ -445,9 +444,7 @@ impl StreamRun {
                     copied = Some(CopiedItem::of(item, at, secret, *passes == 0));
                 }
             })?;
-            if shown != 1 {
-                return Err(unshown(1, shown));
-            }
+            check_shown(1, 1, shown)?;
             ends = 0;
             self.samples.push((now - last).as_nanos() as u64);
             last = now;
@@ -542,9 +539,7 @@ impl StreamRun {
             })?;
             self.windows.close();
             failed?;
-            if more != shown || more > asked {
-                return Err(unshown(more, shown));
-            }
+            check_shown(asked, more, shown)?;
             if more == 0 && ended {
                 return Err(empty());
             }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::copied_item::{CopiedItem, draw, unshown};
+use super::copied_item::{CopiedItem, check_shown, draw};
 use super::count::ItemCounter;
 use super::window::Windows;
 use super::{Bencher, Budget, Result, Source, UnstoppedEpoch};
@@ -102,13 +102,12 @@ pub(super) fn unstopped(
     };
     let ended = if source.whole_pass() {
         let mut shown = 0;
-        let said = source.pass(all.max(least), &mut |item| {
+        let asked = all.max(least);
+        let said = source.pass(asked, &mut |item| {
             see(item);
             shown += 1;
         })?;
-        if said != shown {
-            return Err(unshown(said, shown));
-        }
+        check_shown(asked, said, shown)?;
         said >= all
     } else {
         let mut done = 0;

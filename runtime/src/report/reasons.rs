@@ -1,8 +1,9 @@
 //! The words for reasons: why a case is skipped, what is said of a comparison, and what helps.
 
 use std::fmt;
+use std::time::Duration;
 
-use crate::bencher::SkipReason;
+use crate::bencher::{ClaimedProcessorTime, ClaimedTime, ClockFault, CountedEvent, SkipReason, WorkFault};
 use crate::compare::{
     Advice, AxisChange, Basis, BreakOff, CaseFailure, ClockHalf, EnvironmentChange, IncomparableReason,
     InconclusiveReason, Refusal, Remedy, RowMark, Tendency, Verdict,
@@ -219,6 +220,101 @@ impl fmt::Display for SkipReason {
                 write!(f, "no adapter is registered for the contract `{contract}`")
             }
             Self::Ended => f.write_str("the run was ended before it"),
+        }
+    }
+}
+
+impl fmt::Display for ClockFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = |nanoseconds: &u64| Duration::from_nanos(*nanoseconds);
+        match self {
+            Self::Time { of, claimed, passed } => {
+                let of = match of {
+                    ClaimedTime::Measured => "of measured time",
+                    ClaimedTime::Samples => "of samples",
+                    ClaimedTime::First => "for its first batch",
+                    ClaimedTime::Begin => "to begin epochs",
+                    ClaimedTime::Stopped => "in which its clock stood",
+                    ClaimedTime::Compile => "to compile",
+                    ClaimedTime::Ledger => "in its ledger",
+                };
+                write!(f, "it claims {:?} {of}, but {:?} passed", time(claimed), time(passed))
+            }
+            Self::Processors { of, claimed, processors, had } => {
+                let of = match of {
+                    ClaimedProcessorTime::Running => "while its clock ran",
+                    ClaimedProcessorTime::Stopped => "while its clock stood",
+                    ClaimedProcessorTime::OthersStopped => "of others while its clock stood",
+                    ClaimedProcessorTime::All => "in all",
+                };
+                write!(
+                    f,
+                    "it claims {:?} of processor time {of}, but {processors} processors had {:?}",
+                    time(claimed),
+                    time(had)
+                )
+            }
+            Self::Events { of, claimed, most: _, passed } => {
+                let of = match of {
+                    CountedEvent::MinorFaults => "page faults",
+                    CountedEvent::MajorFaults => "page faults of the disk",
+                    CountedEvent::Switches => "switches",
+                };
+                write!(f, "it claims {claimed} {of} in {:?}", time(passed))
+            }
+            Self::Epoch { wall, begin, first, copied, passed } => write!(
+                f,
+                "it claims {:?} for an epoch, {:?} to begin it, {:?} for its first batch and {:?} for \
+                 copies, but {:?} passed",
+                time(wall),
+                time(begin),
+                time(first),
+                time(copied),
+                time(passed)
+            ),
+            Self::Steps { asked, told, claimed, passed } => {
+                write!(f, "it claims {:?} for {asked} steps, and {:?} passed", time(claimed), time(passed))?;
+                let unlike = told.iter().find(|(_, times)| times != asked);
+                unlike.map_or(Ok(()), |(name, times)| write!(f, "; it tells {times} times of `{name}`"))
+            }
+            Self::Save { asked, idle, during, steps, stall, complete, passed } => write!(
+                f,
+                "it claims {idle} steps of {asked} before a save and {during} during it in {:?}, a stall of \
+                 {:?} and a save of {:?}, but {:?} passed",
+                time(steps),
+                time(stall),
+                time(complete),
+                time(passed)
+            ),
+        }
+    }
+}
+
+impl fmt::Display for WorkFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Items { asked, said, shown } => {
+                write!(f, "the source says that it went through {said} items and showed {shown}")?;
+                if said > asked { write!(f, ", and was asked for {asked}") } else { Ok(()) }
+            }
+            Self::Fields { elements, .. } => write!(f, "a batch counts {elements} elements and has no field"),
+            Self::Bytes { field, dtype, shape, elements, bytes } => write!(
+                f,
+                "field `{field}` has {bytes} bytes, which are not those of {elements} elements of shape \
+                 {shape:?} and type {}",
+                dtype.name()
+            ),
+            Self::Copy { elements, first, of } => write!(
+                f,
+                "the worker hands over {elements} elements from {first} on of a batch of {of} to be verified"
+            ),
+            Self::Epoch { expected, elements, batches } => write!(
+                f,
+                "the epoch that was timed has {elements} elements in {batches} batches instead of {} in {}",
+                expected.elements,
+                expected.batches()
+            ),
+            Self::Blocks { .. } => f.write_str("one side measures a body in blocks, the other does not"),
         }
     }
 }

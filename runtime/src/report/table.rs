@@ -252,12 +252,16 @@ fn apart(cases: &[CaseRecord], log: &Logs<'_>, terminal: Terminal) -> String {
             Agreement::Declared(why) => say(Style::Yellow, "declared unequal", case, why),
             _ => {}
         }
-        // What differs from the reference has been told with its parts.
+        // What differs from the reference has been told with its parts, and what ended a repeat with it.
+        let ended = |finding: &&Finding| match &case.status {
+            CaseStatus::Failed(why) => why.contains(&finding.detail),
+            _ => false,
+        };
         let differs = matches!(case.agreement, Agreement::Differs(_));
         let told = |finding: &&Finding| {
             differs && (finding.rule == "same-work" || case.beside.is_some() && finding.rule == "spot-check")
         };
-        for finding in case.failed_rules().filter(|finding| !told(finding)) {
+        for finding in case.failed_rules().filter(|finding| !told(finding) && !ended(finding)) {
             let repeats = within(&finding.repeats);
             say(Style::Red, "not verified", case, &format!("{finding}{repeats}\n{}", finding.remedy));
         }
@@ -575,6 +579,16 @@ CPU: by the processor's clock, since threads waited for a processor in over 10 %
             "{shown}"
         );
         assert_eq!(shown.matches("broken").count(), 1, "{shown}");
+        let twice = crate::verify::Finding {
+            rule: "claims".into(),
+            severity: crate::verify::Severity::Fail,
+            repeats: vec![1],
+            detail: "no disk".into(),
+            remedy: String::new(),
+            figure: None,
+        };
+        run.cases[1].findings.push(twice);
+        assert_eq!(self::shown(&run), shown, "what ended the repeat is told once");
     }
 
     /// A suite of bodies without contracts, one scenario of which has several points, and one of adapters.

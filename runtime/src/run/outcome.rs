@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bencher::{Evidence, Phase, Purpose, SkipReason, Work};
+use crate::bencher::{ClockFault, Evidence, Phase, Purpose, SkipReason, Work, WorkFault, visible};
 use crate::metric::Observation;
 
 /// One whole life cycle of a case, ended.
@@ -65,7 +65,7 @@ pub struct Failure {
     pub how: How,
     /// The phase in which it failed.
     pub phase: Phase,
-    /// The message that goes with it.
+    /// The message that goes with it; empty where the numbers of a clock or of work say all.
     pub detail: String,
     /// The end of what it wrote to stderr.
     pub stderr: String,
@@ -89,12 +89,24 @@ pub enum How {
     Memory,
     /// It did not speak the protocol between parent and child.
     Protocol,
-    /// Its clock does not verify: parts that do not add up, or more time than passed.
-    Clock,
-    /// Its work does not verify.
-    Work,
+    /// Its clock does not verify, by these numbers: parts that do not add up, or more time than passed.
+    Clock(Box<ClockFault>),
+    /// Its work does not verify, by these numbers.
+    Work(Box<WorkFault>),
     /// Its process lost the device.
     Device,
+}
+
+impl How {
+    /// Words for the numbers of a clock or of work; `None` where it is neither.
+    fn numbers(&self) -> Option<String> {
+        let words = match self {
+            Self::Clock(fault) => fault.to_string(),
+            Self::Work(fault) => fault.to_string(),
+            _ => return None,
+        };
+        Some(visible(&words))
+    }
 }
 
 impl fmt::Display for How {
@@ -107,8 +119,8 @@ impl fmt::Display for How {
             Self::Timeout => f.write_str("ran past its deadline"),
             Self::Memory => f.write_str("went past its memory limit"),
             Self::Protocol => f.write_str("broke the protocol between parent and child"),
-            Self::Clock => f.write_str("has a clock that does not verify"),
-            Self::Work => f.write_str("did work that does not verify"),
+            Self::Clock(_) => f.write_str("has a clock that does not verify"),
+            Self::Work(_) => f.write_str("did work that does not verify"),
             Self::Device => f.write_str("lost the device"),
         }
     }
@@ -117,6 +129,10 @@ impl fmt::Display for How {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} in the {}", self.how, self.phase.name())?;
-        if self.detail.is_empty() { Ok(()) } else { write!(f, ": {}", self.detail) }
+        match self.how.numbers() {
+            Some(words) if self.detail.is_empty() => write!(f, ": {words}"),
+            None if self.detail.is_empty() => Ok(()),
+            _ => write!(f, ": {}", self.detail),
+        }
     }
 }

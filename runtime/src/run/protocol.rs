@@ -13,7 +13,7 @@ use crate::metric::{Block, Observation};
 use crate::registry::Point;
 
 /// The version of the protocol: the first thing that a child says.
-pub(super) const VERSION: u32 = 6;
+pub(super) const VERSION: u32 = 7;
 
 /// The argument that makes a bench binary a child.
 pub const CHILD_FLAG: &str = "--weighbridge-child";

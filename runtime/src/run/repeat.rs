@@ -39,6 +39,7 @@ pub fn execute(
         Ok(Ok(result)) => answer(result),
         Ok(Err(error)) => match error.skip_reason() {
             Some(why) => ChildAnswer::Skipped(short(why)),
+            None if error.is_told_by_its_kind() => failed(how(&error), phase.get(), String::new()),
             None => failed(how(&error), phase.get(), bounded(&error.to_string()).into_owned()),
         },
         Err(panic) => failed(How::Panic, phase.get(), panicked::text(panic.as_ref())),
@@ -147,8 +148,8 @@ fn failed(how: How, phase: Phase, detail: String) -> ChildAnswer {
 fn how(error: &Error) -> How {
     match error.kind() {
         ErrorKind::Failure | ErrorKind::Skip | ErrorKind::NoData => How::Error,
-        ErrorKind::Clock => How::Clock,
-        ErrorKind::Work => How::Work,
+        ErrorKind::Clock(fault) => How::Clock(fault.clone()),
+        ErrorKind::Work(fault) => How::Work(fault.clone()),
         ErrorKind::Timeout => How::Timeout,
         ErrorKind::Protocol => How::Protocol,
         ErrorKind::Exit(code) => How::Exit(*code),
@@ -162,7 +163,7 @@ mod tests {
     use weighbridge_macros::scenario;
 
     use super::*;
-    use crate::bencher::{Budget, Purpose, skip};
+    use crate::bencher::{Budget, ClaimedTime, ClockFault, Purpose, skip};
     use crate::registry::Point;
 
     #[scenario(id = "REPEAT-ERROR", crate = crate)]
@@ -174,6 +175,21 @@ mod tests {
     fn fails_late(bencher: &mut Bencher) -> Result<(), Error> {
         bencher.iter(|| ());
         Err(Error::new("digests differ"))
+    }
+
+    #[scenario(id = "REPEAT-CLOCK", crate = crate)]
+    fn claims(_: &mut Bencher) -> Result<(), Error> {
+        Ok(fault().or_go_on()?)
+    }
+
+    #[scenario(id = "REPEAT-CLOCK-OF-A-RANK", crate = crate)]
+    fn claims_of_a_rank(_: &mut Bencher) -> Result<(), Error> {
+        let error = Error::from(fault());
+        Err(Error::of(error.kind().clone(), format!("rank 1: {error}")))
+    }
+
+    fn fault() -> ClockFault {
+        ClockFault::Time { of: ClaimedTime::First, claimed: 2_000, passed: 1_000 }
     }
 
     #[scenario(id = "REPEAT-SKIP", crate = crate)]
@@ -219,6 +235,21 @@ mod tests {
     fn an_error_is_told_in_the_phase_that_it_comes_from() {
         assert_eq!(failure("REPEAT-ERROR"), (How::Error, Phase::SetUp, "no data".to_owned()));
         assert_eq!(failure("REPEAT-LATE-ERROR"), (How::Error, Phase::TearDown, "digests differ".to_owned()));
+    }
+
+    #[test]
+    fn numbers_that_contradict_each_other_are_told_as_such_and_the_words_are_made_of_them() {
+        let how = || How::Clock(Box::new(fault()));
+        assert_eq!(failure("REPEAT-CLOCK"), (how(), Phase::SetUp, String::new()));
+        let words = "it claims 2µs for its first batch, but 1µs passed";
+        let ChildAnswer::Failed(failed) = run("REPEAT-CLOCK") else { panic!("it fails") };
+        let said = format!("has a clock that does not verify in the set-up: {words}");
+        assert_eq!(failed.to_string(), said);
+        let stored = serde_json::to_string(&failed).unwrap();
+        assert!(stored.contains(r#""how":{"clock":{"time":{"of":"first","claimed":2000,"passed":1000}}}"#));
+        assert_eq!(serde_json::from_str::<Failure>(&stored).unwrap(), failed);
+        let told = failure("REPEAT-CLOCK-OF-A-RANK");
+        assert_eq!(told, (how(), Phase::SetUp, format!("rank 1: {words}")));
     }
 
     #[test]

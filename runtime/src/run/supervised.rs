@@ -13,7 +13,7 @@ use super::protocol::{
     CHILD_FLAG, ChildAnswer, ChildMessage, LONGEST, ParentMessage, RepeatRequest, VERSION,
 };
 use super::{Failure, How, Outcome, TreeMemory};
-use crate::bencher::{PerIteration, Phase, Spot, visible};
+use crate::bencher::{ClaimedTime, ClockFault, PerIteration, Phase, Spot, visible};
 use crate::metric::{Block, Entry, TimedBy};
 use crate::process::{ChildPlace, MemoryWatch, Output, ReceivedBytes, SpawnOptions, Subprocess, left_behind};
 
@@ -279,9 +279,7 @@ impl SupervisedChild {
                 }
                 skipped @ ChildAnswer::Skipped(_) => skipped.into_outcome(),
             },
-            ListeningEnd::Overclaimed { claimed, passed } => {
-                (fail(How::Clock, overclaimed(Duration::from_nanos(claimed), passed)), vec![])
-            }
+            ListeningEnd::Overclaimed(fault) => (fail(How::Clock(fault), String::new()), vec![]),
             ListeningEnd::TimedOut => {
                 (fail(How::Timeout, format!("no answer after {:?}", seen.allowed(watch))), vec![])
             }
@@ -317,10 +315,6 @@ impl Drop for SupervisedChild {
     }
 }
 
-fn overclaimed(claimed: Duration, passed: Duration) -> String {
-    format!("it claims {claimed:?} of measured time, but {passed:?} passed")
-}
-
 /// A child in a paced repeat, waiting for its next block.
 #[derive(Debug)]
 pub(super) struct PacedChild {
@@ -343,11 +337,16 @@ impl PacedChild {
         let end = match self.process.listen(watch, &mut self.seen, &mut |_| {}) {
             ListeningEnd::Block(block) => {
                 let passed = begun.elapsed();
+                let fault = ClockFault::Time {
+                    of: ClaimedTime::Measured,
+                    claimed: block.wall,
+                    passed: ClockFault::nanoseconds(passed),
+                };
                 // A fake's clock is spared, as in whole repeats.
-                if block.by == TimedBy::Fake || u128::from(block.wall) <= passed.as_nanos() {
+                if block.by == TimedBy::Fake || !fault.is_proven() {
                     return Ok((block, passed));
                 }
-                ListeningEnd::Overclaimed { claimed: block.wall, passed }
+                ListeningEnd::Overclaimed(Box::new(fault))
             }
             end => end,
         };
@@ -392,11 +391,8 @@ enum ListeningEnd {
     Died,
     TimedOut,
     TooLarge(u64),
-    /// It claims more nanoseconds than have passed.
-    Overclaimed {
-        claimed: u64,
-        passed: Duration,
-    },
+    /// It claims more time than has passed.
+    Overclaimed(Box<ClockFault>),
     Garbled(String),
     Interrupted,
 }

@@ -4,7 +4,7 @@ use super::Agreement;
 use crate::bencher::{Evidence, Purpose, Work};
 use crate::metric::Observation;
 use crate::registry::Equivalence;
-use crate::run::{Outcome, Repeat};
+use crate::run::{How, Outcome, Repeat};
 
 /// A case with its repeats, as the rules see it.
 #[derive(Clone, Copy, Debug)]
@@ -61,9 +61,18 @@ impl<'a> ExaminedCase<'a> {
         matches!(self.agreement, Agreement::Declared(_))
     }
 
-    /// Tells whether any repeat has evidence: none has where the case was skipped or
-    /// failed.
+    /// The repeats that failed, with how they did.
+    pub(super) fn failed(&self) -> impl Iterator<Item = (&'a Repeat, &'a How)> + use<'a> {
+        self.repeats.iter().filter_map(|repeat| match &repeat.outcome {
+            Outcome::Failed(failure) => Some((repeat, &failure.how)),
+            Outcome::Measured { .. } | Outcome::Skipped { .. } => None,
+        })
+    }
+
+    /// Tells whether any repeat has evidence: none has where the case was skipped, or failed without numbers
+    /// that tell of it.
     pub fn has_evidence(&self) -> bool {
         self.ended().any(|one| *one.evidence != Evidence::default())
+            || self.failed().any(|(_, how)| matches!(how, How::Clock(_) | How::Work(_)))
     }
 }

@@ -15,11 +15,11 @@ use super::epoch;
 use super::exchange::Exchange;
 use super::protocol::{
     CollectorAnswer, CopiedBatch, ElementOrder, EpochRequest, ExchangedBatch, Hello, OpenedPipeline,
-    RunRequest, VERSION, WorkerRequest, WorkerResponse,
+    RunRequest, TimedEpoch, VERSION, WorkerRequest, WorkerResponse,
 };
 use crate::bencher::{
-    Budget, CheckedBatch, Costs, Count, Error, ErrorKind, ExpectedEpoch, FileUse, ItemCopy, Remote,
-    RemoteEpoch, RemoteRun, ResourceUse, Result, UnstoppedRequest, skip,
+    Budget, CheckedBatch, ClockFault, Costs, Count, Error, ErrorKind, ExpectedEpoch, FileUse, ItemCopy,
+    Remote, RemoteEpoch, RemoteRun, ResourceUse, Result, UnstoppedRequest, WorkFault, skip,
 };
 use crate::device::Platform;
 use crate::metric::Ledger;
@@ -503,11 +503,6 @@ impl Remote for Worker {
         {
             files.read = files.read.saturating_add(after.read.saturating_sub(before.read));
         }
-        if self.open.as_ref().is_some_and(|open| open.on != Platform::Cpu) && ran.audit.is_empty() {
-            let what = "the worker says nothing of what was pending on its device when it handed batches out \
-                (`audit`)";
-            return Err(Error::of(ErrorKind::Clock, what));
-        }
         let checked = self.checked(&ran.checked)?;
         Ok(RemoteRun {
             whole_pass: self.opened()?.whole_pass,
@@ -527,6 +522,7 @@ impl Remote for Worker {
             threads: ran.threads,
             compile: ran.compile,
             audits: ran.audit,
+            on_device: self.open.as_ref().is_some_and(|open| open.on != Platform::Cpu),
             ledger: Ledger {
                 begin: ran.ledger.begin,
                 warm_up: ran.ledger.warm_up,
@@ -556,22 +552,18 @@ impl Remote for Worker {
             other => return Err(self.not(&other, "`timed`")),
         };
         let passed = clock.now() - begun;
-        let wall = Duration::from_nanos(timed.wall);
-        let parts = timed.begin.checked_add(timed.first);
-        if wall > passed || timed.copied > timed.wall || parts.is_none_or(|parts| parts > timed.wall) {
-            let (begin, first) = (Duration::from_nanos(timed.begin), Duration::from_nanos(timed.first));
-            let what = format!(
-                "the worker claims {wall:?} for an epoch, {begin:?} to begin it and {first:?} for its first \
-                 batch, but {passed:?} passed"
-            );
-            return Err(Error::of(ErrorKind::Clock, what));
-        }
-        // Of an epoch that may be cut short the rules judge by the evidence.
-        if let (Some(Open { epoch: Some(expected), .. }), None) = (&self.open, limit) {
-            epoch::check_epoch(expected, timed.elements, timed.batches)?;
+        // Of an epoch that may be cut short the rules judge by the evidence. Of any other there is none.
+        if limit.is_none() {
+            let TimedEpoch { wall, begin, first, copied, elements, batches, .. } = timed;
+            let passed = passed.as_nanos() as u64;
+            ClockFault::Epoch { wall, begin, first, copied, passed }.or_go_on()?;
+            if let Some(Open { epoch: Some(expected), .. }) = &self.open {
+                WorkFault::Epoch { expected: *expected, elements, batches }.or_go_on()?;
+            }
         }
         Ok(RemoteEpoch {
-            wall,
+            passed: Some(passed),
+            wall: Duration::from_nanos(timed.wall),
             begin: Duration::from_nanos(timed.begin),
             first: Duration::from_nanos(timed.first),
             elements: timed.elements,

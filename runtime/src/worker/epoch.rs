@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::bencher::{Budget, Error, ErrorKind, ExpectedEpoch, Result};
+use crate::bencher::{Budget, ExpectedEpoch};
 
 /// A worker's times may be beyond those of this process by so much: the two clocks are read one after the
 /// other.
@@ -21,19 +21,6 @@ pub(super) fn budget(expected: &ExpectedEpoch, asked: Budget, chunk: u64, whole_
     let chunks = if whole_pass { 1 } else { CHUNKS };
     let batches = chunk.saturating_mul(chunks).min(all);
     if batches <= asked.batches { asked } else { Budget { warmup: 0, batches, ..asked } }
-}
-
-/// A whole epoch has the elements and batches that it must.
-pub(super) fn check_epoch(expected: &ExpectedEpoch, elements: u64, batches: u64) -> Result<()> {
-    if expected.holds(elements, batches, true) {
-        return Ok(());
-    }
-    let all = expected.elements;
-    let what = format!(
-        "the epoch that was timed has {elements} elements in {batches} batches instead of {all} in {}",
-        expected.batches()
-    );
-    Err(Error::of(ErrorKind::Work, what))
 }
 
 #[cfg(test)]

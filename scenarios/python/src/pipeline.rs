@@ -5,10 +5,11 @@ use std::ops::DerefMut;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use weighbridge::remote::ClockFault;
 use weighbridge::worker::{ElementOrder, Worker};
 use weighbridge::{
-    Budget, Costs, Count, Error, ErrorKind, ExpectedEpoch, FieldKind, FileUse, ItemCopy, Remote, RemoteEpoch,
-    RemoteRun, ResourceUse, Result, UnstoppedRequest,
+    Budget, Costs, Count, Error, ExpectedEpoch, FieldKind, FileUse, ItemCopy, Remote, RemoteEpoch, RemoteRun,
+    ResourceUse, Result, UnstoppedRequest,
 };
 use weighbridge_data::{Batch, Epochs, ExecutedWork, Rank};
 
@@ -52,15 +53,14 @@ impl<W: DerefMut<Target = Worker>> RemotePipeline<W> {
         let phases: BTreeMap<String, Vec<Duration>> =
             said.into_iter().map(|(name, times)| (name, durations(times))).collect();
         let all: Duration = step.iter().sum();
-        if all > passed || step.len() != steps || phases.values().any(|times| times.len() != steps) {
-            let what = format!(
-                "the worker claims {} steps in {all:?} with the phases {:?}: {steps} were asked for, \
-                 and {passed:?} passed",
-                step.len(),
-                phases.keys().collect::<Vec<_>>()
-            );
-            return Err(Error::of(ErrorKind::Clock, what));
-        }
+        let told = phases.iter().map(|(name, times)| (name.clone(), times.len() as u64));
+        let said = ClockFault::Steps {
+            asked: steps as u64,
+            told: std::iter::once(("step".to_owned(), step.len() as u64)).chain(told).collect(),
+            claimed: ClockFault::nanoseconds(all),
+            passed: ClockFault::nanoseconds(passed),
+        };
+        said.or_go_on()?;
         Ok((step, phases))
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::bencher::{Phase, WorkReport};
+use crate::bencher::{Account, Evidence, Phase, UnstoppedEpoch, WorkFault, WorkReport};
 use crate::device::Usage;
 use crate::metric::{
     Custom, Direction, Observation, RankMetric, Reading, Region, SampleKind, Surroundings, Unit,
@@ -268,6 +268,56 @@ fn notes_are_told_once_with_the_repeats_that_made_them() {
     let record = record(all);
     assert_eq!(told(&record), ["note: short pass", "note: slow start"]);
     assert_eq!((&record.findings[0].repeats[..], &record.findings[1].repeats[..]), (&[][..], &[4][..]));
+}
+
+#[test]
+fn a_worker_that_claims_what_cannot_be_is_assembled_and_not_ranked() {
+    let most = u64::MAX;
+    let mut seen = Observation {
+        taken: Some(SampleKind::Items),
+        samples: vec![most; 30],
+        elements: most,
+        bytes: most,
+        wall: most,
+        first_item: Some(most),
+        ..seen(1)
+    };
+    (seen.usage.minor_faults, seen.usage.cpu) = (most, Duration::from_nanos(most));
+    (seen.around.span, seen.around.ran) = (most, Some(most));
+    let account = Account { samples: most, wall: most, claimed: most, passed: 1_000, ..Account::default() };
+    let epoch = UnstoppedEpoch {
+        wall: most,
+        begin: most,
+        first: most,
+        copied: most,
+        elements: most,
+        batches: most,
+        passed: Some(1_000),
+        ..UnstoppedEpoch::default()
+    };
+    let evidence = Evidence { account: Some(account), unstopped: Some(epoch), ..Evidence::default() };
+    let outcome = |seen: &Observation| Outcome::Measured {
+        seen: Box::new(seen.clone()),
+        work: None,
+        evidence: Box::new(evidence.clone()),
+    };
+    let absurd = |number| Repeat { outcome: outcome(&seen), ..repeat(number, Observation::default()) };
+    let record = record(vec![absurd(1), absurd(2), absurd(3)]);
+    assert!(record.status == CaseStatus::Measured && !record.ranked() && record.has_failed());
+    let claims = record.failed_rules().find(|finding| finding.rule == "claims").unwrap();
+    assert!(claims.repeats == [1, 2, 3] && claims.detail.contains("of measured time, but"), "{claims}");
+}
+
+#[test]
+fn a_repeat_that_could_not_go_on_is_told_by_its_numbers_and_judged_by_them() {
+    let how = How::Work(Box::new(WorkFault::Copy { elements: 0, first: 3, of: 8 }));
+    let (detail, stderr) = (String::new(), String::new());
+    let outcome = Outcome::Failed(Failure { how, phase: Phase::TearDown, detail, stderr });
+    let record = record(vec![Repeat { outcome, ..repeat(1, seen(1)) }]);
+    let words = "the worker hands over 0 elements from 3 on of a batch of 8 to be verified";
+    let text = format!("repeat 1 did work that does not verify in the tear-down: {words}");
+    assert_eq!(record.status, CaseStatus::Failed(text));
+    assert_eq!(record.failed_rules().map(|finding| &*finding.detail).collect::<Vec<_>>(), [words]);
 }
 
 #[test]

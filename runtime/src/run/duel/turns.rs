@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::schedule::RoundRunner;
 use super::{BrokenDuel, Duel, DuelRound, RoundId, Side};
-use crate::bencher::{BLOCK, Budget, Calibrator, Phase, Purpose, RunSettings, Spot};
+use crate::bencher::{BLOCK, Budget, Calibrator, Phase, Purpose, RunSettings, Spot, WorkFault};
 use crate::metric::{Block, TimedBy};
 use crate::plan::{CaseId, PlannedCase};
 use crate::run::protocol::RepeatRequest;
@@ -118,7 +118,7 @@ impl OneRound<'_> {
             SideState::End(repeat) => return self.repeats(first, repeat, &mut random, tick),
         };
         let SideState::Blocks(two) = self.open(second, random.draw(), tick)? else {
-            return Err(unlike(SIDES[first]));
+            return Err(unlike(SIDES[first], SIDES[first]));
         };
         let mut sides = [one, two];
         if first == 1 {
@@ -184,7 +184,7 @@ impl OneRound<'_> {
         for side in [1 - first, 1 - first, first] {
             match self.open(side, random.draw(), tick)? {
                 SideState::End(repeat) => of[side].push(repeat),
-                SideState::Blocks(_) => return Err(unlike(SIDES[first])),
+                SideState::Blocks(_) => return Err(unlike(SIDES[first], SIDES[side])),
             }
         }
         Ok(DuelRound::Repeats(of))
@@ -373,10 +373,12 @@ fn broken(side: usize, outcome: Option<Outcome>) -> BrokenDuel {
     }
 }
 
-/// One side has blocks of iterations and the other has not: they do not measure the same thing.
-fn unlike(side: Side) -> BrokenDuel {
-    let detail = "one side measures a body in blocks, the other does not".to_owned();
-    BrokenDuel::Failed(side, Failure { how: How::Work, phase: Phase::Timed, detail, stderr: String::new() })
+/// One side has blocks of iterations (`in_blocks`) and the other has not: they do not measure the same thing.
+fn unlike(side: Side, in_blocks: Side) -> BrokenDuel {
+    let baseline = in_blocks == Side::Baseline;
+    let how = How::Work(Box::new(WorkFault::Blocks { baseline, candidate: !baseline }));
+    let (detail, stderr) = (String::new(), String::new());
+    BrokenDuel::Failed(side, Failure { how, phase: Phase::Timed, detail, stderr })
 }
 
 /// The fewest pairs, when `done` of them took this long.

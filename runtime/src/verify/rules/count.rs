@@ -12,8 +12,9 @@ pub(super) const RULE: Rule = Rule {
     lie: "more elements are counted than delivered: padding, made-up counts, batches shown more often than \
         they were made",
     looks: "every item that the clock saw: its elements must be those that the specification gives its \
-        place, and its bytes those of so many elements; a worker's sum must be that of the batches it was \
-        asked for, and its bytes and the epoch that nobody stops must be those of the specification",
+        place, and its bytes those of so many elements, and a copy of it must hold as many; a worker's sum \
+        must be that of the batches it was asked for, and its bytes and the epoch that nobody stops must be \
+        those of the specification",
     blind: "nothing of a native subject; of a worker in any order, and where the epoch ended within a pass, \
         only that there are no more than there can be",
     remedy: "count real elements alone: padding is neither delivered nor counted",
@@ -55,6 +56,13 @@ fn other_epoch(one: &EndedRepeat<'_>) -> Option<String> {
 
 fn miscounted(one: &EndedRepeat<'_>) -> Option<String> {
     let noted = one.evidence.miscounted?;
+    if let Some(held) = noted.held {
+        return Some(format!(
+            "{} batches do not hold what they must: batch {} of the epoch says that it has {} elements, and \
+             a copy of it holds {held}",
+            noted.batches, noted.at, noted.said
+        ));
+    }
     Some(format!(
         "{} batches do not hold what they must: batch {} of the epoch says that it has {} elements and must \
          have {}, with bytes for each",

@@ -1,6 +1,7 @@
 //! The list of rules, in the order in which findings are told.
 
 mod account;
+mod claims;
 mod copy;
 mod count;
 mod device;
@@ -30,6 +31,7 @@ pub const RULES: &[Rule] = &[
     unstopped::RULE,
     outside::RULE,
     files::RULE,
+    claims::RULE,
     account::RULE,
     samples::RULE,
     pending::RULE,

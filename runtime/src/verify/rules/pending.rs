@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     lie: "a batch is handed out while a device is still at work on it",
     looks: "a worker waits for its device after the stamp of each copied batch of the first pass, and once \
         more when nothing is pending: over half of the waits must be no longer than three of those, 20 us, \
-        or a fifth of a batch's time",
+        or a fifth of a batch's time. One whose batches are on a device and that says nothing of it fails",
     blind: "a worker that waits itself and does not say so; work on a device that its framework does not \
         know of",
     remedy: "wait for the device before a batch is handed out",
@@ -33,7 +33,13 @@ fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
 }
 
 fn late(account: &Account) -> Option<String> {
-    let Account { audits, batch, .. } = account;
+    let Account { audits, batch, on_device, .. } = account;
+    if *on_device && audits.is_empty() {
+        return Some(
+            "the worker says nothing of what was pending on its device when it handed batches out (`audit`)"
+                .to_owned(),
+        );
+    }
     let pending = |audit: &&Audit| {
         let Audit { waited, again } = **audit;
         waited > LEAST_PENDING

@@ -35,10 +35,16 @@ pub(super) fn each_repeat(
     examined: &ExaminedCase<'_>,
     look: impl Fn(&EndedRepeat<'_>) -> Option<(Severity, String)>,
 ) -> Vec<Accusation> {
+    gathered(examined.ended().filter_map(|one| {
+        let (severity, detail) = look(&one)?;
+        Some((one.repeat.number, severity, detail))
+    }))
+}
+
+/// Gathers accusations as [`each_repeat`] does, each with the number of its repeat.
+pub(super) fn gathered(each: impl Iterator<Item = (u32, Severity, String)>) -> Vec<Accusation> {
     let mut found: Vec<Accusation> = Vec::new();
-    for one in examined.ended() {
-        let Some((severity, detail)) = look(&one) else { continue };
-        let number = one.repeat.number;
+    for (number, severity, detail) in each {
         match found.iter_mut().find(|accusation| accusation.severity == severity) {
             Some(accusation) => accusation.repeats.push(number),
             None => found.push(Accusation { severity, repeats: vec![number], detail }),

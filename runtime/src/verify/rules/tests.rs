@@ -2,10 +2,14 @@
 
 use super::fixture::{EPOCH, fails, found, honest, honest_worker, passes, work};
 use super::{RULES, outside, unstopped};
-use crate::bencher::{Audit, Delivery, ExpectedEpoch, FileUse, Miscount, ReferenceComparison};
+use crate::bencher::{
+    Audit, ClockFault, Delivery, Dtype, ExpectedEpoch, FileUse, Miscount, Phase, Purpose,
+    ReferenceComparison, WorkFault,
+};
 use crate::metric::{DeviceAudit, OnDevice, Returns, SampleKind};
 use crate::registry::Equivalence;
-use crate::verify::{Agreement, Severity};
+use crate::run::{Failure, How, Outcome, Repeat};
+use crate::verify::{Agreement, ExaminedCase, Severity};
 
 #[test]
 fn every_rule_has_a_name_of_its_own_and_a_test_that_is_there() {
@@ -134,12 +138,19 @@ fn elements_of_measured_passes_are_the_references() {
 
 #[test]
 fn elements_are_as_many_as_the_specification_says() {
-    let noted = Miscount { batches: 7, at: 3, said: 64_000, expected: 64 };
+    let noted = Miscount { batches: 7, at: 3, said: 64_000, expected: 64, held: None };
     fails(
         honest(),
         |case| case.evidence.miscounted = Some(noted),
         "count",
         "it has 64000 elements and must have 64",
+    );
+    let copied = Miscount { held: Some(48), ..noted };
+    fails(
+        honest(),
+        |case| case.evidence.miscounted = Some(copied),
+        "count",
+        "it has 64000 elements, and a copy of it holds 48",
     );
     for claimed in [999, 1_001, u64::MAX] {
         fails(honest_worker(), |case| case.evidence.claimed = Some(claimed), "count", "which hold 1000");
@@ -492,6 +503,146 @@ fn a_device_that_is_still_at_work_is_told_by_name() {
     ] {
         passes(honest_worker(), with(honest));
     }
+    let on_device = |case: &mut super::fixture::Case| {
+        case.evidence.account.as_mut().unwrap().on_device = true;
+    };
+    fails(honest_worker(), on_device, "pending", "says nothing of what was pending on its device");
+}
+
+#[test]
+fn no_claim_is_beyond_what_there_can_be() {
+    type Change = fn(&mut super::fixture::Case);
+    fn account(case: &mut super::fixture::Case) -> &mut crate::bencher::Account {
+        let account = case.evidence.account.as_mut().unwrap();
+        account.processors = Some(2);
+        account
+    }
+    let absurd: [(Change, &str); 14] = [
+        (|case| account(case).wall = u64::MAX, "of measured time, but 31ms passed"),
+        (|case| account(case).samples = u64::MAX, "of samples, but"),
+        (|case| case.seen.first_item = Some(u64::MAX), "for its first batch"),
+        (|case| account(case).begins = Some(u64::MAX), "to begin epochs"),
+        (
+            |case| account(case).stopped.wall = Some(32_000_000),
+            "32ms in which its clock stood, but 31ms passed",
+        ),
+        (|case| account(case).compile = Some(u64::MAX), "to compile"),
+        (|case| account(case).claimed = u64::MAX, "in its ledger"),
+        (|case| account(case).running = Some(112_000_001), "while its clock ran, but 2 processors had 112ms"),
+        (|case| account(case).stopped.others = Some(u64::MAX), "of others while its clock stood, but"),
+        (|case| account(case).cpu_claimed = Some(u64::MAX), "of processor time in all"),
+        (
+            |case| {
+                account(case);
+                case.seen.usage.minor_faults = u64::MAX;
+            },
+            "page faults in 31ms",
+        ),
+        (
+            |case| {
+                account(case);
+                case.seen.usage.voluntary_switches = u64::MAX;
+            },
+            "switches in",
+        ),
+        (|case| case.evidence.unstopped.as_mut().unwrap().passed = Some(105_999_999), "106ms for an epoch"),
+        (
+            |case| {
+                let epoch = case.evidence.unstopped.as_mut().unwrap();
+                (epoch.first, epoch.passed) = (u64::MAX, Some(u64::MAX));
+            },
+            "for its first batch and 0ns for copies",
+        ),
+    ];
+    for (change, says) in absurd {
+        let mut case = honest_worker();
+        change(&mut case);
+        let findings = case.judged();
+        let found = findings.iter().find(|finding| finding.rule == "claims").expect(says);
+        assert!(found.severity == Severity::Fail && found.detail.contains(says), "{}", found.detail);
+    }
+    passes(honest_worker(), |case| {
+        (account(case).stopped.wall, account(case).running) = (Some(31_000_000), Some(112_000_000));
+        case.evidence.unstopped.as_mut().unwrap().passed = Some(106_000_000);
+    });
+}
+
+/// The details of what is found in a repeat that failed so.
+fn found_in_failed(how: How) -> Vec<String> {
+    let failure = Failure { how, phase: Phase::TearDown, detail: String::new(), stderr: String::new() };
+    let outcome = Outcome::Failed(failure);
+    let repeat = Repeat { number: 2, purpose: Purpose::Measure, slot: 1, start: None, tree: None, outcome };
+    let examined = ExaminedCase {
+        equivalence: Equivalence::Exact,
+        agreement: &Agreement::Agrees,
+        reference: None,
+        repeats: &[repeat],
+    };
+    let findings = super::judge(&examined);
+    assert!(findings.iter().all(|finding| finding.rule == "claims" && finding.repeats == [2]));
+    assert_eq!(examined.has_evidence(), !matches!(examined.failed().next(), Some((_, How::Panic))));
+    findings.into_iter().map(|finding| finding.detail).collect()
+}
+
+#[test]
+fn the_numbers_of_a_repeat_that_could_not_go_on_are_judged_again() {
+    let clock = |fault| found_in_failed(How::Clock(Box::new(fault)));
+    let work = |fault| found_in_failed(How::Work(Box::new(fault)));
+    assert_eq!(found_in_failed(How::Panic), [""; 0]);
+    let steps = |claimed, times| ClockFault::Steps {
+        asked: 3,
+        told: vec![("step".into(), 3), ("forward".into(), times)],
+        claimed,
+        passed: 5_000,
+    };
+    assert_eq!(clock(steps(6_000, 3)), ["it claims 6µs for 3 steps, and 5µs passed"]);
+    assert_eq!(
+        clock(steps(4_000, 2)),
+        ["it claims 4µs for 3 steps, and 5µs passed; it tells 2 times of `forward`"]
+    );
+    assert_eq!(clock(steps(4_000, 3)), [""; 0], "a rule may change its mind");
+    let save = |stall, passed| ClockFault::Save {
+        asked: 2,
+        idle: 2,
+        during: 1,
+        steps: 900,
+        stall,
+        complete: 700,
+        passed,
+    };
+    assert_eq!(
+        clock(save(800, 900)),
+        ["it claims 2 steps of 2 before a save and 1 during it in 900ns, a stall of 800ns and a save of \
+          700ns, but 900ns passed"]
+    );
+    assert_eq!((clock(save(700, 899)).len(), clock(save(700, 900)).len()), (1, 0));
+    let items = |asked, said, shown| work(WorkFault::Items { asked, said, shown });
+    assert_eq!(items(9, 8, 7), ["the source says that it went through 8 items and showed 7"]);
+    assert_eq!(
+        items(7, 8, 8),
+        ["the source says that it went through 8 items and showed 8, and was asked for 7"]
+    );
+    assert_eq!(items(8, 8, 8), [""; 0]);
+    assert_eq!(
+        work(WorkFault::Fields { elements: 2, fields: 0 }),
+        ["a batch counts 2 elements and has no field"]
+    );
+    let bytes = |bytes| {
+        let field = "pair\n".to_owned();
+        work(WorkFault::Bytes { field, dtype: Dtype::I32, shape: vec![2], elements: 3, bytes })
+    };
+    assert_eq!((bytes(24), bytes(25).len()), (vec![], 1));
+    assert!(
+        bytes(25)[0].contains("has 25 bytes, which are not those of 3 elements of shape [2] and type i32")
+    );
+    assert_eq!(work(WorkFault::Copy { elements: 1, first: 2, of: 3 }), [""; 0]);
+    assert_eq!(
+        work(WorkFault::Copy { elements: 0, first: 2, of: 3 }),
+        ["the worker hands over 0 elements from 2 on of a batch of 3 to be verified"]
+    );
+    let epoch = |elements| work(WorkFault::Epoch { expected: EPOCH, elements, batches: 100 });
+    assert_eq!(epoch(5_000), [""; 0]);
+    assert!(epoch(4_990)[0].contains("has 4990 elements in 100 batches instead of 5000 in 100"));
 }
 
 #[test]

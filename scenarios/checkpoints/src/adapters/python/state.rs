@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::json;
+use weighbridge::remote::ClockFault;
 use weighbridge::worker::{CollectorAnswer, Worker};
-use weighbridge::{Error, ErrorKind, ItemCopy, Result};
+use weighbridge::{ItemCopy, Result};
 use weighbridge_data::{DataSet, ExecutedWork};
 use weighbridge_python::{RankMessage, TensorFiles, entry_point, executed};
 
@@ -105,18 +106,17 @@ impl<W: DerefMut<Target = Worker>> Checkpoints for OpenState<W> {
         let [stall, complete] = ["stall", "complete"].map(|name| times(name).iter().sum());
         let told = StepTimes { idle: times("idle"), during: times("during"), stall, complete };
         let all: Duration = told.idle.iter().chain(&told.during).sum();
-        if all.max(complete) > passed
-            || stall > complete
-            || told.idle.len() != steps
-            || told.during.is_empty()
-        {
-            let what = format!(
-                "the worker claims {} steps in {all:?}, a stall of {stall:?} and a save of {complete:?}, \
-                 but {passed:?} passed",
-                told.idle.len() + told.during.len()
-            );
-            return Err(Error::of(ErrorKind::Clock, what));
-        }
+        let nanoseconds = ClockFault::nanoseconds;
+        let said = ClockFault::Save {
+            asked: steps as u64,
+            idle: told.idle.len() as u64,
+            during: told.during.len() as u64,
+            steps: nanoseconds(all),
+            stall: nanoseconds(stall),
+            complete: nanoseconds(complete),
+            passed: nanoseconds(passed),
+        };
+        said.or_go_on()?;
         Ok(told)
     }
 

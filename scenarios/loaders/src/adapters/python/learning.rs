@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use weighbridge::remote::ClockFault;
 use weighbridge::worker::Worker;
 use weighbridge::{Error, ErrorKind, FieldKind, Remote, Result};
 use weighbridge_data::{Batch, DataSet, Epochs, ExecutedWork};
@@ -188,10 +189,13 @@ impl LearningLoop for RemoteLearning<'_> {
         let passed = begun.elapsed();
         let all: Duration =
             said.remove("all").unwrap_or_default().into_iter().map(Duration::from_nanos).sum();
-        if all > passed || all.is_zero() {
-            let what = format!("the worker claims {all:?} for {steps} steps, and {passed:?} passed");
-            return Err(Error::of(ErrorKind::Clock, what));
-        }
+        let said = ClockFault::Steps {
+            asked: steps as u64,
+            told: Vec::new(),
+            claimed: ClockFault::nanoseconds(all),
+            passed: ClockFault::nanoseconds(passed),
+        };
+        said.or_go_on()?;
         Ok(Some(all))
     }
 
