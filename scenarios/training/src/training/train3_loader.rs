@@ -296,7 +296,7 @@ mod tests {
             ..weighbridge::Settings::new(weighbridge::Purpose::Measure, weighbridge::Budget::SMOKE)
         });
         let spec = TrainingSpec::read(TrainingSpec::SMALL).unwrap();
-        let pipeline = pipeline(&spec, Preparation::Augmented);
+        let pipeline = pipeline(&spec, Preparation::Augmented).workers(1);
         meet(&bencher, loader, trainer, Compilation::Eager, &spec, &pipeline, None, 1)?;
         metrics(bencher)
     }
