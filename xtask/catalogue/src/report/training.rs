@@ -195,7 +195,8 @@ fn memory(variant: &str, cases: &[&CaseRecord]) -> String {
          with its interpreter, libraries and compiled code, all samples and the weights. \
          `{FORWARD_MEMORY}` is while three batches go through the model before anything is trained, with \
          nothing kept for a way back; what an optimiser keeps from the beginning is in it. \
-         `{TRAINING_MEMORY}` is in three steps, with gradients, what the way back needs and what the optimiser keeps. Neither has what compiling takes \
+         `{TRAINING_MEMORY}` is in three steps, with gradients, what the way back needs and what \
+         the optimiser keeps. Neither has what compiling takes \
          for a moment. A trainer of Rust shares its process with the harness, \
          and its mark is since that began.\n\n{}",
         table.markdown()
