@@ -125,7 +125,7 @@ fn what_a_body_leaves_in_its_process_no_other_repeat_and_no_other_case_finds() {
             let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
             let repeat: Value = serde_json::from_str(&text).unwrap();
             let custom = &repeat["record"]["repeat"]["outcome"]["measured"]["observation"]["custom"][0];
-            assert_eq!(custom["name"], "times here", "{custom:#}");
+            assert_eq!(custom["name"], "times_here", "{custom:#}");
             times.push(custom["value"].as_f64().unwrap());
         }
         times.sort_by(f64::total_cmp);
