@@ -65,7 +65,9 @@ pub(super) enum ChildMessage {
     /// It has started and speaks this version.
     Hello {
         version: u32,
-        /// True if it was built with debug assertions. One that is too old to say so is believed.
+        /// True if it was built with debug assertions. A child of another version may not say so: it is
+        /// refused for its version.
+        #[serde(default)]
         debug: bool,
     },
     /// The repeat has passed into this phase.
@@ -114,5 +116,17 @@ impl ChildAnswer {
             Self::Failed(failure) => (Outcome::Failed(failure), Vec::new()),
             Self::Skipped(why) => (Outcome::Skipped { why }, Vec::new()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    #[test]
+    fn a_greeting_of_another_version_is_understood_so_that_its_version_is_what_is_refused() {
+        let hello: ChildMessage = json::read(br#"{"Hello":{"version":2}}"#).unwrap();
+        assert_eq!(hello, ChildMessage::Hello { version: 2, debug: false });
     }
 }
