@@ -125,6 +125,10 @@ fn run(line: &Line, suite: bool, bench: &Bench) -> ProcessEnd {
             let words: Vec<&str> = words[2..].iter().copied().take_while(|word| *word != "--").collect();
             xtask(bench, &[&words, &["--help"][..]].concat())
         }
+        // `tests/cargo/installed.rs` installs it, from the work tree.
+        ["cargo", "install", "--git", _, "weighbridge-xtask", "--bin", "cargo-weighbridge"] => {
+            xtask(bench, &["--help"])
+        }
         // It tells of a duel, which takes two programs.
         ["cargo", "xtask", "report", "comment", "--duel", ..] => {
             xtask(bench, &["report", "comment", "--help"])
