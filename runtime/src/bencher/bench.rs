@@ -13,7 +13,7 @@ use super::{
     PartialBudget, PerIteration, Phase, Purpose, Result, RunSettings, Spot, Work, WorkReport,
     visible_in_line,
 };
-use crate::device::{Clock, Device, Platform, peak_memory};
+use crate::device::{Clock, Device, Platform, family_time, peak_memory};
 use crate::metric::{
     Custom, DEVICE_METRICS, Direction, ELSEWHERE, Entry, Ledger, METRICS, Observation, RankMetric, Reading,
     Unit,
@@ -538,7 +538,10 @@ impl Bencher {
     /// Opens what is to be measured: the time that it takes is told as `open`, apart from making data.
     pub fn open<T>(&self, make: impl FnOnce() -> T) -> T {
         self.charge(Entry::Data);
+        let before = family_time();
         let made = self.count_files(make);
+        let used = family_time().saturating_sub(before).as_nanos() as u64;
+        *self.state.borrow_mut().evidence.opening.get_or_insert(0) += used;
         self.charge(Entry::Open);
         made
     }

@@ -29,6 +29,9 @@ pub struct Evidence {
     pub overclaimed: Option<(u64, u64)>,
     /// Memory that opening the pipeline made, in bytes; `None` where it is not known.
     pub grown: Option<u64>,
+    /// Processor time of this process, and of those that it waited for, while the pipeline was opened, in
+    /// nanoseconds; `None` where nothing was opened here.
+    pub opening: Option<u64>,
     /// The cost of coming to a stream: import, conversion, set-up, compilation.
     pub costs: Costs,
     /// The subject's use of files; `None` where it is not known.

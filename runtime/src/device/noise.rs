@@ -4,11 +4,11 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
-use nix::sys::resource::{UsageWho, getrusage};
 use nix::unistd::{SysconfVar, sysconf};
 
 use super::ProcessTree;
 use super::process_stat::{after_name, process_ticks};
+use super::usage::reaped_time;
 
 /// Counters since the process, or the machine, started. `None` where the system does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,10 +83,7 @@ impl NoiseReader {
 
     /// A process that ended is in the sum of its parent, whole, from when its parent waited for it.
     fn helpers(&self) -> Option<u64> {
-        let reaped = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
-        let microseconds =
-            |time: nix::sys::time::TimeVal| time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64;
-        let mut sum = (microseconds(reaped.user_time()) + microseconds(reaped.system_time())) * 1000;
+        let mut sum = reaped_time()?.as_nanos() as u64;
         for process in &ProcessTree::below(std::process::id()).processes()[1..] {
             let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
             sum += process_ticks(&text).unwrap_or(0) * self.tick;

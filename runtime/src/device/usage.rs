@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::alloc::{HeapUse, allocated};
 use nix::sys::resource::{self as sys, UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +92,19 @@ impl Usage {
 pub(super) fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("every process has this clock");
     time.into()
+}
+
+/// Time that all processes that this one has waited for have been on a processor: each is counted whole when
+/// it has ended. `None` where the system does not say.
+pub(super) fn reaped_time() -> Option<Duration> {
+    let reaped = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
+    let microseconds = reaped.user_time().num_microseconds() + reaped.system_time().num_microseconds();
+    Some(Duration::from_micros(microseconds as u64))
+}
+
+/// Time that this process and those that it has waited for have been on a processor.
+pub fn family_time() -> Duration {
+    processor_time() + reaped_time().unwrap_or_default()
 }
 
 /// Time that the calling thread has been on a processor. Where the system has no such clock, that of the

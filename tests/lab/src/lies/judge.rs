@@ -105,6 +105,17 @@ impl Fate {
     }
 }
 
+/// The cases of a run that lost their rank, each with what the rules say of it.
+pub(super) fn accused(results: &Results) -> Vec<String> {
+    let Results::Run(cases) = results else { return Vec::new() };
+    let fails = |case: &CaseRecord| {
+        let details = findings(case).into_iter().filter(|finding| finding["severity"] == "fail");
+        details.map(|finding| format!("{}: {}", finding["rule"], finding["detail"])).collect::<Vec<_>>()
+    };
+    let accused = cases.iter().map(|case| (case, fails(case))).filter(|(_, said)| !said.is_empty());
+    accused.map(|(case, said)| format!("{} lost its rank: {}", case.id, said.join("; "))).collect()
+}
+
 /// What a failure says after which repeat it was and where.
 fn cause(why: &str) -> &str {
     let after = why.split_once(" in the ").and_then(|(_, place)| place.split_once(": "));
@@ -203,6 +214,23 @@ mod tests {
         assert_eq!(by_chance.as_deref(), Some("is told by outside and not by spot-check or showed"));
         let skipped = fate(&[], "skipped: it showed nothing").wrong(&seen);
         assert!(skipped.is_some_and(|wrong| wrong.contains("skipped")), "a skip names no lie");
+    }
+
+    #[test]
+    fn whoever_lost_his_rank_is_named_with_the_rules_words() {
+        use weighbridge::data::{Finding, Severity};
+        let mut accused = case("CV-1", "Reference", 100.0);
+        accused.findings = vec![Finding {
+            rule: "outside".into(),
+            severity: Severity::Fail,
+            repeats: Vec::new(),
+            detail: "opening took long".into(),
+            remedy: String::new(),
+            figure: None,
+        }];
+        let said = super::accused(&Results::Run(vec![case("TAB-1", "Reference", 1.0), accused]));
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].contains("CV-1") && said[0].contains("opening took long"), "{said:?}");
     }
 
     #[test]
