@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use std::hash::Hasher;
-
 use serde::{Deserialize, Serialize};
-use siphasher::sip128::{Hasher128, SipHasher13};
-use xxhash_rust::xxh3::{xxh3_64, xxh3_128, xxh3_128_with_seed};
+use weighbridge_yardsticks::{digest, keyed_hashes, sums};
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::kept::wide;
 use super::traits::{self, Traits};
-use super::{Dtype, FieldCopy, FieldKind, ItemCopy, Moments, MomentsByField, Result};
+use super::{FieldCopy, FieldKind, ItemCopy, Moments, MomentsByField, Result};
 
 /// Everything that a repeat delivered, reduced: independent of the order of elements and of how they were
 /// batched.
@@ -52,21 +49,13 @@ impl Content {
             if let Err(place) = self.fields.binary_search(&kind) {
                 self.fields.insert(place, kind);
             }
-            let moments = taken.entry(field.name.clone()).or_insert(Moments::NONE);
-            for_each_number(field, |number| moments.add(number));
+            let mut moments = Moments::from(sums(field.dtype.format(), &field.bytes));
             moments.bound();
+            taken.entry(field.name.clone()).or_insert(Moments::NONE).add_share(&moments, 1.0);
             self.bytes += field.bytes.len() as u64;
         }
-        let seeds: Vec<u64> = fields.iter().map(|field| header_hash(field)).collect();
-        for element in 0..item.elements {
-            let mut hashes = Vec::with_capacity(16 * fields.len());
-            for (field, seed) in fields.iter().zip(&seeds) {
-                let size = field.bytes.len() / item.elements;
-                let hash = xxh3_128_with_seed(&field.bytes[element * size..][..size], *seed);
-                hashes.extend_from_slice(&hash.to_le_bytes());
-            }
-            self.digest = self.digest.wrapping_add(xxh3_128(&hashes));
-        }
+        let fields = with_seeds(&fields);
+        self.digest = self.digest.wrapping_add(digest(&fields, item.elements));
         for (name, moments) in &taken {
             self.moments.entry(name.clone()).or_insert(Moments::NONE).add_share(moments, 1.0);
         }
@@ -106,18 +95,7 @@ impl HashKey {
     /// As [`ItemCopy::check`].
     pub fn hash(&self, item: &ItemCopy) -> Result<Vec<u128>> {
         item.check()?;
-        let fields = item.by_name();
-        let headers: Vec<u64> = fields.iter().map(|field| header_hash(field)).collect();
-        let hash = |element: usize| {
-            let mut hasher = SipHasher13::new_with_keys(self.0[0], self.0[1]);
-            for (field, header) in fields.iter().zip(&headers) {
-                let size = field.bytes.len() / item.elements;
-                hasher.write_u64(*header);
-                hasher.write(&field.bytes[element * size..][..size]);
-            }
-            hasher.finish128().as_u128()
-        };
-        Ok((0..item.elements).map(hash).collect())
+        Ok(keyed_hashes(self.0, &with_seeds(&item.by_name()), item.elements))
     }
 }
 
@@ -144,27 +122,14 @@ pub(crate) fn draw_epoch() -> u64 {
     draw_secret() >> 33
 }
 
+/// Fields with what stands for their names and kinds.
+fn with_seeds<'a>(fields: &[&'a FieldCopy]) -> Vec<(u64, &'a [u8])> {
+    fields.iter().map(|field| (header_hash(field), &*field.bytes)).collect()
+}
+
 /// A field's name, type and element shape, hashed: the seed of its elements' hashes.
 fn header_hash(field: &FieldCopy) -> u64 {
     xxh3_64(format!("{}\0{}\0{:?}", field.name, field.dtype.name(), field.shape).as_bytes())
-}
-
-fn for_each_number(field: &FieldCopy, mut each: impl FnMut(f64)) {
-    macro_rules! numbers {
-        ($type:ty) => {
-            for bytes in field.bytes.as_chunks().0 {
-                each(<$type>::from_le_bytes(*bytes) as f64);
-            }
-        };
-    }
-    match field.dtype {
-        Dtype::U8 => numbers!(u8),
-        Dtype::I32 => numbers!(i32),
-        Dtype::I64 => numbers!(i64),
-        Dtype::BF16 => field.bytes.as_chunks().0.iter().for_each(|bytes| each(wide(*bytes).into())),
-        Dtype::F32 => numbers!(f32),
-        Dtype::F64 => numbers!(f64),
-    }
 }
 
 /// A 128-bit number as 32 hexadecimal digits: JSON numbers would lose it.
@@ -184,6 +149,7 @@ mod hex {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bencher::Dtype;
 
     fn item(rows: &[[f32; 2]]) -> ItemCopy {
         let bytes = rows.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
@@ -202,17 +168,6 @@ mod tests {
     const A: [f32; 2] = [1.0, 2.0];
     const B: [f32; 2] = [3.0, 4.0];
     const C: [f32; 2] = [5.0, 6.0];
-
-    #[test]
-    fn a_bf16_is_the_upper_half_of_an_f32() {
-        let numbers: [f32; 3] = [1.0, -2.5, 1e30];
-        let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()[2..].to_vec()).collect();
-        let field = FieldCopy { name: "x".into(), dtype: Dtype::BF16, shape: vec![3], bytes };
-        let mut read = Vec::new();
-        for_each_number(&field, |number| read.push(number));
-        assert_eq!(read[..2], [1.0, -2.5]);
-        assert!((read[2] / 1e30 - 1.0).abs() < 0.01, "{read:?}");
-    }
 
     #[test]
     fn sums_that_no_number_holds_are_numbers_all_the_same() {

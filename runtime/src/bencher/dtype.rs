@@ -1,6 +1,7 @@
 //! Types of numbers, and the bytes that they take.
 
 use serde::{Deserialize, Serialize};
+use weighbridge_yardsticks::Format;
 
 /// Type of the numbers in a field.
 ///
@@ -35,6 +36,18 @@ impl Dtype {
             Self::BF16 => 2,
             Self::I32 | Self::F32 => 4,
             Self::I64 | Self::F64 => 8,
+        }
+    }
+
+    /// The way that its numbers lie in bytes.
+    pub(super) const fn format(self) -> Format {
+        match self {
+            Self::U8 => Format::U8,
+            Self::I32 => Format::I32,
+            Self::I64 => Format::I64,
+            Self::BF16 => Format::BF16,
+            Self::F32 => Format::F32,
+            Self::F64 => Format::F64,
         }
     }
 

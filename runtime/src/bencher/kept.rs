@@ -115,8 +115,3 @@ pub(super) fn check_bytes(
         }
     }
 }
-
-/// A `bf16` as `f32`.
-pub(super) fn wide(bytes: [u8; 2]) -> f32 {
-    f32::from_bits(u32::from(u16::from_le_bytes(bytes)) << 16)
-}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use weighbridge_yardsticks::Sums;
 
 /// Sums over the numbers of a field, for work that agrees only approximately.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,6 +64,13 @@ impl Moments {
     /// The standard deviation (population).
     pub fn deviation(&self) -> f64 {
         (self.squares / self.count as f64 - self.mean().powi(2)).max(0.0).sqrt()
+    }
+}
+
+impl From<Sums> for Moments {
+    fn from(sums: Sums) -> Self {
+        let Sums { count, not_finite, sum, squares, min, max } = sums;
+        Self { count, not_finite, sum, squares, min, max }
     }
 }
 
