@@ -11,6 +11,7 @@ mod plan;
 mod progress;
 pub mod quantity;
 mod reasons;
+mod skips;
 mod summary;
 mod table;
 mod terminal;

@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use super::progress::clock;
+use super::skips::skip_lines;
 use crate::device::Platform;
-use crate::plan::{CaseOrder, Isolation, Plan, PlannedCase, Skip};
+use crate::plan::{CaseOrder, Isolation, Plan, PlannedCase};
 
 /// Tells whether less than half of the cases have run before.
 fn is_guess(plan: &Plan) -> bool {
@@ -101,19 +102,11 @@ fn own_budget(plan: &Plan, case: &PlannedCase) -> String {
     if parts.is_empty() { String::new() } else { format!("  ({})", parts.join(", ")) }
 }
 
-/// The skips with their reasons. Cases that one adapter leaves for one reason are a line: which they are, the
-/// run's record says.
+/// The skips with their reasons.
 pub fn skips(plan: &Plan) -> String {
     let mut text = String::new();
-    let mut skips: Vec<&Skip> = plan.skips.iter().collect();
-    skips.sort_by(|one, other| (&one.id.adapter, &one.why).cmp(&(&other.id.adapter, &other.why)));
-    for same in skips.chunk_by(|one, other| one.id.adapter == other.id.adapter && one.why == other.why) {
-        let what = match (same, &same[0].id.adapter) {
-            ([one], _) => one.id.to_string(),
-            (many, Some(adapter)) => format!("{} with {adapter}", counted(many.len(), "case")),
-            (many, None) => counted(many.len(), "case"),
-        };
-        line(&mut text, &format!("skipped: {what}: {}", same[0].why));
+    for said in skip_lines(plan.skips.iter().map(|skip| (&skip.id, skip.why.to_string()))) {
+        line(&mut text, &format!("skipped: {said}"));
     }
     if !plan.absent.is_empty() {
         let names: Vec<&str> = plan.absent.iter().map(|absent| absent.adapter).collect();
@@ -146,6 +139,7 @@ mod tests {
 
     use super::*;
     use crate::bencher::{Budget, RunSettings};
+    use crate::plan::Skip;
     use crate::plan::{Absent, CaseId, PlanSettings};
     use crate::registry::Point;
 
@@ -208,18 +202,5 @@ not installed: Datarax, SPDL; --list says how to install them
 limits: 5m00s a repeat, 8192 MiB of memory
 ";
         assert_eq!(details(&plan()), expected);
-    }
-
-    #[test]
-    fn cases_that_one_adapter_leaves_for_one_reason_are_one_line() {
-        let mut plan = plan();
-        let more = CaseId { scenario: "CV-3".into(), ..plan.skips[0].id.clone() };
-        plan.skips.insert(0, Skip { id: more, why: "too large".into() });
-        plan.skips.push(plan.skips[1].clone());
-        let expected = "\
-skipped: 2 cases with Google Grain: not installed
-skipped: CV-3/Google Grain: too large
-";
-        assert!(skips(&plan).starts_with(expected), "{}", skips(&plan));
     }
 }

@@ -9,6 +9,7 @@ use super::cells::{Changes, UNFINISHED, interval, median};
 use super::columns::Columns;
 use super::machine::fake_device;
 use super::plan::counted;
+use super::skips::skip_lines;
 use super::tree::tree;
 use super::{Style, Terminal, quantity};
 use crate::bencher::{quoted, visible, visible_in_line};
@@ -244,8 +245,7 @@ fn apart(cases: &[CaseRecord], log: &Logs<'_>, terminal: Terminal) -> String {
                 let log = log.map_or_else(String::new, |log| format!("\nlog: {}", log.display()));
                 say(Style::Red, "failed", case, &format!("{}{log}", quoted(why)));
             }
-            CaseStatus::Skipped(why) => say(Style::Dim, "skipped", case, &quoted(&why.to_string())),
-            CaseStatus::Incomplete | CaseStatus::Measured => {}
+            CaseStatus::Skipped(_) | CaseStatus::Incomplete | CaseStatus::Measured => {}
         }
         match &case.agreement {
             Agreement::Differs(what) => say(Style::Red, "unequal work", case, &what.join("\n")),
@@ -266,10 +266,21 @@ fn apart(cases: &[CaseRecord], log: &Logs<'_>, terminal: Terminal) -> String {
             say(Style::Red, "not verified", case, &format!("{finding}{repeats}\n{}", finding.remedy));
         }
     }
+    text.push_str(&skipped(cases, terminal));
     text.push_str(&unverified(cases, terminal));
     text.push_str(&incomplete(cases, terminal));
     text.push_str(&warnings(cases, terminal));
     text
+}
+
+/// The cases that were skipped.
+fn skipped(cases: &[CaseRecord], terminal: Terminal) -> String {
+    let skips = cases.iter().filter_map(|case| match &case.status {
+        CaseStatus::Skipped(why) => Some((&case.id, why.to_string())),
+        _ => None,
+    });
+    let what = terminal.paint(Style::Dim, "skipped");
+    skip_lines(skips).iter().map(|said| format!("{what}: {said}\n")).collect()
 }
 
 /// The cases whose work was held against nothing, by the reason.
