@@ -38,7 +38,7 @@ fn nextest_itself_lists_and_runs_the_cases_where_it_is_installed() {
         "run",
         "--benches",
         "--cargo-profile",
-        "release",
+        "bench", // which the other tests have built
         "-E",
         "binary(sorting)",
     ]));

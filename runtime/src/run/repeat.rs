@@ -104,7 +104,7 @@ fn attempt(
         traits: matches!(scenario.equivalence_at(&ask.point), Equivalence::Alike(_)),
         alone: true,
     });
-    let mut adapter = bencher.open(|| entry.map(|entry| resident.take(entry)).transpose())?;
+    let mut adapter = entry.map(|entry| bencher.open(|| resident.take(entry))).transpose()?;
     let ran = (scenario.run)(&mut bencher, adapter.as_deref_mut(), &ask.point);
     // What the device has not told yet is of this case, and no other is to be blamed for it.
     let ran = match (ran, bencher.check_device()) {
