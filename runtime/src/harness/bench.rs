@@ -10,7 +10,8 @@ use crate::bencher::Phase;
 use crate::compare::{Acceptance, Comparison, Policy, judge};
 use crate::plan::{self, CaseId, Plan};
 use crate::record::{
-    Baseline, CaseRecord, CaseStatus, Environment, RunId, RunManifest, RunRecord, RunStatus, assemble_run,
+    Baseline, CaseRecord, CaseStatus, Environment, FailureReason, RunId, RunManifest, RunRecord, RunStatus,
+    assemble_run,
 };
 use crate::registry::Registry;
 use crate::report::{self, Progress};
@@ -162,7 +163,7 @@ fn journal(runs: &Runs, id: &RunId, case: &CaseId, repeat: &Repeat) -> Result<()
 fn write_case(runs: &Runs, id: &RunId, case: &mut CaseRecord) -> Result<(), store::StoreError> {
     match runs.write_case(id, case) {
         Err(store::StoreError::Unwritable { source, .. }) => {
-            case.status = CaseStatus::Failed(source.to_string());
+            case.status = CaseStatus::Failed(FailureReason::Unwritable(source.to_string()));
             (case.metrics, case.processes, case.median_repeat) = (Vec::new(), Vec::new(), None);
             runs.write_case(id, case)
         }
@@ -299,7 +300,9 @@ mod tests {
         write_case(&runs, id, &mut twice).unwrap();
         write_case(&runs, id, &mut sound.clone()).unwrap();
         let whole = runs.load(id).unwrap();
-        assert!(matches!(&whole.cases[0].status, CaseStatus::Failed(why) if why.contains("is there twice")));
+        assert!(
+            matches!(&whole.cases[0].status, CaseStatus::Failed(FailureReason::Unwritable(why)) if why.contains("is there twice"))
+        );
         assert_eq!(whole.cases[1], sound.summary());
     }
 

@@ -38,7 +38,6 @@ pub use definition::Metric;
 pub use device_caveat::DeviceCaveat;
 pub use device_rules::{device_caveats, fatal};
 pub use ledger::{Entry, Ledger};
-pub(crate) use observation::ELSEWHERE;
 pub use observation::{Collector, Custom, Observation, RanOut, RankMetric, Region, SampleKind};
 pub use on_device::{
     Calibration, DeviceAudit, DevicePhase, DeviceSample, Mode, OnDevice, ReplayCosts, Returns, Roofline,

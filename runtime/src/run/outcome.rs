@@ -1,10 +1,8 @@
 //! How a repeat ended. A failure is data: the run goes on.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
-use crate::bencher::{ClockFault, Evidence, Phase, Purpose, SkipReason, Work, WorkFault, visible};
+use crate::bencher::{ClockFault, Evidence, Phase, Purpose, SkipReason, Work, WorkFault};
 use crate::metric::Observation;
 
 /// One whole life cycle of a case, ended.
@@ -97,42 +95,10 @@ pub enum How {
     Device,
 }
 
-impl How {
-    /// Words for the numbers of a clock or of work; `None` where it is neither.
-    fn numbers(&self) -> Option<String> {
-        let words = match self {
-            Self::Clock(fault) => fault.to_string(),
-            Self::Work(fault) => fault.to_string(),
-            _ => return None,
-        };
-        Some(visible(&words))
-    }
-}
-
-impl fmt::Display for How {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Panic => f.write_str("panicked"),
-            Self::Error => f.write_str("returned an error"),
-            Self::Exit(code) => write!(f, "exited with code {code} before it answered"),
-            Self::Signal(name) => write!(f, "was ended by {name}"),
-            Self::Timeout => f.write_str("ran past its deadline"),
-            Self::Memory => f.write_str("went past its memory limit"),
-            Self::Protocol => f.write_str("broke the protocol between parent and child"),
-            Self::Clock(_) => f.write_str("has a clock that does not verify"),
-            Self::Work(_) => f.write_str("did work that does not verify"),
-            Self::Device => f.write_str("lost the device"),
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} in the {}", self.how, self.phase.name())?;
-        match self.how.numbers() {
-            Some(words) if self.detail.is_empty() => write!(f, ": {words}"),
-            None if self.detail.is_empty() => Ok(()),
-            _ => write!(f, ": {}", self.detail),
-        }
+impl Failure {
+    /// The failure without the end of its stderr.
+    #[must_use]
+    pub(crate) fn without_output(&self) -> Self {
+        Self { how: self.how.clone(), phase: self.phase, detail: self.detail.clone(), stderr: String::new() }
     }
 }

@@ -1,8 +1,8 @@
-//! What a rule found.
-
-use std::fmt;
+//! What was found in a case: by a rule in its evidence, or in what was estimated from it.
 
 use serde::{Deserialize, Serialize};
+
+use super::Caveat;
 
 /// A finding of a rule in the repeats of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,13 +14,23 @@ pub struct Finding {
     /// Numbers of the repeats that it was found in (0 is the unmeasured one); none where it is of the case as
     /// a whole.
     pub repeats: Vec<u32>,
-    /// The evidence, in words.
-    pub detail: String,
+    /// The evidence.
+    pub detail: FindingDetail,
     /// The remedy; empty where nothing helps, or need be done.
     pub remedy: String,
     /// The amount of it, where findings of several cases can be put in order by that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figure: Option<Figure>,
+}
+
+/// The evidence of a finding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingDetail {
+    /// The sentence of the rule that found it.
+    Evidence(String),
+    /// A caveat of an estimate, by its numbers.
+    Estimate(Caveat),
 }
 
 /// An amount of something, with its unit.
@@ -49,11 +59,5 @@ impl Severity {
             Self::Caveat => "caveat",
             Self::Fail => "fail",
         }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.rule, self.detail)
     }
 }

@@ -434,9 +434,9 @@ pub(super) fn not_measured(field: &ComparedField<'_>) -> String {
     for case in &field.run.cases {
         let why = match &case.status {
             CaseStatus::Measured => continue,
-            CaseStatus::Failed(why) => format!("failed: {}", one_line(why)),
+            CaseStatus::Failed(why) => format!("failed: {}", one_line(&why.to_string())),
             CaseStatus::Skipped(why) => one_line(&why.to_string()),
-            CaseStatus::Incomplete => case.unfinished().unwrap_or_default(),
+            CaseStatus::Incomplete => case.unfinished().unwrap_or_default().to_string(),
         };
         let title = weighbridge::data::CaseId { adapter: None, ..case.id.clone() }.to_string();
         reasons.entry((name(case), why)).or_default().push(title);

@@ -152,7 +152,7 @@ fn facts(view: &View<'_>, case: &CaseView<'_>) -> Value {
         json!([
             finding.rule,
             finding.severity.name(),
-            clip(&finding.detail, room.text),
+            clip(&finding.detail.to_string(), room.text),
             clip(&finding.remedy, room.text)
         ])
     });
