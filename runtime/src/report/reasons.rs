@@ -11,7 +11,7 @@ use crate::compare::{
     InconclusiveReason, Refusal, Remedy, RowMark, Tendency, Verdict,
 };
 use crate::record::{FailureReason, MissingRanks, UnfinishedReason};
-use crate::run::{Failure, How, Side};
+use crate::run::{ChildFault, Failure, How, Side};
 use crate::tool::tool;
 use crate::verify::UnverifiedReason;
 
@@ -176,12 +176,11 @@ impl fmt::Display for IncomparableReason {
             Self::NoTime => f.write_str("a round showed no time at all"),
             Self::Interrupted => f.write_str("it was interrupted"),
             Self::RepeatFailed(Side::Candidate, failure) => write!(f, "{failure}"),
-            Self::RepeatFailed(Side::Baseline, failure) if failure.how == How::Protocol => write!(
+            Self::RepeatFailed(Side::Baseline, Failure { how: How::Child(fault), .. }) => write!(
                 f,
-                "the baseline's program cannot be measured beside this one ({}): both must be built on the \
-                 same version of weighbridge. Compare with a stored baseline, or with a revision since the \
-                 change",
-                failure.detail
+                "the baseline's program cannot be measured beside this one ({fault}): both must be built on \
+                 the same version of weighbridge. Compare with a stored baseline, or with a revision since \
+                 the change"
             ),
             Self::RepeatFailed(Side::Baseline, failure) => write!(f, "the baseline {failure}"),
             Self::NotRunBy(adapter) => write!(f, "`{adapter}` does not run it"),
@@ -278,11 +277,20 @@ impl fmt::Display for FailureReason {
 }
 
 impl How {
-    /// Words for the numbers of a clock or of work; `None` where it is neither.
-    fn numbers(&self) -> Option<String> {
+    /// The words for its data; `None` where it has none.
+    fn data(&self) -> Option<String> {
+        let mebibytes = |bytes: &u64| bytes >> 20;
         let words = match self {
             Self::Clock(fault) => fault.to_string(),
             Self::Work(fault) => fault.to_string(),
+            Self::Child(fault) => fault.to_string(),
+            Self::Deadline(nanoseconds) => {
+                format!("no answer after {:?}", Duration::from_nanos(*nanoseconds))
+            }
+            Self::Memory { held: None, limit } => format!("the limit is {} MiB", mebibytes(limit)),
+            Self::Memory { held: Some(held), limit } => {
+                format!("its processes held {} MiB, the limit is {} MiB", mebibytes(held), mebibytes(limit))
+            }
             _ => return None,
         };
         Some(visible(&words))
@@ -296,9 +304,9 @@ impl fmt::Display for How {
             Self::Error => f.write_str("returned an error"),
             Self::Exit(code) => write!(f, "exited with code {code} before it answered"),
             Self::Signal(name) => write!(f, "was ended by {name}"),
-            Self::Timeout => f.write_str("ran past its deadline"),
-            Self::Memory => f.write_str("went past its memory limit"),
-            Self::Protocol => f.write_str("broke the protocol between parent and child"),
+            Self::Deadline(_) | Self::Timeout => f.write_str("ran past its deadline"),
+            Self::Memory { .. } => f.write_str("went past its memory limit"),
+            Self::Protocol | Self::Child(_) => f.write_str("broke the protocol between parent and child"),
             Self::Clock(_) => f.write_str("has a clock that does not verify"),
             Self::Work(_) => f.write_str("did work that does not verify"),
             Self::Device => f.write_str("lost the device"),
@@ -306,10 +314,27 @@ impl fmt::Display for How {
     }
 }
 
+impl fmt::Display for ChildFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotStarted { program, why } => write!(f, "failed to start {program}: {why}"),
+            Self::Version { child, parent } => {
+                write!(f, "the child speaks version {child}, the parent {parent}")
+            }
+            Self::GreetedTwice => f.write_str("the child greeted twice"),
+            Self::Garbled(why) | Self::Unwritable(why) => f.write_str(why),
+            Self::UnaskedBlocks => f.write_str("the child ran blocks that nobody asked for"),
+            Self::NoBlocks => f.write_str("it ended before its blocks had been asked for"),
+            Self::LeftProcesses(left) => write!(f, "it left {left} processes running, which were ended"),
+            Self::Unknown => f.write_str("nothing tells how it ended"),
+        }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} in the {}", self.how, self.phase.name())?;
-        match self.how.numbers() {
+        match self.how.data() {
             Some(words) if self.detail.is_empty() => write!(f, ": {words}"),
             None if self.detail.is_empty() => Ok(()),
             _ => write!(f, ": {}", self.detail),

@@ -5,6 +5,7 @@
 //! a duel two programs are measured in turns (`duel.rs`).
 
 mod child;
+mod child_fault;
 mod duel;
 mod event;
 mod executor;
@@ -21,6 +22,7 @@ mod stop;
 mod supervised;
 
 pub use child::serve;
+pub use child_fault::ChildFault;
 pub use duel::{BrokenDuel, Duel, DuelRound, EndedRound, Pair, Referee, RoundId, Side, duel};
 #[cfg(test)]
 pub(crate) use duel::{RoundRunner, go};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ChildFault;
 use crate::bencher::{ClockFault, Evidence, Phase, Purpose, SkipReason, Work, WorkFault};
 use crate::metric::Observation;
 
@@ -63,7 +64,7 @@ pub struct Failure {
     pub how: How,
     /// The phase in which it failed.
     pub phase: Phase,
-    /// The message that goes with it; empty where the numbers of a clock or of work say all.
+    /// The message that goes with it, in the words of the subject or its worker; empty where `how` says all.
     pub detail: String,
     /// The end of what it wrote to stderr.
     pub stderr: String,
@@ -81,12 +82,21 @@ pub enum How {
     Exit(i32),
     /// The process was ended by this signal.
     Signal(String),
-    /// It ran past its deadline and was killed.
+    /// It had not answered after so many nanoseconds, and was killed.
+    Deadline(u64),
+    /// A process that it speaks with was silent for too long.
     Timeout,
     /// It asked for more memory than it may have.
-    Memory,
-    /// It did not speak the protocol between parent and child.
+    Memory {
+        /// The memory that its processes held, in bytes, where the parent saw it.
+        held: Option<u64>,
+        /// The memory that it may have, in bytes.
+        limit: u64,
+    },
+    /// A process that it speaks with did not speak their protocol.
     Protocol,
+    /// It did not speak the protocol between parent and child.
+    Child(ChildFault),
     /// Its clock does not verify, by these numbers: parts that do not add up, or more time than passed.
     Clock(Box<ClockFault>),
     /// Its work does not verify, by these numbers.
@@ -96,6 +106,11 @@ pub enum How {
 }
 
 impl Failure {
+    /// A failure that `how` says all of.
+    pub(crate) fn plain(how: How, phase: Phase) -> Self {
+        Self { how, phase, detail: String::new(), stderr: String::new() }
+    }
+
     /// The failure without the end of its stderr.
     #[must_use]
     pub(crate) fn without_output(&self) -> Self {

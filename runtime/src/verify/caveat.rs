@@ -4,11 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Figure, Finding, FindingDetail, Severity};
 use crate::metric::{RanOut, Stationarity};
 use crate::run::TreeMemory;
-
-const MEBIBYTE: f64 = (1 << 20) as f64;
 
 /// A kind of thing to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,7 +182,7 @@ impl Caveat {
     /// A plan's memory may be off by this share of it.
     pub(crate) const OFF: f64 = 0.25;
 
-    fn kind(&self) -> &'static CaveatKind {
+    pub(super) fn kind(&self) -> &'static CaveatKind {
         let name = match self {
             Self::FakeDevice(_) => "fake-device",
             Self::Nothing => "empty-loop",
@@ -204,39 +201,5 @@ impl Caveat {
             Self::Note(_) => "note",
         };
         CAVEATS.iter().find(|kind| kind.name == name).expect("every kind is in the list")
-    }
-
-    /// The amount by which the caveat weighs, in percent or another unit, where there is one.
-    fn figure(&self) -> Option<Figure> {
-        let percent = |share: f64| Some(Figure { value: share * 100.0, unit: "%".into() });
-        match self {
-            Self::Unsteady { variation, .. } => percent(*variation),
-            Self::Waited { share, .. } => percent(*share),
-            Self::Outlier { off, .. } => percent(off.abs()),
-            Self::OffTarget { half, .. } => percent((*half)?),
-            Self::Memory { peak, .. } => Some(Figure { value: peak / MEBIBYTE, unit: "MiB".into() }),
-            Self::SampledMemory(tree) => {
-                Some(Figure { value: tree.processes as f64, unit: "processes".into() })
-            }
-            _ => None,
-        }
-    }
-
-    /// The finding of it in the case as a whole.
-    pub(crate) fn of_case(self) -> Finding {
-        self.of_repeats(Vec::new())
-    }
-
-    /// The finding of it in these repeats.
-    pub(crate) fn of_repeats(self, repeats: Vec<u32>) -> Finding {
-        let CaveatKind { name, remedy, .. } = *self.kind();
-        Finding {
-            rule: name.to_owned(),
-            severity: Severity::Caveat,
-            repeats,
-            figure: self.figure(),
-            detail: FindingDetail::Estimate(self),
-            remedy: remedy.to_owned(),
-        }
     }
 }

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Caveat;
+use super::caveat::{Caveat, CaveatKind};
+
+const MEBIBYTE: f64 = (1 << 20) as f64;
 
 /// A finding of a rule in the repeats of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +60,42 @@ impl Severity {
         match self {
             Self::Caveat => "caveat",
             Self::Fail => "fail",
+        }
+    }
+}
+
+impl Caveat {
+    /// The amount by which the caveat weighs, in percent or another unit, where there is one.
+    fn figure(&self) -> Option<Figure> {
+        let percent = |share: f64| Some(Figure { value: share * 100.0, unit: "%".into() });
+        match self {
+            Self::Unsteady { variation, .. } => percent(*variation),
+            Self::Waited { share, .. } => percent(*share),
+            Self::Outlier { off, .. } => percent(off.abs()),
+            Self::OffTarget { half, .. } => percent((*half)?),
+            Self::Memory { peak, .. } => Some(Figure { value: peak / MEBIBYTE, unit: "MiB".into() }),
+            Self::SampledMemory(tree) => {
+                Some(Figure { value: tree.processes as f64, unit: "processes".into() })
+            }
+            _ => None,
+        }
+    }
+
+    /// The finding of it in the case as a whole.
+    pub(crate) fn of_case(self) -> Finding {
+        self.of_repeats(Vec::new())
+    }
+
+    /// The finding of it in these repeats.
+    pub(crate) fn of_repeats(self, repeats: Vec<u32>) -> Finding {
+        let CaveatKind { name, remedy, .. } = *self.kind();
+        Finding {
+            rule: name.to_owned(),
+            severity: Severity::Caveat,
+            repeats,
+            figure: self.figure(),
+            detail: FindingDetail::Estimate(self),
+            remedy: remedy.to_owned(),
         }
     }
 }
