@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn what_failed_is_told_apart_and_has_no_line() {
         let failed = |case: &mut CaseRecord| {
-            case.status = CaseStatus::Failed(FailureReason::Unwritable("repeat 1 panicked\nat".into()))
+            case.status = CaseStatus::Failed(FailureReason::Unwritable("repeat 1 panicked\nat".into()));
         };
         let (lines, told) = printed(&[1e-6; 7], failed);
         assert_eq!((lines.as_str(), told.len()), ("", 1));

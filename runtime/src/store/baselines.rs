@@ -422,7 +422,7 @@ mod tests {
             assert!(said.contains("WEIGHBRIDGE_SLOWDOWN=1.3"), "{said}");
             let said = refusal(|run| {
                 run.cases[0].status =
-                    CaseStatus::Failed(FailureReason::Unwritable("a metric is there twice".into()))
+                    CaseStatus::Failed(FailureReason::Unwritable("a metric is there twice".into()));
             });
             assert!(said.contains("none of its cases was measured"), "{said}");
             assert!(baselines.list().expect("readable").0.is_empty(), "nothing was written");
