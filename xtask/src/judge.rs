@@ -6,8 +6,8 @@ use weighbridge::data::{
     Work, judge_evidence,
 };
 
+use crate::command_output::CommandOutput;
 use crate::place::Place;
-use crate::said::CommandOutput;
 use crate::table::Table;
 use crate::{pick, stop};
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::content::draw_secret;
 use super::copied_item::{CopiedItem, check_shown, draw};
 use super::count::ItemCounter;
-use super::unstopped::{WholeEpoch, unstopped};
 use super::watch::SampleWatch;
+use super::whole_epoch::{WholeEpoch, unstopped};
 use super::window::Windows;
 use super::yardstick::Yard;
 use super::{

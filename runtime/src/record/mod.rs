@@ -18,9 +18,9 @@ mod process;
 mod ranks;
 mod redigest;
 mod run;
+mod run_assembly;
 mod schema;
 mod unfinished_reason;
-mod whole;
 
 pub(crate) use assemble::standing_metrics;
 pub use assemble::{CaseFacts, HeldAgainst, assemble};
@@ -39,9 +39,9 @@ pub use process::{Blocks, Process};
 pub use ranks::{OverRanks, RankAggregate};
 pub(crate) use redigest::redigest;
 pub use run::{RunId, RunManifest, RunPlan, RunRecord, RunStatus};
+pub use run_assembly::assemble_run;
 #[cfg(test)]
 pub(crate) use schema::fitting;
 pub(crate) use schema::{Document, read, write};
 pub use schema::{DocumentKind, SCHEMA, SchemaError};
 pub use unfinished_reason::{MissingRanks, UnfinishedReason};
-pub use whole::assemble_run;

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use super::program::Program;
 use super::protocol::RepeatRequest;
 use super::repeat::{Resident, execute};
-use super::supervised::{ChildWatch, EndedRequest, SupervisedChild};
+use super::supervised_child::{ChildWatch, EndedRequest, SupervisedChild};
 use super::{ChildFault, Failure, How, Outcome};
 use crate::bencher::{Phase, Spot};
 use crate::plan::{Isolation, Plan};
-use crate::process::left_behind;
+use crate::process::leftovers;
 
 /// Runs repeats. The whole scheduling is tested with one that has no processes and no time.
 pub(super) trait Executor {
@@ -121,7 +121,7 @@ impl Executor for InProcess {
         let begun = Instant::now();
         let (outcome, spots) = execute(request, &mut self.0, |_| {}, None).into_outcome();
         // What a resident adapter has started is to stay.
-        let left = if turn.resident { 0 } else { left_behind::end_children() };
+        let left = if turn.resident { 0 } else { leftovers::end_children() };
         if left > 0 && matches!(outcome, Outcome::Measured { .. }) {
             return failed(ChildFault::LeftProcesses(left), begun.elapsed());
         }

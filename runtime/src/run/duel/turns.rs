@@ -10,7 +10,7 @@ use crate::metric::{Block, TimedBy};
 use crate::plan::{CaseId, PlannedCase};
 use crate::run::protocol::RepeatRequest;
 use crate::run::reference::ReferenceElements;
-use crate::run::supervised::{ChildWatch, EndedRequest, PacedChild, SupervisedChild};
+use crate::run::supervised_child::{ChildWatch, EndedRequest, PacedChild, SupervisedChild};
 use crate::run::{ChildFault, Failure, How, Outcome, Repeat};
 use crate::stats::SplitMix64;
 

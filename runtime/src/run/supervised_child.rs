@@ -15,7 +15,7 @@ use super::protocol::{
 use super::{ChildFault, Failure, How, Outcome, TreeMemory};
 use crate::bencher::{ClaimedTime, ClockFault, PerIteration, Phase, Spot, visible};
 use crate::metric::{Block, Entry, TimedBy};
-use crate::process::{ChildPlace, MemoryWatch, Output, ReceivedBytes, SpawnOptions, Subprocess, left_behind};
+use crate::process::{ChildPlace, MemoryWatch, Output, ReceivedBytes, SpawnOptions, Subprocess, leftovers};
 
 /// The interval at which the parent looks at the deadline of a child that is silent.
 const LOOK: Duration = Duration::from_millis(50);
@@ -75,7 +75,7 @@ impl SupervisedChild {
     /// # Errors
     /// When the program cannot be started.
     pub(super) fn start(program: &Program, silence: Duration) -> io::Result<Self> {
-        let since = left_behind::now();
+        let since = leftovers::now();
         let (stdout, stderr) = (Output::default(), Output::default());
         let spawning = SpawnOptions {
             look: LOOK,
@@ -157,7 +157,7 @@ impl SupervisedChild {
             self.end();
             (stdout, stderr) = (self.stdout.take(), self.stderr.take());
             // Whose it is cannot be told for sure, so it is named and stays.
-            for path in left_behind::shared_memory(self.since) {
+            for path in leftovers::shared_memory(self.since) {
                 let told = format!("weighbridge: left in shared memory meanwhile: {}\n", path.display());
                 stderr.extend_from_slice(told.as_bytes());
             }
@@ -243,12 +243,12 @@ impl SupervisedChild {
             self.cleaned = true;
             let mut held = Vec::new();
             self.child.end(&mut |stopped| {
-                held = left_behind::shared_memory_of(|| stopped.to_vec(), self.since);
+                held = leftovers::shared_memory_of(|| stopped.to_vec(), self.since);
             });
-            left_behind::remove_unused(&held);
+            leftovers::remove_unused(&held);
             self.child.place().remove_temporary();
             if self.patient {
-                left_behind::remove_shared_memory(self.since);
+                leftovers::remove_shared_memory(self.since);
             }
         }
     }
