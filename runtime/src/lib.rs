@@ -279,8 +279,8 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::record::{
         AllocationSite, Allocations, AttachedFile, Attachment, AttachmentStatus, BadMachineId, BaselineCase,
-        Blocks, CAVEATS, CaseFacts, CaveatKind, Difference, Differences, DocumentKind, HeldAgainst,
-        OverRanks, RankAggregate, StopReason, assemble, file_system,
+        Blocks, CaseFacts, Difference, Differences, DocumentKind, FailureReason, HeldAgainst, OverRanks,
+        RankAggregate, StopReason, assemble, file_system,
     };
     #[doc(hidden)]
     pub use crate::report::{Columns, bencher_lines, case_traces, fake_device, machine, quantity, traces};
@@ -297,5 +297,8 @@ pub mod data {
         Unreadable, redigest, replace_file,
     };
     #[doc(hidden)]
-    pub use crate::verify::{Agreement, ExaminedCase, Figure, RULES, Rule, agree, judge as judge_evidence};
+    pub use crate::verify::{
+        Agreement, CAVEATS, CaveatKind, ExaminedCase, Figure, FindingDetail, RULES, Rule, UnverifiedReason,
+        agree, judge as judge_evidence,
+    };
 }

@@ -72,7 +72,7 @@ fn a_call_of_exit_is_recorded_in_every_phase_though_the_status_is_0() {
 
 #[test]
 fn an_endless_loop_is_ended_at_its_deadline_in_every_phase() {
-    check("spin", "timeout", &["--timeout", "1"]);
+    check("spin", "deadline", &["--timeout", "1"]);
 }
 
 #[test]

@@ -9,8 +9,8 @@ use weighbridge::data::{
 };
 
 use crate::baseline_path::KeptBaselines;
+use crate::command_output::CommandOutput;
 use crate::place::Place;
-use crate::said::CommandOutput;
 use crate::table::Table;
 use crate::{pick, show, stop};
 

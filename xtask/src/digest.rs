@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use weighbridge::data::redigest;
 
-use crate::said::CommandOutput;
+use crate::command_output::CommandOutput;
 
 /// Arguments of `runs digest`.
 #[derive(Debug, Args)]

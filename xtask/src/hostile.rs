@@ -9,11 +9,11 @@ use serde_json::Value;
 use weighbridge::data::{RunRecord, is_unseen};
 
 use crate::cli::Cli;
+use crate::command_output::CommandOutput;
 use crate::export::FORMATS;
 use crate::export::tests::{exported, files};
 use crate::fixtures::Home;
 use crate::fixtures::hostile::{HOSTILE, is_markdown, is_plain, stored};
-use crate::said::CommandOutput;
 use crate::{answer, stop};
 
 /// Commands that show nothing of what a run holds.

@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 use weighbridge::data::{
-    Agreement, CAVEATS, CaseId, CaseRecord, ExaminedCase, Exit, Finding, Outcome, Repeat, Severity, Work,
-    judge_evidence,
+    Agreement, CaseId, CaseRecord, ExaminedCase, Exit, Finding, FindingDetail, Outcome, Repeat, Severity,
+    Work, judge_evidence,
 };
 
+use crate::command_output::CommandOutput;
 use crate::place::Place;
-use crate::said::CommandOutput;
 use crate::table::Table;
 use crate::{pick, stop};
 
@@ -52,7 +52,7 @@ pub(crate) fn run(typed: &str, write: bool, place: &Place) -> Result<CommandOutp
 fn row(case: &CaseId, finding: &Finding) -> [String; 5] {
     let numbers: Vec<String> = finding.repeats.iter().map(ToString::to_string).collect();
     let severity = finding.severity.name().to_owned();
-    [case.to_string(), finding.rule.clone(), severity, numbers.join(" "), finding.detail.clone()]
+    [case.to_string(), finding.rule.clone(), severity, numbers.join(" "), finding.detail.to_string()]
 }
 
 /// In what today's findings differ from those that are stored.
@@ -69,7 +69,7 @@ fn changed(case: &CaseId, before: &[Finding], findings: &[Finding]) -> String {
 
 /// Returns whether a rule of today's found it; one that is there no more found nothing.
 fn is_of_a_rule(finding: &Finding) -> bool {
-    !CAVEATS.iter().any(|kind| kind.name == finding.rule)
+    matches!(finding.detail, FindingDetail::Evidence(_))
 }
 
 /// Returns the findings of the rules in a case; `None` where it has no evidence.

@@ -22,6 +22,7 @@ mod baseline_path;
 mod calibrate;
 mod cli;
 mod command;
+pub mod command_output;
 mod compare_baseline;
 mod digest;
 mod duels;
@@ -41,7 +42,6 @@ mod prune;
 mod report;
 mod repository;
 mod runs;
-pub mod said;
 pub mod show;
 pub mod stop;
 pub mod suite;
@@ -63,8 +63,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use cli::{Cli, XtaskCommand};
+use command_output::CommandOutput;
 use place::Place;
-use said::CommandOutput;
 
 /// Reads the command line, does what it says, and ends with one of the documented exit codes.
 pub fn main() -> ExitCode {

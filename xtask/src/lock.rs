@@ -13,8 +13,8 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use weighbridge::data::{CaseId, Layout, RunManifest};
 
+use crate::command_output::CommandOutput;
 use crate::place::Place;
-use crate::said::CommandOutput;
 use weighbridge::data::Exit;
 
 /// Arguments of `lock`.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Parser;
 use weighbridge::data::Exit;
 
-use crate::said::CommandOutput;
+use crate::command_output::CommandOutput;
 use crate::{inert, stop};
 
 /// The exit codes, as they stand below a help text.

@@ -10,9 +10,9 @@ use std::time::SystemTime;
 use anyhow::{Context, Result};
 use weighbridge::data::{Duels, PrunePolicy, StoreError as DataError};
 
+use crate::command_output::CommandOutput;
 use crate::place::Place;
 use crate::repository::{is_rebuild, last_used};
-use crate::said::CommandOutput;
 
 /// The most rebuilt revisions that are kept: each has a target directory of its own, and is built anew when
 /// it is wanted.

@@ -12,8 +12,8 @@ use weighbridge::data::{
     fake_device, quantity, traces, visible_in_line,
 };
 
+use crate::command_output::CommandOutput;
 use crate::place::Place;
-use crate::said::CommandOutput;
 use crate::table::Table;
 use crate::{digest, judge, pick, prune, show, stop, summary};
 

@@ -13,8 +13,8 @@ use clap::{Args, Subcommand};
 use weighbridge::data::Exit;
 use weighbridge::suite::{Mistake, Node, SuiteFile, Value};
 
+use crate::command_output::CommandOutput;
 use crate::place::Place;
-use crate::said::CommandOutput;
 use crate::{inert, programs, stop};
 
 /// Arguments of `suite`.

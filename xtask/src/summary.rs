@@ -5,8 +5,8 @@ use clap::Args;
 use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, RunRecord, fake_device, visible_in_line};
 
+use crate::command_output::CommandOutput;
 use crate::place::Place;
-use crate::said::CommandOutput;
 use crate::table::Table;
 use crate::{pick, show, stop};
 

@@ -15,8 +15,7 @@ use super::{
 };
 use crate::device::{Clock, Device, Platform, family_time, peak_memory};
 use crate::metric::{
-    Custom, DEVICE_METRICS, Direction, ELSEWHERE, Entry, Ledger, METRICS, Observation, RankMetric, Reading,
-    Unit,
+    Custom, DEVICE_METRICS, Direction, Entry, Ledger, METRICS, Observation, RankMetric, Reading, Unit,
 };
 
 /// The order for one repeat.
@@ -588,7 +587,7 @@ impl Bencher {
         seen.regions = regions;
         seen.repeats = self.stated.get().repeats;
         seen.peak_memory = Some(match peak_memory() {
-            _ if remote => Reading::absent(ELSEWHERE),
+            _ if remote => Reading::Elsewhere,
             Ok(bytes) => Reading::Value(bytes as f64),
             Err(error) => Reading::absent(format!("VmHWM cannot be read: {error}")),
         });

@@ -6,7 +6,7 @@
 //! `iterate.rs`, `stream.rs` and, on a device, `on_device/sample.rs`, nowhere else; what was timed in another
 //! process comes in through `remote.rs`.
 
-mod batched;
+mod batch_bencher;
 mod bench;
 mod budget;
 mod calibrate;
@@ -22,8 +22,8 @@ mod file_use;
 mod files;
 mod fit;
 mod inject;
+mod item_copy;
 mod iterate;
-mod kept;
 mod moments;
 mod on_device;
 mod pace;
@@ -31,22 +31,22 @@ mod partial_budget;
 mod region;
 mod regions;
 mod remote;
+mod resource_use;
 mod run_settings;
 mod skip_reason;
 mod source;
 mod stream;
 mod threads;
 mod traits;
-mod unstopped;
-mod used;
-mod visible;
+mod visible_text;
 mod watch;
+mod whole_epoch;
 mod window;
 mod work;
 mod work_fault;
 mod yardstick;
 
-pub use batched::BatchBencher;
+pub use batch_bencher::BatchBencher;
 pub use bench::{Bencher, RepeatResult, Settings};
 pub use budget::{Budget, Phase, Purpose};
 pub(crate) use calibrate::Calibrator;
@@ -61,18 +61,18 @@ pub use evidence::{
 };
 pub use file_use::FileUse;
 pub(crate) use inject::{VARIABLE as INJECT, read as read_share};
+pub use item_copy::{FieldCopy, FieldKind, ItemCopy};
 pub(crate) use iterate::BLOCK;
-pub use kept::{FieldCopy, FieldKind, ItemCopy};
 pub use moments::{Moments, MomentsByField};
 pub use on_device::{DeviceBencher, Stream};
 pub use pace::{Pace, PerIteration};
 pub use partial_budget::PartialBudget;
 pub use remote::{CheckedBatch, Remote, RemoteEpoch, RemoteRun, UnstoppedRequest};
+pub use resource_use::ResourceUse;
 pub use run_settings::RunSettings;
 pub use skip_reason::SkipReason;
 pub use source::{Count, Field, Item, ItemBytes, See, Source};
-pub use used::ResourceUse;
-pub use visible::{is_unseen, visible_in_line};
-pub(crate) use visible::{quoted, visible};
+pub use visible_text::{is_unseen, visible_in_line};
+pub(crate) use visible_text::{quoted, visible};
 pub use work::{Delivery, Operator, Work, WorkReport};
 pub use work_fault::WorkFault;

@@ -247,7 +247,7 @@ impl Bencher {
     ) -> Result<UnstoppedEpoch> {
         let least = budget.warmup + budget.batches;
         let batches = remote.expected().map_or(least, |expected| expected.batches());
-        let limit = Some(super::unstopped::limit(budget));
+        let limit = Some(super::whole_epoch::limit(budget));
         let whole = remote.time_epoch(epoch, UnstoppedRequest { batches, limit, least })?;
         let nanoseconds = |time: Duration| time.as_nanos() as u64;
         let seen = UnstoppedEpoch {

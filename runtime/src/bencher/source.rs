@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::dtype::row_bytes;
-use super::kept::check_bytes;
+use super::item_copy::check_bytes;
 use super::{ExpectedEpoch, FieldCopy, FieldKind, ItemCopy, ResourceUse, Result};
 
 /// The size of one item. Real elements only, never padding.

@@ -6,15 +6,15 @@ use std::time::Duration;
 use super::content::draw_secret;
 use super::copied_item::{CopiedItem, check_shown, draw};
 use super::count::ItemCounter;
-use super::unstopped::{WholeEpoch, unstopped};
 use super::watch::SampleWatch;
+use super::whole_epoch::{WholeEpoch, unstopped};
 use super::window::Windows;
 use super::yardstick::Yard;
 use super::{
     Bencher, Budget, Content, Count, Error, ExpectedEpoch, Item, Phase, Purpose, ResourceUse, Result, Source,
 };
 use crate::device::{Platform, Usage};
-use crate::metric::{ELSEWHERE, Entry, Hardware, Observation, RanOut, Reading, SampleKind};
+use crate::metric::{Entry, Hardware, Observation, RanOut, Reading, SampleKind};
 use crate::stats::SplitMix64;
 
 /// The number of batches of the first measured pass that are copied, whole.
@@ -651,7 +651,7 @@ fn add(seen: &mut Observation, elsewhere: ResourceUse) {
         allocated: None,
         ..seen.usage
     };
-    let unknown = || Some(Reading::absent(ELSEWHERE));
+    let unknown = || Some(Reading::Elsewhere);
     seen.hardware = Hardware { instructions: unknown(), cycles: unknown(), cache_misses: unknown() };
 }
 
@@ -788,7 +788,7 @@ mod tests {
         assert!(done.seen.around.ran.unwrap() >= windows * 1_000_000);
         assert!(done.seen.ran_elsewhere() && done.seen.around.helpers.is_none());
         assert_eq!((done.seen.usage.moved, done.seen.usage.allocated), (None, None));
-        assert_eq!(done.seen.hardware.cycles.unwrap().why(), Some(ELSEWHERE));
+        assert_eq!(done.seen.hardware.cycles, Some(Reading::Elsewhere));
         let silent = Some(ResourceUse { cpu: None, ..told });
         let mut rows = Rows { elsewhere: silent, ..Rows::new(100) };
         let seen = stream(Purpose::Measure, BUDGET, &mut rows).unwrap().seen;

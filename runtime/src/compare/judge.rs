@@ -127,7 +127,8 @@ fn row(
             return incomparable(IncomparableReason::Failed(Side::Baseline, why.clone()));
         }
         CaseStatus::Incomplete => {
-            return incomparable(IncomparableReason::Incomplete(Side::Baseline, String::new()));
+            let why = before.unfinished().unwrap_or_default();
+            return incomparable(IncomparableReason::Incomplete(Side::Baseline, why));
         }
         CaseStatus::Measured => {}
     }

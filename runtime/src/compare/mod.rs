@@ -6,7 +6,7 @@
 //! smallest effect that it would have found. A [`CaseDuel`] decides by rounds (`duel/`): that is the fine
 //! one.
 
-mod accepted;
+mod acceptance;
 mod across;
 mod change;
 mod clock;
@@ -24,7 +24,7 @@ mod tolerance;
 mod values;
 mod verdict;
 
-pub use accepted::Acceptance;
+pub use acceptance::Acceptance;
 pub use across::{Ranking, Ratio, RatioClass, STRONGER, WEAKER, rank};
 pub use change::MetricChange;
 pub use comparison::{

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Tendency, Tolerance};
 use crate::bencher::SkipReason;
+use crate::record::{FailureReason, UnfinishedReason};
 use crate::run::{Failure, Side};
 use crate::verify::Finding;
 
@@ -108,10 +109,10 @@ pub enum BreakOff {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IncomparableReason {
-    /// A side failed, in the words of its record.
-    Failed(Side, String),
-    /// A side is not finished, in the words of its record.
-    Incomplete(Side, String),
+    /// A side failed.
+    Failed(Side, FailureReason),
+    /// A side is not finished.
+    Incomplete(Side, UnfinishedReason),
     /// A side was skipped.
     Skipped(Side, SkipReason),
     /// The work of a side differs from the reference's.

@@ -10,11 +10,12 @@ use crate::bencher::Phase;
 use crate::compare::{Acceptance, Comparison, Policy, judge};
 use crate::plan::{self, CaseId, Plan};
 use crate::record::{
-    Baseline, CaseRecord, CaseStatus, Environment, RunId, RunManifest, RunRecord, RunStatus, assemble_run,
+    Baseline, CaseRecord, CaseStatus, Environment, FailureReason, RunId, RunManifest, RunRecord, RunStatus,
+    assemble_run,
 };
 use crate::registry::Registry;
 use crate::report::{self, Progress};
-use crate::run::{Event, Failure, How, Outcome, Repeat, RunEnding, RunTask, run};
+use crate::run::{ChildFault, Event, Failure, How, Outcome, Repeat, RunEnding, RunTask, run};
 use crate::store::{self, BaselineName, Baselines, Duels, Layout, OutputStream, Runs};
 
 /// Measures the plan, stores the run, shows it, and judges it if a baseline was named.
@@ -146,12 +147,8 @@ const LONG: Duration = Duration::from_secs(20);
 fn journal(runs: &Runs, id: &RunId, case: &CaseId, repeat: &Repeat) -> Result<(), store::StoreError> {
     match runs.journal(id, case, repeat) {
         Err(store::StoreError::Unwritable { source, .. }) => {
-            let failure = Failure {
-                how: How::Protocol,
-                phase: Phase::TearDown,
-                detail: source.to_string(),
-                stderr: String::new(),
-            };
+            let how = How::Child(ChildFault::Unwritable(source.to_string()));
+            let failure = Failure::plain(how, Phase::TearDown);
             runs.journal(id, case, &Repeat { outcome: Outcome::Failed(failure), ..repeat.clone() })
         }
         written => written,
@@ -162,7 +159,7 @@ fn journal(runs: &Runs, id: &RunId, case: &CaseId, repeat: &Repeat) -> Result<()
 fn write_case(runs: &Runs, id: &RunId, case: &mut CaseRecord) -> Result<(), store::StoreError> {
     match runs.write_case(id, case) {
         Err(store::StoreError::Unwritable { source, .. }) => {
-            case.status = CaseStatus::Failed(source.to_string());
+            case.status = CaseStatus::Failed(FailureReason::Unwritable(source.to_string()));
             (case.metrics, case.processes, case.median_repeat) = (Vec::new(), Vec::new(), None);
             runs.write_case(id, case)
         }
@@ -289,7 +286,8 @@ mod tests {
         let finished = runs.finished(id).unwrap();
         let Outcome::Failed(failure) = &finished[0].1.outcome else { panic!("{finished:?}") };
         assert!(
-            failure.detail.contains("`peak_memory` is -1") || failure.detail.contains("peak_memory is -1")
+            matches!(&failure.how, How::Child(ChildFault::Unwritable(why)) if why.contains("peak_memory")),
+            "{failure}"
         );
         assert!(matches!(finished[1].1.outcome, Outcome::Measured { .. }));
 
@@ -299,7 +297,10 @@ mod tests {
         write_case(&runs, id, &mut twice).unwrap();
         write_case(&runs, id, &mut sound.clone()).unwrap();
         let whole = runs.load(id).unwrap();
-        assert!(matches!(&whole.cases[0].status, CaseStatus::Failed(why) if why.contains("is there twice")));
+        let CaseStatus::Failed(FailureReason::Unwritable(why)) = &whole.cases[0].status else {
+            panic!("{:?}", whole.cases[0].status)
+        };
+        assert!(why.contains("is there twice"), "{why}");
         assert_eq!(whole.cases[1], sound.summary());
     }
 

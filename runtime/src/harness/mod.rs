@@ -10,6 +10,7 @@ mod flag;
 mod flag_values;
 mod flags;
 mod help;
+mod known_times;
 mod list;
 mod page;
 mod parse;
@@ -19,11 +20,10 @@ mod resume;
 mod session;
 mod siblings;
 mod smoke;
-mod stated;
+mod stated_budgets;
 mod suite;
 mod suite_file;
 mod targets;
-mod took;
 mod traces;
 mod usage;
 
@@ -158,7 +158,7 @@ fn start(suite: &Suite) -> Result<Exit, TargetError> {
         }
         HarnessMode::Bench => {
             let data = context.suite.data(context.args.data.as_deref());
-            let plan = took::with_times(plan, &Runs::new(Layout::new(data)), &context.suite.name());
+            let plan = known_times::with_times(plan, &Runs::new(Layout::new(data)), &context.suite.name());
             bench::bench(&context, &registry, &plan)
         }
         HarnessMode::Smoke => smoke::smoke(&context, &plan),

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::args::BenchArgs;
-use super::stated::stated;
+use super::stated_budgets::stated;
 use super::{Suite, TargetError};
 use crate::plan::Plan;
 use crate::record::{Environment, RunId, RunManifest, RunStatus};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::stated::stated;
+use super::stated_budgets::stated;
 use super::usage::UsageError;
 use super::{Context, TargetError, resume};
 use crate::bencher::{INJECT, draw_epoch};

@@ -1,7 +1,7 @@
 //! Allocations of one iteration, where the bench target counts them.
 
 use super::names;
-use super::observation::{ELSEWHERE, NO_SAMPLES};
+use super::observation::NO_SAMPLES;
 use super::{Direction, Metric, Observation, Reading, Unit};
 use crate::device::HeapUse;
 
@@ -26,7 +26,7 @@ pub(super) const BYTES: Metric = Metric {
 
 fn each(seen: &Observation, field: fn(HeapUse) -> u64) -> Reading {
     match (seen.usage.allocated, seen.iterations()) {
-        (None, _) if seen.ran_elsewhere() => Reading::absent(ELSEWHERE),
+        (None, _) if seen.ran_elsewhere() => Reading::Elsewhere,
         (None, _) => {
             Reading::absent("the bench target does not count them: make weighbridge::Counting its allocator")
         }

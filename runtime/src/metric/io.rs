@@ -1,7 +1,6 @@
 //! Bytes that system calls read and wrote over the measured windows.
 
 use super::names;
-use super::observation::ELSEWHERE;
 use super::{Direction, Metric, Observation, Reading, Unit};
 use crate::device::IoBytes;
 
@@ -24,6 +23,9 @@ pub(super) const WRITTEN: Metric = Metric {
 };
 
 fn moved(seen: &Observation, field: fn(IoBytes) -> u64) -> Reading {
-    let why = if seen.ran_elsewhere() { ELSEWHERE } else { "/proc/self/io cannot be read" };
-    seen.usage.moved.map_or_else(|| Reading::absent(why), |moved| Reading::Value(field(moved) as f64))
+    match seen.usage.moved {
+        Some(moved) => Reading::Value(field(moved) as f64),
+        None if seen.ran_elsewhere() => Reading::Elsewhere,
+        None => Reading::absent("/proc/self/io cannot be read"),
+    }
 }

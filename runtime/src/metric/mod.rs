@@ -5,7 +5,7 @@
 
 mod allocations;
 mod block;
-mod counted;
+mod counters;
 mod cpu_time;
 mod definition;
 mod device;
@@ -27,18 +27,17 @@ mod stationarity;
 mod surroundings;
 mod switches;
 mod throughput;
-mod undelayed;
+mod undelayed_time;
 mod waiting;
 mod wall_time;
 mod yardstick;
 
 pub use block::{Block, TimedBy};
-pub use counted::Hardware;
+pub use counters::Hardware;
 pub use definition::Metric;
 pub use device_caveat::DeviceCaveat;
 pub use device_rules::{device_caveats, fatal};
 pub use ledger::{Entry, Ledger};
-pub(crate) use observation::ELSEWHERE;
 pub use observation::{Collector, Custom, Observation, RanOut, RankMetric, Region, SampleKind};
 pub use on_device::{
     Calibration, DeviceAudit, DevicePhase, DeviceSample, Mode, OnDevice, ReplayCosts, Returns, Roofline,
@@ -60,7 +59,7 @@ pub const METRICS: &[Metric] = &[
     latency::P95,
     latency::P99,
     first_item::METRIC,
-    undelayed::METRIC,
+    undelayed_time::METRIC,
     cpu_time::METRIC,
     memory::PEAK,
     page_faults::MINOR,

@@ -187,7 +187,7 @@ impl Observation {
     /// Tells whether the samples come from another process, so that what this one counts of itself is nothing
     /// of theirs.
     pub fn ran_elsewhere(&self) -> bool {
-        self.peak_memory.as_ref().and_then(Reading::why) == Some(ELSEWHERE)
+        self.peak_memory == Some(Reading::Elsewhere)
     }
 
     /// Iterations (or items) that the samples cover.
@@ -195,9 +195,6 @@ impl Observation {
         self.samples.len() as u64 * self.iterations_per_sample
     }
 }
-
-/// The reason why a metric of this process has no value when the samples come from another one.
-pub(crate) const ELSEWHERE: &str = "it ran in another process";
 
 /// The reason why a metric over samples has no value when there are none.
 pub(super) const NO_SAMPLES: &str = "the scenario took no samples";

@@ -111,6 +111,8 @@ pub enum Reading {
     Below(f64),
     /// The reason why it could not be measured.
     Absent(String),
+    /// It cannot be measured in this process: what it is of ran in another one.
+    Elsewhere,
 }
 
 impl Reading {
@@ -124,6 +126,7 @@ impl Reading {
         match self {
             Self::Value(_) | Self::Below(_) => None,
             Self::Absent(why) => Some(why),
+            Self::Elsewhere => Some("it ran in another process"),
         }
     }
 
@@ -131,7 +134,7 @@ impl Reading {
     pub fn value(&self) -> Option<f64> {
         match self {
             Self::Value(value) => Some(*value),
-            Self::Below(_) | Self::Absent(_) => None,
+            Self::Below(_) | Self::Absent(_) | Self::Elsewhere => None,
         }
     }
 }

@@ -9,10 +9,10 @@
 //!
 //! When the parent itself is killed, a [`reaper`] does for the child what the parent would have done.
 
-mod adopted;
-pub(crate) mod left_behind;
-mod marked;
+pub(crate) mod leftovers;
+mod mark;
 mod memory_watch;
+mod orphans;
 mod output;
 mod place;
 pub(crate) mod reaper;

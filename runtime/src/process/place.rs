@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::adopted;
-use super::marked::{MARK, carriers, of_group};
+use super::mark::{MARK, carriers, of_group};
+use super::orphans;
 use super::trace::Trace;
 use crate::device::{Platform, ProcessTree};
 
@@ -116,8 +116,8 @@ impl ChildPlace {
     /// caller is not among them.
     pub(crate) fn members(&self, root: Option<u32>, since: Option<u64>) -> Vec<u32> {
         let mut roots = Vec::from_iter(root);
-        roots.extend(adopted::from(&self.entry(), root, since));
-        if !adopted::are_listed() {
+        roots.extend(orphans::from(&self.entry(), root, since));
+        if !orphans::are_listed() {
             roots.extend(carriers(&self.entry()));
         }
         with_all_below(roots)

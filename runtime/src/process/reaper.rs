@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::unistd::getppid;
 
-use super::marked::carries;
-use super::{ChildPlace, end_tree, left_behind};
+use super::mark::carries;
+use super::{ChildPlace, end_tree, leftovers};
 
 /// The argument that makes a bench binary a reaper; the mark of the child's place comes after it, and when
 /// the child began, in nanoseconds since the Unix epoch.
@@ -49,11 +49,11 @@ pub(crate) fn serve() -> bool {
     let ended = end_tree(&|| place.members_anywhere(root), &mut |stopped| {
         // Of a child that does not say when it began, nothing is removed that may be another's.
         if let Some(since) = since {
-            held = left_behind::shared_memory_of(|| stopped.to_vec(), UNIX_EPOCH + since);
+            held = leftovers::shared_memory_of(|| stopped.to_vec(), UNIX_EPOCH + since);
         }
     });
-    left_behind::wait_for(&ended);
-    left_behind::remove_unused(&held);
+    leftovers::wait_for(&ended);
+    leftovers::remove_unused(&held);
     place.remove_temporary();
     true
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::state::ProcessState;
-use super::{ChildPlace, Output, adopted, end_tree, left_behind};
+use super::{ChildPlace, Output, end_tree, leftovers, orphans};
 use crate::device::ProcessTree;
 use crate::json::{Frames, send};
 
@@ -72,7 +72,7 @@ impl Subprocess {
         place: ChildPlace,
         spawning: &SpawnOptions<'_>,
     ) -> io::Result<Self> {
-        adopted::adopt_orphans();
+        orphans::adopt_orphans();
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(spawning.look))?;
         ours.set_write_timeout(spawning.patience)?;
@@ -166,9 +166,9 @@ impl Subprocess {
             }
             let _ = self.child.kill(); // likewise; nothing happens to one that has been waited for
             self.status = self.child.wait().ok();
-            left_behind::wait_for(&ended);
+            leftovers::wait_for(&ended);
             if self.leads {
-                adopted::reap();
+                orphans::reap();
             }
         }
         self.status

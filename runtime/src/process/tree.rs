@@ -82,7 +82,7 @@ mod tests {
         let ended = end_tree(&|| tree.processes(), &mut |_| {});
         assert!(ended.len() >= 20 && ended.contains(&root.id()));
         root.wait().unwrap();
-        super::super::left_behind::wait_for(&ended);
+        super::super::leftovers::wait_for(&ended);
         for process in ended {
             assert!(ProcessState::of(process).is_none_or(ProcessState::has_ended), "{process} goes on");
         }

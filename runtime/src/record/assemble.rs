@@ -1,15 +1,15 @@
 //! From the repeats of a case to its record.
 
-use super::caveat::{Caveat, fake, memory, missing, notes, sampled_memory, short_data, stability, uneven};
+use super::caveat::{fake, memory, missing, notes, sampled_memory, short_data, stability, uneven};
 use super::derive::{MeasuredRepeat, metrics};
-use super::{CaseRecord, CaseStatus, MetricRecord, Process, ranks};
+use super::{CaseRecord, CaseStatus, FailureReason, MetricRecord, MissingRanks, Process, ranks};
 use crate::bencher::{Purpose, SkipReason, Work};
 use crate::metric::names;
 use crate::metric::{DEVICE_METRICS, METRICS, Stationarity};
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
 use crate::run::{Outcome, Repeat};
-use crate::verify::{self, Agreement, ExaminedCase, agree};
+use crate::verify::{self, Agreement, Caveat, ExaminedCase, UnverifiedReason, agree};
 
 /// The facts of a case that are known before it runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +42,7 @@ pub enum HeldAgainst<'a> {
     /// The work of the reference.
     Work(&'a Work),
     /// There is none, and why.
-    Missing(String),
+    Missing(UnverifiedReason),
 }
 
 /// The record of a case that ran: `planned` is the number of measured repeats that were asked for.
@@ -73,7 +73,7 @@ pub fn assemble(
     let measured: Vec<MeasuredRepeat<'_>> = measured(&repeats).filter_map(MeasuredRepeat::of).collect();
     let metrics = metrics(&measured);
     let ranks = ranks::aggregates(&measured.iter().map(|one| one.seen).collect::<Vec<_>>());
-    if status == CaseStatus::Measured && ranks::missing(&ranks).is_some() {
+    if status == CaseStatus::Measured && !MissingRanks::of(&ranks).is_empty() {
         status = CaseStatus::Incomplete;
     }
     let processes = measured.iter().map(|one| Process::of(one.seen)).collect();
@@ -85,27 +85,27 @@ pub fn assemble(
     let stationarities: Vec<Stationarity> = measured.iter().filter_map(|one| one.seen.stationarity).collect();
     let stationarity = Stationarity::of_most(&stationarities);
 
-    let mut caveats: Vec<Caveat> = Vec::new();
-    caveats.extend(
-        stationarity.filter(|stationarity| *stationarity != Stationarity::Flat).map(Caveat::Stationarity),
+    findings.extend(
+        stationarity
+            .filter(|stationarity| *stationarity != Stationarity::Flat)
+            .map(|stationarity| Caveat::Stationarity(stationarity).of_case()),
     );
-    caveats.extend(
+    findings.extend(
         case.primary_metric
             .filter(|wanted| !measured.is_empty() && *wanted != primary_metric)
-            .map(Caveat::NoPrimaryMetric),
+            .map(|metric| Caveat::NoPrimaryMetric(metric).of_case()),
     );
     let is_nothing = standing.is_some_and(|metric| metric.below().is_some());
-    caveats.extend(uneven(&measured.iter().map(|one| one.seen).collect::<Vec<_>>()));
-    caveats.extend(is_nothing.then_some(Caveat::Nothing));
-    caveats.extend(standing.into_iter().flat_map(|metric| stability(metric, &numbers)));
-    caveats.extend(sampled_memory(&measured.iter().map(|one| one.repeat).collect::<Vec<_>>()));
-    caveats.extend(case.memory.and_then(|planned| memory(planned, &metrics)));
-    caveats.extend(metrics.iter().filter_map(missing));
-    caveats.extend(fake(&measured));
-    caveats.extend(short_data(&measured));
-    caveats.extend(notes(&measured.iter().map(|one| (one.repeat, &one.seen.notes[..])).collect::<Vec<_>>()));
+    findings.extend(uneven(&measured.iter().map(|one| one.seen).collect::<Vec<_>>()));
+    findings.extend(is_nothing.then(|| Caveat::Nothing.of_case()));
+    findings.extend(standing.into_iter().flat_map(|metric| stability(metric, &numbers)));
+    findings.extend(sampled_memory(&measured.iter().map(|one| one.repeat).collect::<Vec<_>>()));
+    findings.extend(case.memory.and_then(|planned| memory(planned, &metrics)));
+    findings.extend(metrics.iter().filter_map(missing));
+    findings.extend(fake(&measured));
+    findings.extend(short_data(&measured));
+    findings.extend(notes(&measured.iter().map(|one| (one.repeat, &one.seen.notes[..])).collect::<Vec<_>>()));
 
-    findings.extend(caveats.iter().map(Caveat::finding));
     let mut record = CaseRecord {
         id: case.id,
         category: case.category,
@@ -131,14 +131,14 @@ pub fn assemble(
     if let Some(share) = record.waiting() {
         let instead = record.leading().filter(|metric| metric.name != record.primary_metric);
         let waited = Caveat::Waited { share, instead: instead.map(|metric| metric.name.clone()) };
-        record.findings.push(waited.finding());
+        record.findings.push(waited.of_case());
     }
     record
 }
 
 /// The record of a case that the plan left out, with its reason.
 pub fn skipped(case: CaseFacts, why: impl Into<SkipReason>) -> CaseRecord {
-    let reference = HeldAgainst::Missing("the case was not run".to_owned());
+    let reference = HeldAgainst::Missing(UnverifiedReason::NotRun);
     let record = assemble(case, Vec::new(), 0, &reference);
     CaseRecord { status: CaseStatus::Skipped(why.into()), ..record }
 }
@@ -151,10 +151,7 @@ fn measured(repeats: &[Repeat]) -> impl Iterator<Item = &Repeat> {
 /// A failure outweighs a skip, and both outweigh what is missing.
 fn status(repeats: &[Repeat], planned: u32) -> CaseStatus {
     let failure = repeats.iter().find_map(|repeat| match &repeat.outcome {
-        Outcome::Failed(failure) if repeat.purpose == Purpose::Verify => {
-            Some(format!("the verifying repeat {failure}"))
-        }
-        Outcome::Failed(failure) => Some(format!("repeat {} {failure}", repeat.number)),
+        Outcome::Failed(failure) => Some(FailureReason::repeat(repeat.number, failure)),
         Outcome::Measured { .. } | Outcome::Skipped { .. } => None,
     });
     if let Some(failure) = failure {
@@ -191,15 +188,15 @@ fn agreement(
         repeat.purpose == Purpose::Verify && matches!(repeat.outcome, Outcome::Measured { .. })
     });
     if let Some(why) = work.and_then(|work| work.report.unverified.as_ref()) {
-        return Agreement::Unverified(why.clone());
+        return Agreement::Unverified(UnverifiedReason::Stated(why.clone()));
     }
     match (work, reference) {
         (Some(_), HeldAgainst::Itself) => Agreement::Reference,
         (Some(work), HeldAgainst::Work(reference)) => agree(work, reference, equivalence),
         _ if equivalence == Equivalence::None => Agreement::NotAsked,
         (Some(_), HeldAgainst::Missing(why)) => Agreement::Unverified(why.clone()),
-        (None, _) if verified => Agreement::Unverified("the scenario handed in no work report".to_owned()),
-        (None, _) => Agreement::Unverified("its verifying repeat gave none".to_owned()),
+        (None, _) if verified => Agreement::Unverified(UnverifiedReason::NoReport),
+        (None, _) => Agreement::Unverified(UnverifiedReason::NotVerified),
     }
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::process::short;
 use super::{
     CaseRecord, CaseStatus, Environment, Estimate, MetricRecord, Process, RankAggregate, RunId, RunRecord,
+    UnfinishedReason,
 };
 use crate::bencher::WorkReport;
 use crate::metric::{Reading, Stationarity};
@@ -76,6 +77,13 @@ impl Baseline {
             environment,
             cases: run.cases.iter().map(BaselineCase::from).collect(),
         }
+    }
+}
+
+impl BaselineCase {
+    /// The reason why it is incomplete; `None` where it is not.
+    pub fn unfinished(&self) -> Option<UnfinishedReason> {
+        (self.status == CaseStatus::Incomplete).then(|| UnfinishedReason::of(&self.ranks))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Attachment, AttachmentStatus, Estimate, Process, RankAggregate, ranks};
+use super::{
+    Attachment, AttachmentStatus, Estimate, FailureReason, Process, RankAggregate, UnfinishedReason,
+};
 use crate::bencher::{SkipReason, Work};
 use crate::metric::{Direction, Reading, Stationarity, Unit};
 use crate::plan::CaseId;
@@ -71,8 +73,8 @@ pub struct CaseRecord {
 pub enum CaseStatus {
     /// All its repeats were measured.
     Measured,
-    /// A repeat failed: which way, in words.
-    Failed(String),
+    /// It failed, and why.
+    Failed(FailureReason),
     /// It was not run, and why.
     Skipped(SkipReason),
     /// The run ended before all its repeats were done, or ranks of it are missing.
@@ -126,7 +128,7 @@ impl MetricRecord {
             match reading {
                 Reading::Value(value) => most = Some(value.max(most.unwrap_or(0.0))),
                 Reading::Below(bound) => most = Some(bound.max(most.unwrap_or(0.0))),
-                Reading::Absent(_) => {}
+                Reading::Absent(_) | Reading::Elsewhere => {}
             }
         }
         most
@@ -172,11 +174,8 @@ impl CaseRecord {
     }
 
     /// The reason why it is incomplete; `None` where it is not.
-    pub fn unfinished(&self) -> Option<String> {
-        let why = || {
-            ranks::missing(&self.ranks).unwrap_or_else(|| "the run ended before all repeats were done".into())
-        };
-        (self.status == CaseStatus::Incomplete).then(why)
+    pub fn unfinished(&self) -> Option<UnfinishedReason> {
+        (self.status == CaseStatus::Incomplete).then(|| UnfinishedReason::of(&self.ranks))
     }
 
     /// The name of the group that the case is ranked within, for people: its scenario, or its group of them,

@@ -115,25 +115,6 @@ pub(super) fn standing(seen: &Observation, name: &str) -> Reading {
     }
 }
 
-/// Names the missing ranks, in words: those that told nothing, in one repeat at least, then those that told
-/// some metrics and not others. `None` where all are there.
-pub(super) fn missing(aggregates: &[RankAggregate]) -> Option<String> {
-    let first = aggregates.first()?;
-    let never = |rank: &usize| aggregates.iter().all(|one| one.missing.contains(rank));
-    let gone: Vec<usize> = (0..first.ranks).filter(never).collect();
-    let mut words = Vec::new();
-    if !gone.is_empty() {
-        words.push(format!("{} is missing", listed(&gone, first.ranks)));
-    }
-    for one in aggregates {
-        let some: Vec<usize> = one.missing.iter().copied().filter(|rank| !gone.contains(rank)).collect();
-        if !some.is_empty() {
-            words.push(format!("{} did not tell `{}`", listed(&some, one.ranks), one.name));
-        }
-    }
-    (!words.is_empty()).then(|| words.join("; "))
-}
-
 fn listed(ranks: &[usize], of: usize) -> String {
     let each: Vec<String> = ranks.iter().map(usize::to_string).collect();
     format!("rank {} of {of} (from 0)", each.join(", "))
@@ -150,6 +131,7 @@ fn value(metric: &RankMetric, rank: usize) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::UnfinishedReason;
     use crate::stats::SplitMix64;
 
     fn metric(name: &str, values: &[Option<f64>]) -> RankMetric {
@@ -238,12 +220,12 @@ mod tests {
         assert_eq!((found[0].ranks, over.min, over.min_rank, over.max, over.max_rank), (3, 2.0, 0, 5.0, 1));
         assert_eq!((&found[0].missing[..], &found[1].missing[..]), (&[2][..], &[1, 2][..]));
         let words = "rank 2 of 3 (from 0) is missing; rank 1 of 3 (from 0) did not tell `other`";
-        assert_eq!(missing(&found).unwrap(), words);
+        assert_eq!(UnfinishedReason::of(&found).to_string(), words);
         let all = seen(vec![metric("step", &[Some(1.0), Some(9.0)])]);
-        assert_eq!(missing(&aggregates(&[&all])), None);
+        assert_eq!(UnfinishedReason::of(&aggregates(&[&all])), UnfinishedReason::Ended);
         // A rank that came once and not the next time is missing too.
         let found = aggregates(&[&all, &seen(vec![metric("step", &[Some(1.0)])])]);
         assert_eq!(found[0].missing, [1]);
-        assert!(aggregates(&[]).is_empty() && missing(&[]).is_none());
+        assert!(aggregates(&[]).is_empty() && UnfinishedReason::of(&[]) == UnfinishedReason::Ended);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 
-use super::{AdapterEntry, Axis, ScenarioEntry, added, slug};
+use super::{AdapterEntry, Axis, ScenarioEntry, additions, slug};
 
 /// All that is registered in this program.
 #[derive(Clone, Debug, Default)]
@@ -95,7 +95,7 @@ impl Registry {
     /// # Errors
     /// When something is doubled.
     pub fn collect() -> Result<Self, RegistryError> {
-        Self::new(added::scenarios(), added::adapters())
+        Self::new(additions::scenarios(), additions::adapters())
     }
 
     /// A registry of these entries, given in any order.
@@ -145,12 +145,12 @@ impl Registry {
 
 /// The scenario with this id, by one look at each: what a child process starts with, so nothing is sorted.
 pub fn find_scenario(id: &str) -> Option<&'static ScenarioEntry> {
-    added::scenarios().find(|scenario| scenario.id == id)
+    additions::scenarios().find(|scenario| scenario.id == id)
 }
 
 /// The adapter of this contract with this name, by one look at each.
 pub fn find_adapter(contract: TypeId, name: &str) -> Option<&'static AdapterEntry> {
-    added::adapters().find(|adapter| adapter.name == name && (adapter.contract.id)() == contract)
+    additions::adapters().find(|adapter| adapter.name == name && (adapter.contract.id)() == contract)
 }
 
 fn refuse_doubled_scenarios(scenarios: &[&'static ScenarioEntry]) -> Result<(), RegistryError> {

@@ -5,7 +5,7 @@
 //! later stages.
 
 mod adapter;
-mod added;
+mod additions;
 mod authors_error;
 mod axis;
 mod collect;
@@ -16,7 +16,7 @@ mod scenario;
 mod sweep;
 
 pub use adapter::{AdapterEntry, AdapterOutput, Availability, Contract};
-pub use added::{Additions, add};
+pub use additions::{Additions, add};
 #[cfg(feature = "divan_compat")]
 pub(crate) use axis::without_modules;
 pub use axis::{Axis, AxisValue, DisplayValue, Point, TypedAxis, WrittenValue, plain};

@@ -15,7 +15,7 @@ pub fn bencher_lines(run: &RunRecord) -> (String, Vec<String>) {
         match &case.status {
             CaseStatus::Measured => {}
             CaseStatus::Failed(why) => {
-                told.push(format!("failed: {}: {}", case.id, first(why)));
+                told.push(format!("failed: {}: {}", case.id, first(&why.to_string())));
                 continue;
             }
             CaseStatus::Skipped(why) => {
@@ -93,7 +93,7 @@ impl LineTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Blocks, Estimate};
+    use crate::record::{Blocks, Estimate, FailureReason};
     use crate::store::fixtures;
 
     /// Returns the lines that are printed of one case whose repeats took these times, in seconds.
@@ -157,7 +157,9 @@ mod tests {
 
     #[test]
     fn what_failed_is_told_apart_and_has_no_line() {
-        let failed = |case: &mut CaseRecord| case.status = CaseStatus::Failed("repeat 1 panicked\nat".into());
+        let failed = |case: &mut CaseRecord| {
+            case.status = CaseStatus::Failed(FailureReason::Unwritable("repeat 1 panicked\nat".into()));
+        };
         let (lines, told) = printed(&[1e-6; 7], failed);
         assert_eq!((lines.as_str(), told.len()), ("", 1));
         assert!(told[0].starts_with("failed: ") && told[0].ends_with(": repeat 1 panicked"), "{told:?}");

@@ -1,7 +1,8 @@
 //! The machine in a line: what the figures below it are limited by.
 
+use super::caveats;
 use crate::bencher::visible_in_line;
-use crate::record::{self, Environment};
+use crate::record::Environment;
 
 /// Facts of the machine that limit a run, in the order in which they are said.
 const FACTS: &[&str] =
@@ -25,7 +26,7 @@ pub fn machine(environment: &Environment) -> String {
 
 /// The sentence that every report of a run on a fake has.
 pub fn fake_device(environment: &Environment) -> Option<String> {
-    environment.fake_device().map(|name| visible_in_line(&record::fake_device(name)))
+    environment.fake_device().map(|name| visible_in_line(&caveats::fake_device(name)))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Takes plans, events, records and comparisons; hands on text, or writes it to the terminal.
 
 mod bencher_lines;
+mod caveats;
 mod cells;
 mod change;
 mod columns;

@@ -3,13 +3,17 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::bencher::{ClaimedProcessorTime, ClaimedTime, ClockFault, CountedEvent, SkipReason, WorkFault};
+use crate::bencher::{
+    ClaimedProcessorTime, ClaimedTime, ClockFault, CountedEvent, SkipReason, WorkFault, visible,
+};
 use crate::compare::{
     Advice, AxisChange, Basis, BreakOff, CaseFailure, ClockHalf, EnvironmentChange, IncomparableReason,
     InconclusiveReason, Refusal, Remedy, RowMark, Tendency, Verdict,
 };
-use crate::run::{How, Side};
+use crate::record::{FailureReason, MissingRanks, UnfinishedReason};
+use crate::run::{ChildFault, Failure, How, Side};
 use crate::tool::tool;
+use crate::verify::UnverifiedReason;
 
 impl Verdict {
     /// The reason, where there is one to give.
@@ -172,12 +176,11 @@ impl fmt::Display for IncomparableReason {
             Self::NoTime => f.write_str("a round showed no time at all"),
             Self::Interrupted => f.write_str("it was interrupted"),
             Self::RepeatFailed(Side::Candidate, failure) => write!(f, "{failure}"),
-            Self::RepeatFailed(Side::Baseline, failure) if failure.how == How::Protocol => write!(
+            Self::RepeatFailed(Side::Baseline, Failure { how: How::Child(fault), .. }) => write!(
                 f,
-                "the baseline's program cannot be measured beside this one ({}): both must be built on the \
-                 same version of weighbridge. Compare with a stored baseline, or with a revision since the \
-                 change",
-                failure.detail
+                "the baseline's program cannot be measured beside this one ({fault}): both must be built on \
+                 the same version of weighbridge. Compare with a stored baseline, or with a revision since \
+                 the change"
             ),
             Self::RepeatFailed(Side::Baseline, failure) => write!(f, "the baseline {failure}"),
             Self::NotRunBy(adapter) => write!(f, "`{adapter}` does not run it"),
@@ -189,7 +192,7 @@ impl fmt::Display for CaseFailure {
     /// Writes the reason alone, for whoever has said already that the case failed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.why {
-            IncomparableReason::Failed(_, why) => f.write_str(why),
+            IncomparableReason::Failed(_, why) => why.fmt(f),
             why => why.fmt(f),
         }
     }
@@ -220,6 +223,121 @@ impl fmt::Display for SkipReason {
                 write!(f, "no adapter is registered for the contract `{contract}`")
             }
             Self::Ended => f.write_str("the run was ended before it"),
+        }
+    }
+}
+
+impl fmt::Display for UnverifiedReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stated(why) => f.write_str(why),
+            Self::NoReport => f.write_str("the scenario handed in no work report"),
+            Self::NotVerified => f.write_str("its verifying repeat gave none"),
+            Self::NotRun => f.write_str("the case was not run"),
+            Self::NoReference => f.write_str("there is no reference adapter (tier 0) for its contract"),
+            Self::ReferenceWithoutReport(id) => write!(f, "{id} handed in no work report"),
+            Self::ReferenceFailed(id, failure) => write!(f, "{id} {failure}"),
+            Self::ReferenceSkipped(id, why) => write!(f, "{id} was skipped: {why}"),
+            Self::ReferenceNotVerified(id) => write!(f, "{id} was not verified"),
+        }
+    }
+}
+
+impl fmt::Display for UnfinishedReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ended => f.write_str("the run ended before all repeats were done"),
+            Self::Ranks(missing) => {
+                let each: Vec<String> = missing.iter().map(MissingRanks::to_string).collect();
+                f.write_str(&each.join("; "))
+            }
+        }
+    }
+}
+
+impl fmt::Display for MissingRanks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ranks: Vec<String> = self.ranks.iter().map(usize::to_string).collect();
+        write!(f, "rank {} of {} (from 0) ", ranks.join(", "), self.of)?;
+        match &self.metric {
+            Some(metric) => write!(f, "did not tell `{metric}`"),
+            None => f.write_str("is missing"),
+        }
+    }
+}
+
+impl fmt::Display for FailureReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Repeat { number: 0, failure } => write!(f, "the verifying repeat {failure}"),
+            Self::Repeat { number, failure } => write!(f, "repeat {number} {failure}"),
+            Self::Unwritable(why) => f.write_str(why),
+        }
+    }
+}
+
+impl How {
+    /// The words for its data; `None` where it has none.
+    fn data(&self) -> Option<String> {
+        let mebibytes = |bytes: &u64| bytes >> 20;
+        let words = match self {
+            Self::Clock(fault) => fault.to_string(),
+            Self::Work(fault) => fault.to_string(),
+            Self::Child(fault) => fault.to_string(),
+            Self::Deadline(nanoseconds) => {
+                format!("no answer after {:?}", Duration::from_nanos(*nanoseconds))
+            }
+            Self::Memory { held: None, limit } => format!("the limit is {} MiB", mebibytes(limit)),
+            Self::Memory { held: Some(held), limit } => {
+                format!("its processes held {} MiB, the limit is {} MiB", mebibytes(held), mebibytes(limit))
+            }
+            _ => return None,
+        };
+        Some(visible(&words))
+    }
+}
+
+impl fmt::Display for How {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Panic => f.write_str("panicked"),
+            Self::Error => f.write_str("returned an error"),
+            Self::Exit(code) => write!(f, "exited with code {code} before it answered"),
+            Self::Signal(name) => write!(f, "was ended by {name}"),
+            Self::Deadline(_) | Self::Timeout => f.write_str("ran past its deadline"),
+            Self::Memory { .. } => f.write_str("went past its memory limit"),
+            Self::Protocol | Self::Child(_) => f.write_str("broke the protocol between parent and child"),
+            Self::Clock(_) => f.write_str("has a clock that does not verify"),
+            Self::Work(_) => f.write_str("did work that does not verify"),
+            Self::Device => f.write_str("lost the device"),
+        }
+    }
+}
+
+impl fmt::Display for ChildFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotStarted { program, why } => write!(f, "failed to start {program}: {why}"),
+            Self::Version { child, parent } => {
+                write!(f, "the child speaks version {child}, the parent {parent}")
+            }
+            Self::GreetedTwice => f.write_str("the child greeted twice"),
+            Self::Garbled(why) | Self::Unwritable(why) => f.write_str(why),
+            Self::UnaskedBlocks => f.write_str("the child ran blocks that nobody asked for"),
+            Self::NoBlocks => f.write_str("it ended before its blocks had been asked for"),
+            Self::LeftProcesses(left) => write!(f, "it left {left} processes running, which were ended"),
+            Self::Unknown => f.write_str("nothing tells how it ended"),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in the {}", self.how, self.phase.name())?;
+        match self.how.data() {
+            Some(words) if self.detail.is_empty() => write!(f, ": {words}"),
+            None if self.detail.is_empty() => Ok(()),
+            _ => write!(f, ": {}", self.detail),
         }
     }
 }

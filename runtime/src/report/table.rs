@@ -16,9 +16,9 @@ use crate::bencher::{quoted, visible, visible_in_line};
 use crate::compare::Ratio;
 use crate::metric::Direction;
 use crate::plan::CaseId;
-use crate::record::{CAVEATS, CaseRecord, CaseStatus, MetricRecord, RunRecord};
+use crate::record::{CaseRecord, CaseStatus, MetricRecord, RunRecord, UnfinishedReason};
 use crate::run::{Outcome, Repeat};
-use crate::verify::{Agreement, Finding, Severity};
+use crate::verify::{Agreement, CAVEATS, Finding, Severity, UnverifiedReason};
 
 /// The table of a run. `changes` is by the name of the case for people; `log` gives the file with what a
 /// repeat of a case printed, where there is one.
@@ -243,7 +243,7 @@ fn apart(cases: &[CaseRecord], log: &Logs<'_>, terminal: Terminal) -> String {
                 let failed = case.repeats.iter().find(|repeat| matches!(repeat.outcome, Outcome::Failed(_)));
                 let log = failed.and_then(|repeat| log(&case.id, repeat.number));
                 let log = log.map_or_else(String::new, |log| format!("\nlog: {}", log.display()));
-                say(Style::Red, "failed", case, &format!("{}{log}", quoted(why)));
+                say(Style::Red, "failed", case, &format!("{}{log}", quoted(&why.to_string())));
             }
             CaseStatus::Skipped(_) | CaseStatus::Incomplete | CaseStatus::Measured => {}
         }
@@ -254,7 +254,7 @@ fn apart(cases: &[CaseRecord], log: &Logs<'_>, terminal: Terminal) -> String {
         }
         // What differs from the reference has been told with its parts, and what ended a repeat with it.
         let ended = |finding: &&Finding| match &case.status {
-            CaseStatus::Failed(why) => why.contains(&finding.detail),
+            CaseStatus::Failed(why) => why.tells(finding),
             _ => false,
         };
         let differs = matches!(case.agreement, Agreement::Differs(_));
@@ -285,22 +285,23 @@ fn skipped(cases: &[CaseRecord], terminal: Terminal) -> String {
 
 /// The cases whose work was held against nothing, by the reason.
 fn unverified(cases: &[CaseRecord], terminal: Terminal) -> String {
-    let mut said: Vec<(&str, &str, Vec<&CaseId>)> = Vec::new();
+    let mut said: Vec<(&UnverifiedReason, Vec<&CaseId>)> = Vec::new();
     for case in cases.iter().filter(|case| case.status == CaseStatus::Measured) {
         let Agreement::Unverified(why) = &case.agreement else { continue };
-        // A scenario that says so itself says what helps.
-        let says_so = case.work.as_ref().is_some_and(|work| work.report.unverified.is_some());
-        let helps = if says_so { "" } else { VERIFY };
-        match said.iter_mut().find(|(text, ..)| text == why) {
-            Some((.., ids)) => ids.push(&case.id),
-            None => said.push((why, helps, vec![&case.id])),
+        match said.iter_mut().find(|(reason, _)| *reason == why) {
+            Some((_, ids)) => ids.push(&case.id),
+            None => said.push((why, vec![&case.id])),
         }
     }
     let what = terminal.paint(Style::Yellow, "unverified");
     said.iter()
-        .map(|(why, helps, ids)| {
-            let helps = if helps.is_empty() { String::new() } else { format!("    {helps}\n") };
-            format!("{what}: {}: {}\n{helps}", whose(ids), visible_in_line(why))
+        .map(|(why, ids)| {
+            // A scenario that says so itself says what helps.
+            let helps = match why {
+                UnverifiedReason::Stated(_) => String::new(),
+                _ => format!("    {VERIFY}\n"),
+            };
+            format!("{what}: {}: {}\n{helps}", whose(ids), visible_in_line(&why.to_string()))
         })
         .collect()
 }
@@ -311,7 +312,7 @@ const VERIFY: &str = "make one adapter the reference (`tier = 0`, docs/guide/ada
 
 /// The cases that a run did not get to the end of: often all of it, so they share a line.
 fn incomplete(cases: &[CaseRecord], terminal: Terminal) -> String {
-    let mut of: BTreeMap<String, Vec<&CaseId>> = BTreeMap::new();
+    let mut of: BTreeMap<UnfinishedReason, Vec<&CaseId>> = BTreeMap::new();
     for case in cases {
         if let Some(why) = case.unfinished() {
             of.entry(why).or_default().push(&case.id);
@@ -388,7 +389,7 @@ fn together(of: &[(&CaseId, &Finding)]) -> String {
     let mut cases: Vec<&CaseId> = of.iter().map(|(id, _)| *id).collect();
     cases.dedup();
     let kind = CAVEATS.iter().find(|kind| kind.name == rule && kind.name != "note");
-    let says = kind.map_or(&*of[0].1.detail, |kind| kind.says);
+    let says = kind.map_or_else(|| of[0].1.detail.to_string(), |kind| kind.says.to_owned());
     let figures = || of.iter().filter_map(|(_, finding)| finding.figure.as_ref());
     let least = figures().map(|figure| figure.value).fold(f64::INFINITY, f64::min);
     let most = figures().map(|figure| figure.value).fold(f64::NEG_INFINITY, f64::max);
@@ -458,7 +459,11 @@ fn disturbed(repeats: &[Repeat]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bencher::{Phase, WorkFault};
+    use crate::record::FailureReason;
+    use crate::run::{Failure, How};
     use crate::store::fixtures;
+    use crate::verify::{Caveat, FindingDetail};
 
     /// A run of one scenario and point through adapters that took these times.
     fn run(adapters: &[(&str, [f64; 7])]) -> RunRecord {
@@ -583,18 +588,25 @@ CPU: by the processor's clock, since threads waited for a processor in over 10 %
     #[test]
     fn a_failed_case_stands_below_the_table_with_how_it_failed() {
         let mut run = run(&[("plain", FAST), ("broken", FAST)]);
-        run.cases[1].status = CaseStatus::Failed("repeat 1 panicked in the set-up: no disk".into());
+        let failure = |how, detail: &str| Failure {
+            how,
+            phase: Phase::SetUp,
+            detail: detail.into(),
+            stderr: String::new(),
+        };
+        let failed = |how, detail| CaseStatus::Failed(FailureReason::repeat(1, &failure(how, detail)));
+        run.cases[1].status = failed(How::Panic, "no disk");
+        let line = "\nfailed: PC-1/depth=1/broken: repeat 1 panicked in the set-up: no disk\n";
+        assert!(shown(&run).contains(line), "{}", shown(&run));
+        run.cases[1].status =
+            failed(How::Work(Box::new(WorkFault::Blocks { baseline: true, candidate: false })), "");
         let shown = shown(&run);
-        assert!(
-            shown.contains("\nfailed: PC-1/depth=1/broken: repeat 1 panicked in the set-up: no disk\n"),
-            "{shown}"
-        );
         assert_eq!(shown.matches("broken").count(), 1, "{shown}");
         let twice = crate::verify::Finding {
             rule: "claims".into(),
             severity: crate::verify::Severity::Fail,
             repeats: vec![1],
-            detail: "no disk".into(),
+            detail: FindingDetail::Evidence("one side measures a body in blocks".into()),
             remedy: String::new(),
             figure: None,
         };
@@ -661,7 +673,10 @@ CPU: by the processor's clock, since threads waited for a processor in over 10 %
             rule: "unsteady".into(),
             severity: Severity::Caveat,
             repeats: Vec::new(),
-            detail: format!("wall_time varies by {value:.1} % over repeats"),
+            detail: FindingDetail::Estimate(Caveat::Unsteady {
+                metric: "wall_time".into(),
+                variation: value / 100.0,
+            }),
             remedy: "rerun".into(),
             figure: Some(crate::verify::Figure { value, unit: "%".into() }),
         };

@@ -13,10 +13,10 @@ use crate::compare::{Comparison, Policy, judge};
 use crate::process::TraceKind;
 use crate::record::{
     AllocationSite, Allocations, AttachedFile, Attachment, AttachmentStatus, Baseline, CaseRecord,
-    CaseStatus, Environment, RunRecord,
+    CaseStatus, Environment, FailureReason, RunRecord,
 };
 use crate::store::fixtures;
-use crate::verify::{Agreement, Finding, Severity};
+use crate::verify::{Agreement, Finding, FindingDetail, Severity, UnverifiedReason};
 
 /// Erases the line, goes back, turns the direction, and looks like a line of ours.
 const HOSTILE: &str = "\u{1b}[2K\r\u{202e}x\nweighbridge: run=forged exit=0";
@@ -64,7 +64,7 @@ fn finding(severity: Severity) -> Finding {
         rule: "outlier".into(),
         severity,
         repeats: vec![1],
-        detail: "far off".into(),
+        detail: FindingDetail::Evidence("far off".into()),
         remedy: "look".into(),
         figure: None,
     }
@@ -75,10 +75,10 @@ fn cases() -> Vec<CaseRecord> {
     let case = |number| fixtures::case(fixtures::case_id(number), &[1.0, 1.1, 1.2], 1);
     let mut cases: Vec<CaseRecord> = (0..7).map(case).collect();
     cases[0].findings = vec![finding(Severity::Caveat), finding(Severity::Caveat)];
-    cases[1].status = CaseStatus::Failed("repeat 1 panicked".into());
+    cases[1].status = CaseStatus::Failed(FailureReason::Unwritable("a metric is there twice".into()));
     cases[2].status = CaseStatus::Skipped("no data".into());
     cases[3].agreement = Agreement::Differs(vec!["elements".into()]);
-    cases[4].agreement = Agreement::Unverified("there is no reference".into());
+    cases[4].agreement = Agreement::Unverified(UnverifiedReason::NoReference);
     cases[5].agreement = Agreement::Declared("another crop".into());
     cases[5].id.adapter = None;
     cases[6].status = CaseStatus::Incomplete;

@@ -16,13 +16,13 @@ use super::repeat::{Resident, execute};
 use crate::bencher::{Pace, PerIteration};
 use crate::json::{Frames, send};
 use crate::metric::Block;
-use crate::process::{ChildPlace, end_tree, left_behind, reaper};
+use crate::process::{ChildPlace, end_tree, leftovers, reaper};
 
 /// Serves the parent on the socket that stands in for stdin, until it hangs up.
 ///
 /// Success is what is said on the socket, never the exit status: a subject may call `exit(0)`.
 pub fn serve() -> u8 {
-    let since = left_behind::now();
+    let since = leftovers::now();
     outlive_a_stop();
     match try_serve(since) {
         Ok(()) => 0,
@@ -63,11 +63,11 @@ fn outlive_a_stop() {
 fn clean_up(since: SystemTime) {
     let place = ChildPlace::from_env();
     let members = || place.members(Some(std::process::id()), None);
-    let mut held = left_behind::shared_memory_of(members, since);
+    let mut held = leftovers::shared_memory_of(members, since);
     end_tree(&members, &mut |_| {});
     // The body runs until this process ends: it may have made more meanwhile.
-    held.extend(left_behind::shared_memory_of(members, since));
-    left_behind::remove_unused(&held);
+    held.extend(leftovers::shared_memory_of(members, since));
+    leftovers::remove_unused(&held);
     place.remove_temporary();
 }
 

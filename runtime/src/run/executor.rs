@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use super::program::Program;
 use super::protocol::RepeatRequest;
 use super::repeat::{Resident, execute};
-use super::supervised::{ChildWatch, EndedRequest, SupervisedChild};
-use super::{Failure, How, Outcome};
+use super::supervised_child::{ChildWatch, EndedRequest, SupervisedChild};
+use super::{ChildFault, Failure, How, Outcome};
 use crate::bencher::{Phase, Spot};
 use crate::plan::{Isolation, Plan};
-use crate::process::left_behind;
+use crate::process::leftovers;
 
 /// Runs repeats. The whole scheduling is tested with one that has no processes and no time.
 pub(super) trait Executor {
@@ -79,8 +79,7 @@ impl Executor for ChildExecutor<'_> {
         {
             Ok(process) => process,
             Err(error) => {
-                let detail = format!("failed to start {}: {error}", self.program.path.display());
-                return failed(How::Protocol, detail, begun.elapsed());
+                return failed(self.program.not_started(&error), begun.elapsed());
             }
         };
         let watch = ChildWatch {
@@ -97,9 +96,8 @@ impl Executor for ChildExecutor<'_> {
     }
 }
 
-fn failed(how: How, detail: String, slot: Duration) -> EndedRequest {
-    let failure = Failure { how, phase: Phase::SetUp, detail, stderr: String::new() };
-    ended(Outcome::Failed(failure), Vec::new(), slot)
+fn failed(fault: ChildFault, slot: Duration) -> EndedRequest {
+    ended(Outcome::Failed(Failure::plain(How::Child(fault), Phase::SetUp)), Vec::new(), slot)
 }
 
 fn ended(outcome: Outcome, spots: Vec<Spot>, slot: Duration) -> EndedRequest {
@@ -123,10 +121,9 @@ impl Executor for InProcess {
         let begun = Instant::now();
         let (outcome, spots) = execute(request, &mut self.0, |_| {}, None).into_outcome();
         // What a resident adapter has started is to stay.
-        let left = if turn.resident { 0 } else { left_behind::end_children() };
+        let left = if turn.resident { 0 } else { leftovers::end_children() };
         if left > 0 && matches!(outcome, Outcome::Measured { .. }) {
-            let detail = format!("it left {left} processes running, which were ended");
-            return failed(How::Protocol, detail, begun.elapsed());
+            return failed(ChildFault::LeftProcesses(left), begun.elapsed());
         }
         ended(outcome, spots, begun.elapsed())
     }

@@ -1,26 +1,28 @@
 //! Running a plan: fresh processes, rounds, deadlines. Hands on a [`Repeat`] for every repeat that ended.
 //!
-//! The parent schedules (`schedule.rs`) and watches (`supervised.rs`); a child, which is the same binary,
-//! measures (`child.rs`, `repeat.rs`); they speak `protocol.rs`. A failing case is data; the run goes on. In
-//! a duel two programs are measured in turns (`duel.rs`).
+//! The parent schedules (`schedule.rs`) and watches (`supervised_child.rs`); a child, which is the same
+//! binary, measures (`child.rs`, `repeat.rs`); they speak `protocol.rs`. A failing case is data; the run goes
+//! on. In a duel two programs are measured in turns (`duel.rs`).
 
 mod child;
+mod child_fault;
 mod duel;
 mod event;
 mod executor;
 mod outcome;
-mod panicked;
+mod panic_text;
 mod profiler;
 mod program;
 mod protocol;
 mod reference;
-mod remaining;
+mod remaining_time;
 mod repeat;
 mod schedule;
 mod stop;
-mod supervised;
+mod supervised_child;
 
 pub use child::serve;
+pub use child_fault::ChildFault;
 pub use duel::{BrokenDuel, Duel, DuelRound, EndedRound, Pair, Referee, RoundId, Side, duel};
 #[cfg(test)]
 pub(crate) use duel::{RoundRunner, go};

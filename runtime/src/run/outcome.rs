@@ -1,10 +1,9 @@
 //! How a repeat ended. A failure is data: the run goes on.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
-use crate::bencher::{ClockFault, Evidence, Phase, Purpose, SkipReason, Work, WorkFault, visible};
+use super::ChildFault;
+use crate::bencher::{ClockFault, Evidence, Phase, Purpose, SkipReason, Work, WorkFault};
 use crate::metric::Observation;
 
 /// One whole life cycle of a case, ended.
@@ -65,7 +64,7 @@ pub struct Failure {
     pub how: How,
     /// The phase in which it failed.
     pub phase: Phase,
-    /// The message that goes with it; empty where the numbers of a clock or of work say all.
+    /// The message that goes with it, in the words of the subject or its worker; empty where `how` says all.
     pub detail: String,
     /// The end of what it wrote to stderr.
     pub stderr: String,
@@ -83,12 +82,21 @@ pub enum How {
     Exit(i32),
     /// The process was ended by this signal.
     Signal(String),
-    /// It ran past its deadline and was killed.
+    /// It had not answered after so many nanoseconds, and was killed.
+    Deadline(u64),
+    /// A process that it speaks with was silent for too long.
     Timeout,
     /// It asked for more memory than it may have.
-    Memory,
-    /// It did not speak the protocol between parent and child.
+    Memory {
+        /// The memory that its processes held, in bytes, where the parent saw it.
+        held: Option<u64>,
+        /// The memory that it may have, in bytes.
+        limit: u64,
+    },
+    /// A process that it speaks with did not speak their protocol.
     Protocol,
+    /// It did not speak the protocol between parent and child.
+    Child(ChildFault),
     /// Its clock does not verify, by these numbers: parts that do not add up, or more time than passed.
     Clock(Box<ClockFault>),
     /// Its work does not verify, by these numbers.
@@ -97,42 +105,15 @@ pub enum How {
     Device,
 }
 
-impl How {
-    /// Words for the numbers of a clock or of work; `None` where it is neither.
-    fn numbers(&self) -> Option<String> {
-        let words = match self {
-            Self::Clock(fault) => fault.to_string(),
-            Self::Work(fault) => fault.to_string(),
-            _ => return None,
-        };
-        Some(visible(&words))
+impl Failure {
+    /// A failure that `how` says all of.
+    pub(crate) fn plain(how: How, phase: Phase) -> Self {
+        Self { how, phase, detail: String::new(), stderr: String::new() }
     }
-}
 
-impl fmt::Display for How {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Panic => f.write_str("panicked"),
-            Self::Error => f.write_str("returned an error"),
-            Self::Exit(code) => write!(f, "exited with code {code} before it answered"),
-            Self::Signal(name) => write!(f, "was ended by {name}"),
-            Self::Timeout => f.write_str("ran past its deadline"),
-            Self::Memory => f.write_str("went past its memory limit"),
-            Self::Protocol => f.write_str("broke the protocol between parent and child"),
-            Self::Clock(_) => f.write_str("has a clock that does not verify"),
-            Self::Work(_) => f.write_str("did work that does not verify"),
-            Self::Device => f.write_str("lost the device"),
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} in the {}", self.how, self.phase.name())?;
-        match self.how.numbers() {
-            Some(words) if self.detail.is_empty() => write!(f, ": {words}"),
-            None if self.detail.is_empty() => Ok(()),
-            _ => write!(f, ": {}", self.detail),
-        }
+    /// The failure without the end of its stderr.
+    #[must_use]
+    pub(crate) fn without_output(&self) -> Self {
+        Self { how: self.how.clone(), phase: self.phase, detail: self.detail.clone(), stderr: String::new() }
     }
 }

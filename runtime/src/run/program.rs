@@ -9,6 +9,7 @@ use std::process::Command;
 
 use xxhash_rust::xxh3::Xxh3;
 
+use super::ChildFault;
 use crate::device::Platform;
 use crate::process::ChildPlace;
 
@@ -54,6 +55,11 @@ impl Program {
         let path = std::env::current_exe()?;
         let stamp = if Path::new(OWN).exists() { None } else { Some(FileStamp::of(&path)?) };
         Ok(Self { path, variables: Vec::new(), stamp })
+    }
+
+    /// The fault of a child that could not be started.
+    pub(super) fn not_started(&self, error: &io::Error) -> ChildFault {
+        ChildFault::NotStarted { program: self.path.display().to_string(), why: error.to_string() }
     }
 
     /// The same variables, for the program at this path. A child is refused once another one is there.

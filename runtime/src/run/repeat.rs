@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::{any::Any, cell::Cell};
 
-use super::panicked::{self, bounded};
+use super::panic_text::{self, bounded};
 use super::profiler::Profiler;
 use super::protocol::{ChildAnswer, RepeatRequest};
 use super::{Failure, How};
@@ -22,7 +22,7 @@ pub fn execute(
     tell: impl Fn(Phase) + 'static,
     pace: Option<Box<dyn Pace>>,
 ) -> ChildAnswer {
-    panicked::note_places();
+    panic_text::note_places();
     let phase = Rc::new(Cell::new(Phase::SetUp));
     let now = phase.clone();
     let on_phase = move |next| {
@@ -42,7 +42,7 @@ pub fn execute(
             None if error.is_told_by_its_kind() => failed(how(&error), phase.get(), String::new()),
             None => failed(how(&error), phase.get(), bounded(&error.to_string()).into_owned()),
         },
-        Err(panic) => failed(How::Panic, phase.get(), panicked::text(panic.as_ref())),
+        Err(panic) => failed(How::Panic, phase.get(), panic_text::text(panic.as_ref())),
     }
 }
 

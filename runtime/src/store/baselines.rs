@@ -284,7 +284,7 @@ mod tests {
     use super::super::fixtures::run;
     use super::*;
     use crate::metric::Reading;
-    use crate::record::{Blocks, Estimate, Process, RunId, SCHEMA};
+    use crate::record::{Blocks, Estimate, FailureReason, Process, RunId, SCHEMA};
 
     const SUITE: &str = "toy/suite";
 
@@ -420,7 +420,10 @@ mod tests {
                 run.manifest.environment.variables.insert(SLOWDOWN.into(), "1.3".into());
             });
             assert!(said.contains("WEIGHBRIDGE_SLOWDOWN=1.3"), "{said}");
-            let said = refusal(|run| run.cases[0].status = CaseStatus::Failed("panicked".into()));
+            let said = refusal(|run| {
+                run.cases[0].status =
+                    CaseStatus::Failed(FailureReason::Unwritable("a metric is there twice".into()));
+            });
             assert!(said.contains("none of its cases was measured"), "{said}");
             assert!(baselines.list().expect("readable").0.is_empty(), "nothing was written");
         });

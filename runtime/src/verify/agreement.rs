@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::UnverifiedReason;
 use crate::bencher::{Content, FieldKind, Moments, Work};
 use crate::registry::Equivalence;
 
 /// The standing of the work of a case to the reference's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Agreement {
     /// It is the reference.
@@ -18,7 +19,7 @@ pub enum Agreement {
     /// It differs as the adapter said it would: listed apart, no failure.
     Declared(String),
     /// There was nothing to compare: why.
-    Unverified(String),
+    Unverified(UnverifiedReason),
     /// The scenario does not ask.
     NotAsked,
 }

@@ -5,11 +5,15 @@
 //! [`RULES`] is the one ordered list; each rule has a file.
 
 mod agreement;
+mod caveat;
 mod examined;
 mod finding;
 mod rules;
+mod unverified_reason;
 
 pub use agreement::{Agreement, agree};
+pub use caveat::{CAVEATS, Caveat, CaveatKind, SpentLimit};
 pub use examined::ExaminedCase;
-pub use finding::{Figure, Finding, Severity};
+pub use finding::{Figure, Finding, FindingDetail, Severity};
 pub use rules::{RULES, Rule, judge};
+pub use unverified_reason::UnverifiedReason;

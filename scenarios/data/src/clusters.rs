@@ -3,7 +3,7 @@
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 
-use super::bounded::below;
+use super::bounded_numbers::below;
 
 /// The stream of the centres: far from those of fields, which are their positions.
 const CENTRES: u128 = 1 << 64;

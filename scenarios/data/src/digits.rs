@@ -9,7 +9,7 @@ use rand_pcg::Pcg64;
 use weighbridge::{Dtype, Error, FieldKind, Result};
 
 use super::DataSpec;
-use super::bounded::below;
+use super::bounded_numbers::below;
 
 /// The number of digits.
 pub const DIGITS: usize = 1_797;

@@ -9,7 +9,7 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 use weighbridge::{Dtype, Error, Result};
 
-use super::bounded::below;
+use super::bounded_numbers::below;
 use super::clusters::Clusters;
 use super::normal_stream::NormalStream;
 use super::photograph::{Photographs, ROOM};

@@ -12,7 +12,7 @@ compile_error!(
     "data sets are little-endian on disk and are mapped as they lie: a big-endian machine cannot use them"
 );
 
-mod bounded;
+mod bounded_numbers;
 mod cache;
 mod cifar10;
 mod clusters;

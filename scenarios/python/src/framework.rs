@@ -9,7 +9,7 @@ use weighbridge::{Availability, Error, ErrorKind, Result, skip};
 use weighbridge_data::ranks::at_once;
 
 use crate::interpreter::Interpreter;
-use crate::named::NamedPeer;
+use crate::named_peer::NamedPeer;
 use crate::package::module;
 use crate::peer;
 use crate::peer::{CHECKPOINTER, FREE_THREADED, LEARNER, Peer, PeerState, TRAINER};

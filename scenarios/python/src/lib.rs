@@ -11,11 +11,11 @@ mod embedded;
 mod framework;
 mod interpreter;
 mod meeting;
-mod named;
+mod named_peer;
 mod package;
 mod peer;
 mod pipeline;
-mod registered;
+mod registration;
 mod tensors;
 
 pub use by_hand::{by_hand, script};

@@ -15,8 +15,8 @@ use clap::Args;
 use weighbridge::data::Exit;
 
 use crate::dry::{self, AdapterCoverage, Coverage, DryRun, Verification};
+use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::table::Table;
 
 /// Arguments of `coverage`.

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use weighbridge::data::Exit;
 use weighbridge_data::{REAL_SETS, RealSet, SetStatus};
 
-use weighbridge_xtask::said::CommandOutput;
+use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::stop;
 
 /// Arguments of `data`.

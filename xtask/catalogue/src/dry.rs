@@ -205,8 +205,10 @@ fn standing(case: &CaseRecord) -> Verification {
             Verification::Skipped(line(&why.to_string()))
         }
         (CaseStatus::Skipped(why), _) => Verification::Declined(line(&why.to_string())),
-        (CaseStatus::Failed(why), _) => Verification::Failed(ends(why)),
-        (CaseStatus::Incomplete, _) => Verification::Skipped(case.unfinished().unwrap_or_default()),
+        (CaseStatus::Failed(why), _) => Verification::Failed(ends(&why.to_string())),
+        (CaseStatus::Incomplete, _) => {
+            Verification::Skipped(case.unfinished().unwrap_or_default().to_string())
+        }
         (CaseStatus::Measured, Agreement::Differs(what)) => Verification::Unequal(line(&what.join("; "))),
         (CaseStatus::Measured, Agreement::Declared(why)) => Verification::Unequal(line(why)),
         (CaseStatus::Measured, Agreement::Unverified(why)) => {
@@ -247,6 +249,7 @@ const LONGEST: usize = 240;
 mod tests {
     use super::*;
     use crate::fixtures::{around, case, home, run};
+    use weighbridge::data::FailureReason;
     use weighbridge::data::SkipReason;
 
     #[test]
@@ -276,7 +279,7 @@ mod tests {
             standing(&one),
             Verification::Unequal("elements: 10048, the reference has 10000; x".into())
         );
-        one.status = CaseStatus::Failed("panic: so\nand so".into());
+        one.status = CaseStatus::Failed(FailureReason::Unwritable("panic: so\nand so".into()));
         assert_eq!(standing(&one), Verification::Failed("panic: so ... and so".into()));
         one.status = CaseStatus::Skipped("RandomCrop: no operator".into());
         assert_eq!(standing(&one), Verification::Declined("RandomCrop: no operator".into()));
@@ -285,11 +288,13 @@ mod tests {
         assert!(matches!(standing(&one), Verification::Skipped(_)));
         one.status = CaseStatus::Skipped(SkipReason::NoData("cifar10 is absent".into()));
         assert!(matches!(standing(&one), Verification::Skipped(_)));
-        one.status = CaseStatus::Failed("é".repeat(500));
+        one.status = CaseStatus::Failed(FailureReason::Unwritable("é".repeat(500)));
         let Verification::Failed(why) = standing(&one) else { panic!("it failed") };
         assert_eq!(why.chars().count(), LONGEST + 4);
-        one.status =
-            CaseStatus::Failed(format!("{}\nTraceback\nOSError: the disk is full\n", "é".repeat(500)));
+        one.status = CaseStatus::Failed(FailureReason::Unwritable(format!(
+            "{}\nTraceback\nOSError: the disk is full\n",
+            "é".repeat(500)
+        )));
         let cause = format!("{} ... OSError: the disk is full", "é".repeat(LONGEST / 2));
         assert_eq!(standing(&one), Verification::Failed(cause));
     }

@@ -4,7 +4,7 @@
 use clap::{CommandFactory, Parser};
 use weighbridge::data::{CaseRecord, Unit};
 use weighbridge_loaders::contract::Experiment;
-use weighbridge_xtask::said::CommandOutput;
+use weighbridge_xtask::command_output::CommandOutput;
 
 use crate::answer;
 use crate::cli::Cli;

@@ -30,9 +30,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use cli::{CatalogueCommand, Cli};
+use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::place::Place;
 use weighbridge_xtask::program;
-use weighbridge_xtask::said::CommandOutput;
 
 /// Reads the command line, does what it says, and ends with one of the documented exit codes.
 pub fn main() -> ExitCode {

@@ -11,8 +11,8 @@ use clap::Args;
 use serde_json::Value;
 use weighbridge::data::Exit;
 
+use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::place::{BenchSuite, Place};
-use weighbridge_xtask::said::CommandOutput;
 
 /// Arguments of `scenarios`.
 #[derive(Debug, Args)]

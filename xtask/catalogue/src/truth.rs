@@ -8,8 +8,8 @@ use clap::Args;
 use weighbridge::data::{CAVEATS, CaveatKind, Exit, RULES, Rule};
 use weighbridge::gpu::DeviceCaveat;
 
+use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::CommandOutput;
 
 /// Arguments of `truth`.
 #[derive(Debug, Args)]

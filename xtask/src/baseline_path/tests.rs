@@ -8,8 +8,8 @@ use weighbridge::data::{Exit, RunRecord, StoreError};
 
 use super::*;
 use crate::cli::Cli;
+use crate::command_output::CommandOutput;
 use crate::fixtures::{Home, home, plain};
-use crate::said::CommandOutput;
 use crate::{answer, stop};
 
 /// A checkout that looks baselines up there.

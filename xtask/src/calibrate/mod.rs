@@ -3,19 +3,19 @@
 
 mod trial;
 
-pub(crate) mod stored;
+pub(crate) mod stored_calibration;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use std::fs;
 use std::path::PathBuf;
 
+use crate::command_output::CommandOutput;
 use crate::place::Place;
 use crate::programs::{self, BuiltProgram};
-use crate::said::CommandOutput;
 use crate::stop;
 use crate::table::Table;
-use stored::{CaseCalibration, StoredCalibration};
+use stored_calibration::{CaseCalibration, StoredCalibration};
 use trial::Trial;
 use weighbridge::data::{Exit, quantity};
 
@@ -50,13 +50,13 @@ pub(crate) fn run(args: &Calibrate, place: &Place) -> Result<CommandOutput> {
                 trials.push(Trial::take(program, &copy, place, share, &flags)?);
             }
         }
-        let left_out = stored::left_out(&trials);
+        let left_out = stored_calibration::left_out(&trials);
         let Some(calibration) = StoredCalibration::of(&program.suite, &trials) else {
             said.remarks.push(format!("{}: nothing to calibrate by", program.suite));
             said.remarks.extend(left_out);
             continue;
         };
-        let file = stored::write(place, &calibration)?;
+        let file = stored_calibration::write(place, &calibration)?;
         said.text.push_str(&format!("{}\n\n{}", program.suite, table(&calibration).text()));
         said.text.push_str(&format!("\n{}\n", calibration.error_rate()));
         for line in left_out {

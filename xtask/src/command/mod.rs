@@ -12,7 +12,7 @@ use std::process;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::said::CommandOutput;
+use crate::command_output::CommandOutput;
 use crate::stop;
 
 pub(crate) use bench::bench;

@@ -17,9 +17,9 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use weighbridge::data::{BaselineName, Policy, RunManifest, StoredBaseline, nearest};
 
+use crate::command_output::CommandOutput;
 use crate::pick;
 use crate::place::Place;
-use crate::said::CommandOutput;
 use crate::stop;
 use github::Actions;
 pub(crate) use judged_suite::JudgedSuite;

@@ -9,7 +9,7 @@ use weighbridge::data::{
 };
 
 use super::JudgedSuite;
-use crate::calibrate::stored;
+use crate::calibrate::stored_calibration;
 use crate::fight::fight;
 use crate::lock;
 use crate::place::Place;
@@ -128,7 +128,7 @@ fn since(repository: &Repository, commit: &str, folder: &Path, policy: &Policy) 
 /// The calibration of this machine, in lines: its error rate, and what it finds of the cases that were not
 /// decided.
 fn calibrated(place: &Place, comparison: &Comparison) -> Result<Vec<String>> {
-    let Some(calibration) = stored::read(place, comparison)? else {
+    let Some(calibration) = stored_calibration::read(place, comparison)? else {
         let tool = weighbridge::tool();
         return Ok(vec![format!(
             "error rate: not measured on this machine yet; `{tool} calibrate` does that"

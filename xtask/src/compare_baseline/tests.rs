@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use weighbridge::data::{CaseStatus, RunRecord, RunStatus};
+use weighbridge::data::{CaseStatus, FailureReason, RunRecord, RunStatus};
 
 use super::*;
 use crate::fixtures::{Home, around, case, home, plain, run as record};
@@ -186,7 +186,8 @@ fn what_cannot_be_decided_is_5_or_passes_when_told() {
 #[test]
 fn a_failed_case_is_6_and_hides_a_regression() {
     let mut failed = plain(2_000, 4.0e6, 12.0e6);
-    failed.cases[1].status = CaseStatus::Failed("panicked in the timed region: out of cheese".into());
+    failed.cases[1].status =
+        CaseStatus::Failed(FailureReason::Unwritable("panicked in the timed region: out of cheese".into()));
     let said = said(&with(&failed), &args("main"));
     assert_eq!(said.exit, Exit::Failed);
     assert!(said.text.contains("failed: CV-1/small/Reference (fused): panicked"), "{}", said.text);

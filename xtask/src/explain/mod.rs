@@ -11,9 +11,9 @@ use weighbridge::data::{
     CaseId, CaseRecord, Comparison, RunManifest, StoredBaseline, fake_device, visible_in_line,
 };
 
+use crate::command_output::CommandOutput;
 use crate::compare_baseline::JudgedSuite;
 use crate::place::Place;
-use crate::said::CommandOutput;
 use crate::table::Table;
 use crate::{compare_baseline, duels, pick, show, stop};
 

@@ -67,7 +67,7 @@ fn status(case: &CaseRecord, row: Option<&Row>) -> TestCaseStatus {
     match &case.status {
         CaseStatus::Failed(why) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-            status.set_type("failed").set_message(why.as_str());
+            status.set_type("failed").set_message(why.to_string());
             status
         }
         CaseStatus::Skipped(_) | CaseStatus::Incomplete => {

@@ -28,8 +28,8 @@ use anyhow::Result;
 use clap::Args;
 use weighbridge::data::replace_file;
 
+use crate::command_output::CommandOutput;
 use crate::place::Place;
-use crate::said::CommandOutput;
 use crate::{pick, stop};
 pub(crate) use job::{ExportOutput, Job};
 

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
 use weighbridge::data::{
-    CaseRecord, CaseStatus, Direction, Estimate, MetricRecord, Reading, RunRecord, Unit,
+    CaseRecord, CaseStatus, Direction, Estimate, Failure, FailureReason, How, MetricRecord, Phase, Reading,
+    RunRecord, Unit,
 };
 
 use super::*;
@@ -17,7 +18,9 @@ use crate::fixtures::{Home, around, case, home, run as run_of};
 /// Two systems, one scenario without a time, one case that failed and one that was skipped.
 pub(super) fn sample() -> RunRecord {
     let mut fused = timed("CV-1", "Reference (fused)", 5.0e-6);
-    fused.status = CaseStatus::Failed("repeat 2 panicked: no data".into());
+    let (detail, stderr) = ("no data".to_owned(), String::new());
+    let panic = Failure { how: How::Panic, phase: Phase::Timed, detail, stderr };
+    fused.status = CaseStatus::Failed(FailureReason::repeat(2, &panic));
     let mut skipped = case("CV-1", "Google Grain", &around(1.0));
     skipped.metrics.clear();
     skipped.repeats.clear();

@@ -9,9 +9,9 @@ use weighbridge::data::{
 };
 
 use super::accepted_file;
+use crate::command_output::CommandOutput;
 use crate::compare_baseline::JudgedSuite;
 use crate::place::Place;
-use crate::said::CommandOutput;
 use crate::{compare_baseline, duels, explain, pick, stop};
 
 /// Arguments of `history accept`.

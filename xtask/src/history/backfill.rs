@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use weighbridge::data::{Comparison, Verdict, quantity, replace_file};
 
 use super::revisions::{RevisionDuel, Revisions};
+use crate::command_output::CommandOutput;
 use crate::place::Place;
 use crate::repository::{Repository, Revision, short};
-use crate::said::CommandOutput;
 use crate::stop;
 use crate::table::Table;
 

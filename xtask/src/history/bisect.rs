@@ -10,9 +10,9 @@ use clap::Args;
 use weighbridge::data::{Effect, Exit, Row, Verdict, quantity};
 
 use super::revisions::{RevisionDuel, Revisions};
+use crate::command_output::CommandOutput;
 use crate::place::Place;
 use crate::repository::{Repository, Revision};
-use crate::said::CommandOutput;
 use crate::stop;
 use crate::table::Table;
 

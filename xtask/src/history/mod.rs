@@ -17,11 +17,11 @@ use weighbridge::data::{
 };
 
 use crate::baseline_path::LooksUp;
+use crate::command_output::CommandOutput;
 use crate::inert::line;
 use crate::place::Place;
 use crate::plot::Plot;
 use crate::repository::{self, Repository, short};
-use crate::said::CommandOutput;
 use crate::stop;
 use crate::table::Table;
 

@@ -8,11 +8,11 @@ use anyhow::{Context, Result};
 use clap::Args;
 use weighbridge::data::{Comparison, Row, Verdict, fake_device, quantile, quantity};
 
+use crate::command_output::CommandOutput;
 use crate::compare_baseline::details;
 use crate::inert;
 use crate::place::Place;
 use crate::plot::Plot;
-use crate::said::CommandOutput;
 use crate::table::Table;
 use crate::view::{self, ViewMaterial};
 use crate::{pick, stop};

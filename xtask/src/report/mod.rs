@@ -9,8 +9,8 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use crate::baseline_path::LooksUp;
+use crate::command_output::CommandOutput;
 use crate::place::Place;
-use crate::said::CommandOutput;
 
 /// Arguments of `report`.
 #[derive(Debug, Args)]

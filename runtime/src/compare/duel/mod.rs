@@ -5,14 +5,14 @@
 //! `pairs.rs`, when and what the rounds decide in `sequence.rs`.
 
 mod decider;
-mod judged;
+mod judged_rounds;
 mod pairs;
 mod sequence;
 
 use std::collections::BTreeMap;
 
 pub use self::decider::Decider;
-pub use self::judged::JudgedRounds;
+pub use self::judged_rounds::JudgedRounds;
 use self::pairs::{CondensedRound, condense};
 use super::change::is_of_samples;
 use super::clock::hold_against_cycles;

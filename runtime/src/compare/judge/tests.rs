@@ -2,11 +2,19 @@
 
 use super::fixture::{case, labelled, metric, run};
 use super::*;
+use crate::bencher::Phase;
 use crate::compare::{FactKind, GateOutcome, Tendency};
 use crate::metric::Unit;
-use crate::record::{Estimate, RunId};
+use crate::record::{Estimate, FailureReason, RunId};
+use crate::run::{Failure, How};
 
 const TIMES: [f64; 7] = [1.00, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998];
+
+/// The reason of a case of which this repeat panicked.
+fn panicked(repeat: u32) -> FailureReason {
+    let (detail, stderr) = ("boom".to_owned(), String::new());
+    FailureReason::repeat(repeat, &Failure { how: How::Panic, phase: Phase::Timed, detail, stderr })
+}
 
 /// Judges the candidate's cases by the baseline's, with a margin of 5 %.
 fn compare(before: Vec<CaseRecord>, after: Vec<CaseRecord>) -> Comparison {
@@ -203,8 +211,8 @@ fn what_does_not_measure_the_same_is_incomparable_and_says_why() {
     };
     let what = "delivery changed: batches were handed over on the host and are on the device";
     check(plain(), changed(&delivery), what);
-    let failed = |case: &mut CaseRecord| case.status = CaseStatus::Failed("repeat 1 panicked".into());
-    check(changed(&failed), plain(), "failed in the baseline: repeat 1 panicked");
+    let failed = |case: &mut CaseRecord| case.status = CaseStatus::Failed(panicked(1));
+    check(changed(&failed), plain(), "failed in the baseline: repeat 1 panicked in the timed region: boom");
     let skipped = |case: &mut CaseRecord| case.status = CaseStatus::Skipped("no data".into());
     check(plain(), changed(&skipped), "skipped now: no data");
     let broken_off = |case: &mut CaseRecord| case.status = CaseStatus::Incomplete;
@@ -219,11 +227,11 @@ fn what_does_not_measure_the_same_is_incomparable_and_says_why() {
 #[test]
 fn a_failed_case_and_work_that_does_not_verify_outweigh_everything() {
     let mut failed = case("A", &TIMES);
-    failed.status = CaseStatus::Failed("repeat 2 panicked in the timed region: boom".into());
+    failed.status = CaseStatus::Failed(panicked(2));
     assert!(matches!(
         verdict(failed.clone()),
         Verdict::Incomparable(IncomparableReason::Failed(Side::Candidate, why))
-            if why.starts_with("repeat 2")
+            if why == panicked(2)
     ));
     let mut unequal = case("A", &times(0.5));
     unequal.agreement = Agreement::Differs(vec!["elements: 9, the reference has 10".into()]);

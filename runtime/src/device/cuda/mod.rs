@@ -18,7 +18,7 @@ mod libraries;
 mod memory;
 #[cfg(feature = "nvml")]
 mod nvml;
-mod pinned;
+mod pinned_words;
 mod probe;
 
 use std::cell::{Cell, OnceCell, RefCell};
@@ -37,7 +37,7 @@ use super::{
 use error::{check, told};
 use kernels::Kernels;
 use memory::Buffer;
-use pinned::Words;
+use pinned_words::Words;
 use probe::{Driver, ElapsedFn, HostClock};
 
 /// The longest that a stream is held: then it goes on by itself, since whoever was to let it go waits for it.

@@ -207,11 +207,11 @@ fn a_rank_that_is_missing_in_a_repeat_makes_the_case_incomplete_and_is_named() {
     let record = record(vec![of_ranks(1, [Some(1.0), Some(2.0)]), of_ranks(2, [Some(6.0), None])]);
     assert_eq!(record.status, CaseStatus::Incomplete);
     assert!(!record.ranked());
-    assert_eq!(record.unfinished().unwrap(), "rank 1 of 2 (from 0) is missing");
+    assert_eq!(record.unfinished().unwrap().to_string(), "rank 1 of 2 (from 0) is missing");
     let absent = Reading::absent("rank 1 of 2 (from 0) did not tell it");
     assert_eq!(record.metric("step").unwrap().values, [Reading::Value(2.0), absent]);
     let broken_off = assemble(facts(), repeats(&[1]), 3, &HeldAgainst::Itself);
-    assert_eq!(broken_off.unfinished().unwrap(), "the run ended before all repeats were done");
+    assert_eq!(broken_off.unfinished().unwrap().to_string(), "the run ended before all repeats were done");
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn a_worker_that_claims_what_cannot_be_is_assembled_and_not_ranked() {
     let record = record(vec![absurd(1), absurd(2), absurd(3)]);
     assert!(record.status == CaseStatus::Measured && !record.ranked() && record.has_failed());
     let claims = record.failed_rules().find(|finding| finding.rule == "claims").unwrap();
-    assert!(claims.repeats == [1, 2, 3] && claims.detail.contains("of measured time, but"), "{claims}");
+    assert!(claims.repeats == [1, 2, 3] && claims.to_string().contains("of measured time, but"), "{claims}");
 }
 
 #[test]
@@ -316,8 +316,9 @@ fn a_repeat_that_could_not_go_on_is_told_by_its_numbers_and_judged_by_them() {
     let record = record(vec![Repeat { outcome, ..repeat(1, seen(1)) }]);
     let words = "the worker hands over 0 elements from 3 on of a batch of 8 to be verified";
     let text = format!("repeat 1 did work that does not verify in the tear-down: {words}");
-    assert_eq!(record.status, CaseStatus::Failed(text));
-    assert_eq!(record.failed_rules().map(|finding| &*finding.detail).collect::<Vec<_>>(), [words]);
+    let CaseStatus::Failed(why) = &record.status else { panic!("{:?}", record.status) };
+    assert_eq!(why.to_string(), text);
+    assert_eq!(record.failed_rules().map(|finding| finding.detail.to_string()).collect::<Vec<_>>(), [words]);
 }
 
 #[test]
@@ -327,10 +328,14 @@ fn a_failure_outweighs_a_skip_and_a_skip_what_is_missing() {
     assert_eq!(status(repeats(&[1, 1])), CaseStatus::Incomplete);
     assert_eq!(status(vec![]), CaseStatus::Incomplete);
     assert_eq!(status(vec![skip.clone()]), CaseStatus::Skipped("no data".into()));
+    let told = |repeats| match status(repeats) {
+        CaseStatus::Failed(why) => why.to_string(),
+        other => panic!("{other:?}"),
+    };
     let text = "repeat 2 panicked in the timed region: boom";
-    assert_eq!(status(vec![skip, failed(2, Purpose::Measure)]), CaseStatus::Failed(text.into()));
+    assert_eq!(told(vec![skip, failed(2, Purpose::Measure)]), text);
     let text = "the verifying repeat panicked in the timed region: boom";
-    assert_eq!(status(vec![failed(0, Purpose::Verify)]), CaseStatus::Failed(text.into()));
+    assert_eq!(told(vec![failed(0, Purpose::Verify)]), text);
 }
 
 #[test]
@@ -362,12 +367,12 @@ fn work_comes_from_the_verifying_repeat_and_is_held_against_the_reference() {
     let alone = agreement(Some(work("a")), &HeldAgainst::Missing("no tier-0 adapter".into()));
     assert_eq!(alone, Agreement::Unverified("no tier-0 adapter".into()));
     let silent = agreement(None, &HeldAgainst::Work(&work("a")));
-    assert_eq!(silent, Agreement::Unverified("the scenario handed in no work report".into()));
+    assert_eq!(silent, Agreement::Unverified(UnverifiedReason::NoReport));
     let untold = WorkReport { unverified: Some("there are no digests".into()), ..work("a").report };
     let untold = agreement(Some(Work { report: untold, ..Work::default() }), &HeldAgainst::Itself);
     assert_eq!(untold, Agreement::Unverified("there are no digests".into()), "whoever does it");
     let unseen = assemble(exact(), repeats(&[10]), 1, &HeldAgainst::Itself).agreement;
-    assert_eq!(unseen, Agreement::Unverified("its verifying repeat gave none".into()));
+    assert_eq!(unseen, Agreement::Unverified(UnverifiedReason::NotVerified));
     assert_eq!(record(repeats(&[10])).agreement, Agreement::NotAsked);
 }
 

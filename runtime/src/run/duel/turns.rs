@@ -10,8 +10,8 @@ use crate::metric::{Block, TimedBy};
 use crate::plan::{CaseId, PlannedCase};
 use crate::run::protocol::RepeatRequest;
 use crate::run::reference::ReferenceElements;
-use crate::run::supervised::{ChildWatch, EndedRequest, PacedChild, SupervisedChild};
-use crate::run::{Failure, How, Outcome, Repeat};
+use crate::run::supervised_child::{ChildWatch, EndedRequest, PacedChild, SupervisedChild};
+use crate::run::{ChildFault, Failure, How, Outcome, Repeat};
 use crate::stats::SplitMix64;
 
 /// About how long the blocks of a round take together.
@@ -311,9 +311,8 @@ impl Duel<'_> {
         let padding = "x".repeat((drawn % LONGEST_PADDING) as usize);
         program.variables.push((PADDING.to_owned(), padding));
         SupervisedChild::start(&program, self.plan.timeout()).map_err(|error| {
-            let detail = format!("failed to start {}: {error}", program.path.display());
-            let failure = Failure { how: How::Protocol, phase: Phase::SetUp, detail, stderr: String::new() };
-            BrokenDuel::Failed(SIDES[side], failure)
+            let how = How::Child(program.not_started(&error));
+            BrokenDuel::Failed(SIDES[side], Failure::plain(how, Phase::SetUp))
         })
     }
 }
@@ -361,15 +360,9 @@ fn broken(side: usize, outcome: Option<Outcome>) -> BrokenDuel {
         None => BrokenDuel::Interrupted,
         Some(Outcome::Failed(failure)) => BrokenDuel::Failed(side, failure),
         Some(Outcome::Skipped { why }) => BrokenDuel::Skipped(side, why),
-        Some(Outcome::Measured { .. }) => BrokenDuel::Failed(
-            side,
-            Failure {
-                how: How::Protocol,
-                phase: Phase::Timed,
-                detail: "it ended before its blocks had been asked for".to_owned(),
-                stderr: String::new(),
-            },
-        ),
+        Some(Outcome::Measured { .. }) => {
+            BrokenDuel::Failed(side, Failure::plain(How::Child(ChildFault::NoBlocks), Phase::Timed))
+        }
     }
 }
 
@@ -377,8 +370,7 @@ fn broken(side: usize, outcome: Option<Outcome>) -> BrokenDuel {
 fn unlike(side: Side, in_blocks: Side) -> BrokenDuel {
     let baseline = in_blocks == Side::Baseline;
     let how = How::Work(Box::new(WorkFault::Blocks { baseline, candidate: !baseline }));
-    let (detail, stderr) = (String::new(), String::new());
-    BrokenDuel::Failed(side, Failure { how, phase: Phase::Timed, detail, stderr })
+    BrokenDuel::Failed(side, Failure::plain(how, Phase::Timed))
 }
 
 /// The fewest pairs, when `done` of them took this long.

@@ -152,7 +152,7 @@ pub(super) fn found(mut case: Case, change: impl FnOnce(&mut Case)) -> Option<(S
     let findings = case.judged();
     assert!(findings.len() < 2, "{findings:?}");
     let finding = findings.into_iter().next()?;
-    Some((finding.rule, finding.severity == Severity::Fail, finding.detail))
+    Some((finding.rule, finding.severity == Severity::Fail, finding.detail.to_string()))
 }
 
 /// That a change is found by this rule, which takes the rank away and says so.

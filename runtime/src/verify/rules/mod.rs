@@ -18,7 +18,7 @@ mod unstopped;
 mod view;
 
 use super::examined::ExaminedCase;
-use super::finding::Finding;
+use super::finding::{Finding, FindingDetail};
 use rule::Accusation;
 
 pub use rule::Rule;
@@ -50,7 +50,7 @@ pub fn judge(examined: &ExaminedCase<'_>) -> Vec<Finding> {
             rule: name.to_owned(),
             severity,
             repeats,
-            detail,
+            detail: FindingDetail::Evidence(detail),
             remedy: remedy.to_owned(),
             figure: None,
         })

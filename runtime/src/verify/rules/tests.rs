@@ -566,7 +566,11 @@ fn no_claim_is_beyond_what_there_can_be() {
         change(&mut case);
         let findings = case.judged();
         let found = findings.iter().find(|finding| finding.rule == "claims").expect(says);
-        assert!(found.severity == Severity::Fail && found.detail.contains(says), "{}", found.detail);
+        assert!(
+            found.severity == Severity::Fail && found.detail.to_string().contains(says),
+            "{}",
+            found.detail
+        );
     }
     passes(honest_worker(), |case| {
         (account(case).stopped.wall, account(case).running) = (Some(31_000_000), Some(112_000_000));
@@ -588,7 +592,7 @@ fn found_in_failed(how: How) -> Vec<String> {
     let findings = super::judge(&examined);
     assert!(findings.iter().all(|finding| finding.rule == "claims" && finding.repeats == [2]));
     assert_eq!(examined.has_evidence(), !matches!(examined.failed().next(), Some((_, How::Panic))));
-    findings.into_iter().map(|finding| finding.detail).collect()
+    findings.into_iter().map(|finding| finding.detail.to_string()).collect()
 }
 
 #[test]
@@ -800,7 +804,9 @@ fn a_caveat_of_a_device_is_told_once_with_its_repeats() {
     found_of(Vec::new())(&mut case);
     let told = |case: &super::fixture::Case| {
         let findings = case.judged().into_iter();
-        findings.map(|finding| (finding.rule, finding.severity, finding.detail)).collect::<Vec<_>>()
+        findings
+            .map(|finding| (finding.rule, finding.severity, finding.detail.to_string()))
+            .collect::<Vec<_>>()
     };
     let found = told(&case);
     assert_eq!(found.len(), 2, "{found:?}");

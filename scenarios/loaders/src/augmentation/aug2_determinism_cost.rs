@@ -65,7 +65,7 @@ impl ChainForm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::changed::{TimedReference, bencher, metrics};
+    use crate::contract::changed_loader::{TimedReference, bencher, metrics};
 
     #[test]
     fn both_of_the_pair_tell_the_time_with_draws_over_the_time_without() {

@@ -146,7 +146,7 @@ mod tests {
     use weighbridge_data::DataSpec;
 
     use super::*;
-    use crate::contract::changed::{TimedReference, metrics};
+    use crate::contract::changed_loader::{TimedReference, metrics};
     use crate::workload::Transform::{CastToFloat32, Normalize};
 
     /// Returns the metrics of experiments on a pipeline whose epochs take as long as `seconds` says.

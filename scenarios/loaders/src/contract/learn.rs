@@ -325,7 +325,7 @@ mod tests {
     use super::*;
     use crate::adapters::native::ReferenceLearner;
     use crate::contract::Phases;
-    use crate::contract::changed::{bencher, metrics};
+    use crate::contract::changed_loader::{bencher, metrics};
     use crate::workload::{Images, PipelineSpec, Transform};
 
     /// The reference, which tells of itself what one in another process does: it compiles for every batch,

@@ -289,7 +289,7 @@ mod tests {
 
     use super::*;
     use crate::adapters::native::Reference;
-    use crate::contract::changed::bencher;
+    use crate::contract::changed_loader::bencher;
 
     /// The reference, with batches in any order; it is not to be begun.
     struct AnyOrder(Reference);

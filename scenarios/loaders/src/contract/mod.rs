@@ -1,7 +1,7 @@
 //! The contracts: what a scenario asks of a loader, and of a learner that takes gradients through a pipeline.
 
 #[cfg(any(test, feature = "testing"))]
-pub mod changed;
+pub mod changed_loader;
 mod deliver;
 mod experiments;
 mod learn;

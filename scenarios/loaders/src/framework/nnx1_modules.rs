@@ -49,7 +49,7 @@ fn task(form: &Form, data: &Images) -> LearningTask {
 mod tests {
     use super::*;
     use crate::adapters::native::ReferenceLearner;
-    use crate::contract::changed::bencher;
+    use crate::contract::changed_loader::bencher;
 
     #[test]
     fn both_forms_deliver_the_same_bits_and_say_what_they_cost() {

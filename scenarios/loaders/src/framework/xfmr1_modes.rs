@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
     use crate::adapters::native::Reference;
-    use crate::contract::changed::bencher;
+    use crate::contract::changed_loader::bencher;
 
     /// The reference, whose modes see another seed.
     struct Elsewhere(Reference);

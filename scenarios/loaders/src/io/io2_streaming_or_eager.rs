@@ -51,7 +51,7 @@ fn pipeline(variant: &Images, access: Access) -> PipelineSpec {
 mod tests {
     use super::*;
     use crate::adapters::native::Reference;
-    use crate::contract::changed::{bencher, metrics};
+    use crate::contract::changed_loader::{bencher, metrics};
 
     #[test]
     fn eager_access_plans_memory_for_the_whole_data_set_and_streaming_for_its_batches() {

@@ -81,7 +81,7 @@ fn realised(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::changed::{ChangedLoader, bencher};
+    use crate::contract::changed_loader::{ChangedLoader, bencher};
 
     fn run(change: fn(&mut PipelineSpec)) -> Result<()> {
         mixed_sources(&mut bencher(), &mut ChangedLoader::new(change), Images::floats(640, 8, 16), 0)

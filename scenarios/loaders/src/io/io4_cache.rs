@@ -186,7 +186,7 @@ impl Remote for Later<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::changed::{ChangedLoader, TimedReference, bencher, metrics};
+    use crate::contract::changed_loader::{ChangedLoader, TimedReference, bencher, metrics};
 
     fn run(epoch: Epoch, change: fn(&mut PipelineSpec)) -> Result<()> {
         cache(&mut bencher(), &mut ChangedLoader::new(change), Images::floats(200, 8, 64), epoch, 0)

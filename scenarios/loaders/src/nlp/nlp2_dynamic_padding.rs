@@ -88,7 +88,7 @@ fn widths(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::changed::{ChangedLoader, bencher};
+    use crate::contract::changed_loader::{ChangedLoader, bencher};
 
     fn run(change: fn(&mut PipelineSpec)) -> Result<()> {
         dynamic_padding(&mut bencher(), &mut ChangedLoader::new(change), PaddedRows::new(640, 64, 8), 0)

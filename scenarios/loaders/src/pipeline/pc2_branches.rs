@@ -72,7 +72,7 @@ fn compare(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::changed::{ChangedLoader, bencher};
+    use crate::contract::changed_loader::{ChangedLoader, bencher};
 
     fn run(change: fn(&mut PipelineSpec)) -> Result<()> {
         branches(&mut bencher(), &mut ChangedLoader::new(change), Images::floats(160, 8, 16), 0)

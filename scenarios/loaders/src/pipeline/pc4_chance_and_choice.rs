@@ -75,7 +75,7 @@ fn observed(loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::changed::{ChangedLoader, bencher};
+    use crate::contract::changed_loader::{ChangedLoader, bencher};
 
     fn run(change: fn(&mut PipelineSpec)) -> Result<()> {
         chance_and_choice(&mut bencher(), &mut ChangedLoader::new(change), Images::floats(640, 8, 16), 0)

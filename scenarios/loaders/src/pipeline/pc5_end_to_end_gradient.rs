@@ -49,7 +49,7 @@ mod tests {
 
     use super::*;
     use crate::adapters::native::ReferenceLearner;
-    use crate::contract::changed::bencher;
+    use crate::contract::changed_loader::bencher;
 
     fn run(learner: &mut dyn Learner) -> Result<weighbridge::RepeatResult> {
         let mut bencher = bencher();

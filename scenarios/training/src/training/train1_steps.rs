@@ -102,7 +102,7 @@ fn describe(variant: &Preset, mode: &Compilation) -> String {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge_loaders::contract::changed::bencher;
+    use weighbridge_loaders::contract::changed_loader::bencher;
 
     use super::*;
     use crate::adapters::native::{NdarrayTrainer, ReferenceTrainer};

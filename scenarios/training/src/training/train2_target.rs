@@ -87,7 +87,7 @@ fn seeded(preset: Preset, seed: u64) -> TrainingSpec {
 mod tests {
     use std::collections::BTreeMap;
 
-    use weighbridge_loaders::contract::changed::bencher;
+    use weighbridge_loaders::contract::changed_loader::bencher;
 
     use super::*;
     use crate::adapters::native::{ByHand, NdarrayTrainer};

@@ -280,7 +280,7 @@ fn describe(axes: &LoaderAndStepAxes) -> String {
 #[cfg(test)]
 mod tests {
     use weighbridge_loaders::adapters::native::{Rayon, Reference};
-    use weighbridge_loaders::contract::changed::{ChangedLoader, bencher, metrics};
+    use weighbridge_loaders::contract::changed_loader::{ChangedLoader, bencher, metrics};
     use weighbridge_loaders::workload::Shard;
 
     use super::*;

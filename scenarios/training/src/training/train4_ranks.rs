@@ -172,7 +172,7 @@ fn describe(axes: &RanksAxes) -> String {
 #[cfg(test)]
 mod tests {
     use weighbridge::ErrorKind;
-    use weighbridge_loaders::contract::changed::bencher;
+    use weighbridge_loaders::contract::changed_loader::bencher;
 
     use super::*;
     use crate::adapters::native::{NdarrayTrainer, ReferenceTrainer};

@@ -42,7 +42,7 @@ impl Fate {
         };
         let (rules, caveats) = (of("fail"), of("caveat"));
         let words = match (&case.status, &case.agreement) {
-            (CaseStatus::Failed(why), _) => format!("failed: {}", cause(why)),
+            (CaseStatus::Failed(why), _) => format!("failed: {}", cause(&why.to_string())),
             (CaseStatus::Skipped(why), _) => format!("skipped: {why}"),
             (CaseStatus::Incomplete, _) => "incomplete".to_owned(),
             (CaseStatus::Measured, Agreement::Differs(what)) => format!("differs: {}", what.join("; ")),
@@ -108,10 +108,7 @@ impl Fate {
 /// The cases of a run that lost their rank, each with what the rules say of it.
 pub(super) fn accused(results: &Results) -> Vec<String> {
     let Results::Run(cases) = results else { return Vec::new() };
-    let fails = |case: &CaseRecord| {
-        let details = findings(case).into_iter().filter(|finding| finding["severity"] == "fail");
-        details.map(|finding| format!("{}: {}", finding["rule"], finding["detail"])).collect::<Vec<_>>()
-    };
+    let fails = |case: &CaseRecord| case.failed_rules().map(ToString::to_string).collect::<Vec<_>>();
     let accused = cases.iter().map(|case| (case, fails(case))).filter(|(_, said)| !said.is_empty());
     accused.map(|(case, said)| format!("{} lost its rank: {}", case.id, said.join("; "))).collect()
 }
@@ -154,7 +151,9 @@ const LONGEST: usize = 100;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge::data::{AxisValue, CaseId, Direction, Estimate, MetricRecord, Point, Reading, Unit};
+    use weighbridge::data::{
+        AxisValue, CaseId, Direction, Estimate, FailureReason, MetricRecord, Point, Reading, Unit,
+    };
 
     /// A measured case of the reference, or of what agrees with it, at so many elements in a second.
     fn case(scenario: &str, adapter: &str, rate: f64) -> CaseRecord {
@@ -218,13 +217,13 @@ mod tests {
 
     #[test]
     fn whoever_lost_his_rank_is_named_with_the_rules_words() {
-        use weighbridge::data::{Finding, Severity};
+        use weighbridge::data::{Finding, FindingDetail, Severity};
         let mut accused = case("CV-1", "Reference", 100.0);
         accused.findings = vec![Finding {
             rule: "outside".into(),
             severity: Severity::Fail,
             repeats: Vec::new(),
-            detail: "opening took long".into(),
+            detail: FindingDetail::Evidence("opening took long".into()),
             remedy: String::new(),
             figure: None,
         }];
@@ -249,7 +248,7 @@ mod tests {
         assert!(fate.is_ranked && fate.speed.is_some_and(|speed| (2.9..3.1).contains(&speed)), "{fate:?}");
         assert_eq!(Fate::in_run(&lie(HonestTwin::Honest), "TAB-1", &cases), None);
         let [reference, mut failed] = cases;
-        failed.status = CaseStatus::Failed("repeat 1 panicked\nat once".into());
+        failed.status = CaseStatus::Failed(FailureReason::Unwritable("repeat 1 panicked\nat once".into()));
         let fate = Fate::in_run(&lie(HonestTwin::Honest), "CV-1", &[reference, failed]).expect("it was run");
         assert_eq!((fate.is_ranked, fate.found().as_str()), (false, "failed: repeat 1 panicked"));
         assert_eq!(

@@ -4,8 +4,8 @@ mod of_run;
 
 use anyhow::Result;
 
+use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::CommandOutput;
 
 /// Arguments of `bottleneck`.
 #[derive(Debug, clap::Args)]

@@ -6,8 +6,8 @@ use weighbridge_loaders::contract::Experiment;
 
 use crate::diagnosis::{LoaderExperiments, diagnose_loader};
 use crate::report::{feeding, scaling};
+use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::{pick, stop};
 
 /// The sentences of a run, or of the latest of every suite: a line for each loader and training that

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use weighbridge::data::{Unit, quantity};
 use weighbridge_training::workload::model::Mixer;
 
-use weighbridge_xtask::said::CommandOutput;
+use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::svg::{Anchor, ChartAxis, Svg};
 use weighbridge_xtask::table::Table;
 

@@ -14,7 +14,7 @@ use weighbridge_training::training::PAPER_PEAKS;
 use weighbridge_training::workload::TrainingSpec;
 use weighbridge_training::workload::model::{Dimensions, Flops};
 
-use weighbridge_xtask::said::CommandOutput;
+use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::stop;
 use weighbridge_xtask::table::Table;
 

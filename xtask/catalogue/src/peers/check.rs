@@ -10,8 +10,8 @@ use weighbridge_python::Peer;
 
 use crate::coverage::{reason, sign};
 use crate::dry::{self, Coverage, DryRun, Verification};
+use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::table::Table;
 
 /// Variables that keep frameworks quiet, off the network and on the processor while they are imported.

@@ -15,7 +15,7 @@ use weighbridge_python::{FREE_THREADED, Installation, PYTHONS, Peer, PeerState, 
 
 use super::system;
 use super::uv::Uv;
-use weighbridge_xtask::said::CommandOutput;
+use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::stop;
 
 pub(super) fn run(

@@ -7,8 +7,8 @@ use weighbridge::data::{Unit, quantity};
 use weighbridge_python::{Installation, PEERS, Peer, PeerState, SystemPackage};
 
 use crate::coverage;
+use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::table::Table;
 
 pub(super) fn run(home: &Path, place: &Place) -> CommandOutput {

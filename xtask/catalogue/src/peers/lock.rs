@@ -8,7 +8,7 @@ use weighbridge::data::Exit;
 use weighbridge_python::{PYTHONS, requirements};
 
 use super::uv::Uv;
-use weighbridge_xtask::said::CommandOutput;
+use weighbridge_xtask::command_output::CommandOutput;
 
 /// The largest file that is worth a commit.
 const MOST: u64 = 1 << 20;

@@ -16,8 +16,8 @@ use clap::{Args, Subcommand};
 use weighbridge_python::{self as python, LOADER, PEERS, Peer};
 
 use self::uv::Uv;
+use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::stop;
 
 /// Arguments of `peers`.

@@ -6,7 +6,7 @@ use anyhow::Result;
 use weighbridge_python::{PEERS, Peer, PeerState};
 
 use super::install;
-use weighbridge_xtask::said::CommandOutput;
+use weighbridge_xtask::command_output::CommandOutput;
 
 pub(super) fn run(peers: &[&Peer], home: &Path) -> Result<CommandOutput> {
     let mut said = CommandOutput::fine("");

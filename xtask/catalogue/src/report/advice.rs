@@ -1,8 +1,8 @@
 //! What to do about a gap, by where its time goes.
 
+use super::batch_spending::{BatchSpending, SpentFit};
 use super::field::{ComparedField, ShownDuel, name};
 use super::label::{GapKind, Label, time};
-use super::spent::{BatchSpending, SpentFit};
 
 /// From this share of waiting on, processes are in each other's way.
 const WAITS: f64 = 0.10;

@@ -8,7 +8,7 @@ use weighbridge::data::{Ratio, RatioClass, RunRecord, STRONGER, Unit, WEAKER, qu
 use super::advice::advice;
 use super::field::{ComparedField, ShownDuel, name};
 use super::label::label;
-use super::{curves, ledger, operators, sections, spent};
+use super::{batch_spending, curves, ledger, operators, sections};
 use weighbridge_xtask::table::Table;
 
 const FITS: &str = "a String takes all that is written";
@@ -86,7 +86,7 @@ fn section(page: &mut String, title: &str, what: &str, duels: &[&ShownDuel<'_>])
     let mut table =
         Table::new(["variant", "ours>", "best rival", "theirs>", "ratio>", "interval", "what it says"]);
     for duel in duels {
-        let shown = |case| spent::median(case, duel.group.metric).map(|value| show(value, duel));
+        let shown = |case| batch_spending::median(case, duel.group.metric).map(|value| show(value, duel));
         let equals = if duel.equals.is_empty() {
             String::new()
         } else {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use weighbridge::data::CaseRecord;
 
+use super::batch_spending::{BatchSpending, SpentLine, seconds};
 use super::field::{ComparedField, by_cpu, name};
-use super::spent::{BatchSpending, SpentLine, seconds};
 use weighbridge_xtask::show;
 use weighbridge_xtask::table::Table;
 

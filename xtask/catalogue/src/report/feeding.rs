@@ -170,6 +170,7 @@ fn experiments(case: &CaseRecord, all: &[&CaseRecord]) -> Option<Experiments> {
 mod tests {
     use super::*;
     use crate::fixtures::{around, case as case_of, fed, metric, run};
+    use weighbridge::data::FailureReason;
 
     /// The same of a step that hardly waits for its batch.
     fn never_waited_for(adapter: &str, point: &[(&str, &str)], rates: [f64; 3]) -> CaseRecord {
@@ -216,7 +217,7 @@ mod tests {
         };
         let fused = |model, rate| fed("Fused", &[(VARIANT, model), ("workers", "0")], [rate, rate, rate]);
         let mut broken = fused("small", 900.0);
-        broken.status = CaseStatus::Failed("other batches".into());
+        broken.status = CaseStatus::Failed(FailureReason::Unwritable("other batches".into()));
         let cases = vec![
             plain("base", 100.0),
             fused("base", 109.0),

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use expect_test::expect_file;
 use weighbridge::data::{
-    Agreement, AxisValue, CaseRecord, CaseStatus, Direction, Environment, Estimate, MetricRecord, Process,
-    Reading, RunRecord, Unit, Work, WorkReport,
+    Agreement, AxisValue, CaseRecord, CaseStatus, Direction, Environment, Estimate, FailureReason,
+    MetricRecord, Process, Reading, RunRecord, Unit, Work, WorkReport,
 };
 use weighbridge::{Delivery, Operator};
 
@@ -140,7 +140,8 @@ fn records() -> RunRecord {
     declines.status = CaseStatus::Skipped("RandomResizedCrop: no operator of it is exact".into());
     cases.push(declines);
     let mut breaks = plain("AUG-1/small", "Deep Lake", 1.0);
-    breaks.status = CaseStatus::Failed("exit 1: the worker ended\nTraceback".into());
+    breaks.status =
+        CaseStatus::Failed(FailureReason::Unwritable("exit 1: the worker ended\nTraceback".into()));
     cases.push(breaks);
     for (workers, batch) in [("0", 20e-6), ("2", 500e-6)] {
         let mut case = plain("PR-1/small", "Google Grain", batch);

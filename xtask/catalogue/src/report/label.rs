@@ -3,8 +3,8 @@
 use weighbridge::Delivery;
 use weighbridge::data::{CaseRecord, Unit, WorkReport, quantity};
 
+use super::batch_spending::{self, BatchSpending, SpentFit, fastest};
 use super::field::{ComparedField, ShownDuel, name};
-use super::spent::{self, BatchSpending, SpentFit, fastest};
 
 /// The kind of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub(super) fn label(duel: &ShownDuel<'_>, field: &ComparedField<'_>) -> Label {
             time(ours),
             time(theirs),
             time(least),
-            spent::clock(clock)
+            batch_spending::clock(clock)
         );
         return evidence(GapKind::Unexplained, text);
     }
@@ -81,7 +81,7 @@ pub(super) fn label(duel: &ShownDuel<'_>, field: &ComparedField<'_>) -> Label {
             "of {} more {} for each batch, {} are there however little it holds: \
              {} fixed against {} (over {} variants)",
             time(excess),
-            spent::clock(clock),
+            batch_spending::clock(clock),
             time(fixed.min(excess)),
             time(our_fixed),
             time(their_fixed),

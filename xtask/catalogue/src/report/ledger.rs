@@ -3,7 +3,7 @@
 use weighbridge::data::{CaseRecord, Ledger, median};
 
 use super::field::ComparedField;
-use super::{sections, spent};
+use super::{batch_spending, sections};
 use weighbridge_xtask::table::Table;
 
 /// The shares of a repeat's life, each the median over the variants of an adapter; nothing where no case has
@@ -11,7 +11,7 @@ use weighbridge_xtask::table::Table;
 pub(super) fn section(field: &ComparedField<'_>) -> String {
     let names = Ledger::ENTRIES.iter().map(|(_, name)| *name).chain(["unexplained"]);
     let share = |case: &CaseRecord, name: &str| {
-        let of = |name: &str| spent::median(case, &format!("time/{name}")).unwrap_or(0.0);
+        let of = |name: &str| batch_spending::median(case, &format!("time/{name}")).unwrap_or(0.0);
         let whole: f64 = Ledger::ENTRIES.iter().map(|(_, name)| of(name)).sum::<f64>() + of("unexplained");
         (whole > 0.0).then(|| of(name) / whole)
     };

@@ -2,6 +2,7 @@
 //! bytes.
 
 mod advice;
+mod batch_spending;
 mod comparison;
 mod configuration;
 mod curves;
@@ -13,7 +14,6 @@ mod ledger;
 mod operators;
 pub(crate) mod scaling;
 mod sections;
-mod spent;
 mod target;
 mod training;
 
@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
+use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::{inert, pick, stop};
 
 /// Arguments of `report`.

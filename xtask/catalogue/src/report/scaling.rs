@@ -181,6 +181,7 @@ mod tests {
 
     use super::*;
     use crate::fixtures::{self, around, axis, metric};
+    use weighbridge::data::FailureReason;
 
     fn phase(name: &str, values: &[f64]) -> RankAggregate {
         let values: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
@@ -277,7 +278,9 @@ mod tests {
     #[test]
     fn a_case_that_failed_or_misses_a_rank_stands_below_with_its_reason() {
         let mut failed = case(4, 1_000.0, false);
-        failed.status = CaseStatus::Failed("repeat 1 failed: rank 3 of 4 (from 0): it exited".into());
+        failed.status = CaseStatus::Failed(FailureReason::Unwritable(
+            "repeat 1 failed: rank 3 of 4 (from 0): it exited".into(),
+        ));
         let mut missing = case(2, 1_000.0, false);
         missing.status = CaseStatus::Incomplete;
         missing.ranks[0].missing = vec![1];

@@ -12,9 +12,9 @@ use weighbridge::data::{
 };
 use weighbridge_python::{PEERS, Peer};
 
+use super::batch_spending::{self, SpentFit, seconds};
 use super::field::{ComparedField, FieldGroup, name};
 use super::operators;
-use super::spent::{self, SpentFit, seconds};
 use weighbridge_xtask::show;
 use weighbridge_xtask::table::Table;
 
@@ -147,7 +147,7 @@ pub(super) fn notes(field: &ComparedField<'_>) -> String {
              {beside} needs. The first part is what small batches show.",
             line.points,
             quantity::show(line.fixed, &Unit::SECONDS),
-            spent::clock(clock),
+            batch_spending::clock(clock),
             line.factor,
         ),
         None => writeln!(
@@ -209,7 +209,7 @@ pub(super) fn scan(field: &ComparedField<'_>) -> String {
                 continue;
             };
             let Some(ratio) = Ratio::between(fast, slow) else { continue };
-            let compile = spent::median(other, "compile");
+            let compile = batch_spending::median(other, "compile");
             let tie = if ratio.is_tie() { ", a tie" } else { "" };
             table.row([
                 format!("{} ({base})", group.title),
@@ -294,11 +294,12 @@ pub(super) fn costs(field: &ComparedField<'_>) -> String {
     for adapter in field.adapters() {
         let over = |metric: &str| {
             let values: Vec<f64> =
-                of_adapter(field, adapter).filter_map(|case| spent::median(case, metric)).collect();
+                of_adapter(field, adapter).filter_map(|case| batch_spending::median(case, metric)).collect();
             (!values.is_empty()).then(|| median(&values))
         };
         let costs = COSTS.iter().map(|metric| over(metric).map_or_else(String::new, seconds));
-        let memory = of_adapter(field, adapter).filter_map(|case| spent::median(case, names::PEAK_MEMORY));
+        let memory =
+            of_adapter(field, adapter).filter_map(|case| batch_spending::median(case, names::PEAK_MEMORY));
         let memory = memory.reduce(f64::max).map(|bytes| quantity::show(bytes, &Unit::BYTES));
         let waited = over(names::RUN_QUEUE_SHARE).map(|share| format!("{:.0} %", 100.0 * share));
         let last = [memory.unwrap_or_default(), waited.unwrap_or_default()];
@@ -434,9 +435,9 @@ pub(super) fn not_measured(field: &ComparedField<'_>) -> String {
     for case in &field.run.cases {
         let why = match &case.status {
             CaseStatus::Measured => continue,
-            CaseStatus::Failed(why) => format!("failed: {}", one_line(why)),
+            CaseStatus::Failed(why) => format!("failed: {}", one_line(&why.to_string())),
             CaseStatus::Skipped(why) => one_line(&why.to_string()),
-            CaseStatus::Incomplete => case.unfinished().unwrap_or_default(),
+            CaseStatus::Incomplete => case.unfinished().unwrap_or_default().to_string(),
         };
         let title = weighbridge::data::CaseId { adapter: None, ..case.id.clone() }.to_string();
         reasons.entry((name(case), why)).or_default().push(title);

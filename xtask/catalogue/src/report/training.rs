@@ -425,6 +425,7 @@ fn not_measured(cases: &[&CaseRecord], alone: bool) -> String {
 mod tests {
     use super::*;
     use crate::fixtures::{self, axis, metric};
+    use weighbridge::data::FailureReason;
 
     fn case(adapter: &str, mode: &str, samples: f64) -> CaseRecord {
         let mut case = fixtures::case(SCENARIO, adapter, &fixtures::around(1.0));
@@ -489,7 +490,9 @@ mod tests {
     #[test]
     fn modes_stand_before_and_after_with_a_crash_in_its_place() {
         let mut crashed = case("PyTorch", "autotuned", 1.0);
-        crashed.status = CaseStatus::Failed("a traceback\nNoValidChoicesError: no kernel fits".into());
+        crashed.status = CaseStatus::Failed(FailureReason::Unwritable(
+            "a traceback\nNoValidChoicesError: no kernel fits".into(),
+        ));
         let reference = ["eager", "compiled"]
             .map(|mode| CaseRecord { tier: Some(0), ..case("Reference", mode, 500.0) })
             .to_vec();

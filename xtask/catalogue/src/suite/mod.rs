@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
+use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::{inert, stop, suite};
 
 use self::orbax::{OrbaxPlan, Overrides};

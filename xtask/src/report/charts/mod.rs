@@ -22,9 +22,9 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use weighbridge::data::RunManifest;
 
+use crate::command_output::CommandOutput;
 use crate::pick::{self, ShownRun};
 use crate::place::Place;
-use crate::said::CommandOutput;
 use crate::stop;
 use crate::view::{self, View};
 use chart::{Chart, source, stem};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use weighbridge::data::{
-    AxisValue, CaseRecord, CaseStatus, Direction, Estimate, Exit, MetricRecord, Reading, Unit,
+    AxisValue, CaseRecord, CaseStatus, Direction, Estimate, Exit, FailureReason, MetricRecord, Reading, Unit,
 };
 
 use super::*;
@@ -178,7 +178,7 @@ fn a_scenario_without_adapters_has_bars_and_a_run_without_a_figure_is_nothing_to
     assert!(fs::read_to_string(out.join("throughput_bars.svg")).expect("drawn").contains("SORT-1"));
 
     let mut failed = alone;
-    failed.status = CaseStatus::Failed("it panicked".into());
+    failed.status = CaseStatus::Failed(FailureReason::Unwritable("it panicked".into()));
     home.store(&run_of(2_000, vec![failed]));
     let args = ReportCharts { runs: Vec::new(), suite: None, out, format: ChartPicture::Svg };
     let error = run(&args, &home.place).expect_err("nothing to draw");

@@ -83,7 +83,7 @@ impl Scale {
             return Self { unit: unit.symbol().to_owned(), factor: 1.0 };
         };
         // The power that the prefix stands for, and not the quotient of a rounded number.
-        let step = if name.contains("iB") { 1024.0_f64 } else { 1000.0 };
+        let step = if matches!(unit.symbol(), "B" | "B/s") { 1024.0_f64 } else { 1000.0 };
         let power = ((most / number).ln() / step.ln()).round();
         Self { unit: name.to_owned(), factor: step.powf(power) }
     }
@@ -152,7 +152,7 @@ fn facts(view: &View<'_>, case: &CaseView<'_>) -> Value {
         json!([
             finding.rule,
             finding.severity.name(),
-            clip(&finding.detail, room.text),
+            clip(&finding.detail.to_string(), room.text),
             clip(&finding.remedy, room.text)
         ])
     });

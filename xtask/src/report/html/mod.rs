@@ -29,9 +29,9 @@ use anyhow::{Context, Result};
 use clap::Args;
 use weighbridge::data::is_unseen;
 
+use crate::command_output::CommandOutput;
 use crate::pick::{self, ShownRun};
 use crate::place::Place;
-use crate::said::CommandOutput;
 use crate::stop;
 use crate::view::{self, View};
 use page::Page;

@@ -40,7 +40,7 @@ pub(super) fn page(view: &View<'_>) -> Markup {
                             @for (case, finding) in found.iter().take(MOST) {
                                 tr {
                                     td { a href={ "#c-" (case.anchor) } { (case.name) } }
-                                    td.long { (clip(&finding.detail, view.room.text)) }
+                                    td.long { (clip(&finding.detail.to_string(), view.room.text)) }
                                     td.long { (clip(&finding.remedy, view.room.text)) }
                                 }
                             }

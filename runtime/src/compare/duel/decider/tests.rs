@@ -12,7 +12,7 @@ use crate::compare::VerdictCounts;
 use crate::metric::Block;
 use crate::plan::CaseOrder;
 use crate::plan::fixtures::plan;
-use crate::run::{self, Duel, Event, Failure, How, Program, RoundRunner, RunEnding};
+use crate::run::{self, ChildFault, Duel, Event, Failure, How, Program, RoundRunner, RunEnding};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -164,7 +164,7 @@ fn an_end_while_cases_are_confirmed_keeps_what_was_confirmed_and_runs_no_more() 
 
 #[test]
 fn a_side_that_breaks_settles_its_case_with_the_reason_and_the_next_one_runs() {
-    let protocol = failure(How::Protocol);
+    let protocol = failure(How::Child(ChildFault::Version { child: 6, parent: 7 }));
     let slower = |of: RoundId| match of.pair {
         0 => Err(BrokenDuel::Failed(Side::Baseline, protocol.clone())),
         1 => Err(BrokenDuel::Skipped(Side::Candidate, "no such device".into())),

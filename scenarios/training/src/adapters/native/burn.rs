@@ -11,7 +11,7 @@ use weighbridge_loaders::adapters::native::burn_version as version;
 use super::burn_layers::BurnWay;
 use super::by_hand::{integers, singles};
 use super::check_asked;
-use super::derived::{DerivedModel, DerivedTraining};
+use super::derived_model::{DerivedModel, DerivedTraining};
 use crate::contract::{Trainer, TrainingLoop};
 use crate::workload::model::{Layer, Model, Shape};
 use crate::workload::{Compilation, Optimiser, Schedule, TrainingSpec};

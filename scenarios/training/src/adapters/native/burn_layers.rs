@@ -7,7 +7,7 @@ use burn_core::tensor::ops::{ConvOptions, MaxPoolOptions};
 use burn_core::tensor::{Bool, Device, Int, Tensor};
 use weighbridge::{Error, Result};
 
-use super::derived::grid;
+use super::derived_model::grid;
 use crate::workload::model::{Layer, Shape};
 
 /// A way forward: the parameters that are still to come, in the order of the model.

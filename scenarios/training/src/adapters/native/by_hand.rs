@@ -10,8 +10,8 @@ use weighbridge::{Delivery, Dtype, Error, FieldKind, ItemCopy, Result};
 use weighbridge_data::{Batch, DataSet, Epochs, ExecutedWork};
 use weighbridge_loaders::contract::{Phases, Tensors};
 
-use super::clocked::clocked;
 use super::meeting::RankSeat;
+use super::phase_clock::clocked;
 use super::settings::settings;
 use crate::contract::{First, TrainingLoop};
 use crate::network::{Descent, Gradients, Network, NetworkParameters, Real, cross_entropy, matrix};

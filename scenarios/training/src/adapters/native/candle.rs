@@ -9,7 +9,7 @@ use weighbridge_data::DataSet;
 use super::by_hand::{integers, singles};
 use super::candle_layers::CandleWay;
 use super::check_asked;
-use super::derived::{DerivedModel, DerivedTraining};
+use super::derived_model::{DerivedModel, DerivedTraining};
 use crate::contract::{Trainer, TrainingLoop};
 use crate::workload::model::{Layer, Model, Shape};
 use crate::workload::{Compilation, Optimiser, Schedule, TrainingSpec};

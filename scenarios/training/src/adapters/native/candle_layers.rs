@@ -4,7 +4,7 @@
 use candle_core::{DType, Device, Tensor, Var};
 use weighbridge::{Error, Result};
 
-use super::derived::grid;
+use super::derived_model::grid;
 use crate::workload::model::{Layer, Shape};
 
 /// A way forward: the parameters that are still to come, in the order of the model.

@@ -11,10 +11,10 @@ mod by_hand;
 mod candle;
 #[cfg(feature = "candle")]
 mod candle_layers;
-mod clocked;
 #[cfg(any(feature = "burn", feature = "candle"))]
-mod derived;
+mod derived_model;
 mod meeting;
+mod phase_clock;
 mod settings;
 
 use std::sync::Arc;

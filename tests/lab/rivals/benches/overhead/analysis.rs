@@ -23,7 +23,7 @@ pub fn print() -> Result<()> {
             let repeats: Vec<Repeat> = (1..=processes).map(|number| repeat(number, processes)).collect();
             let facts = facts();
             let start = Instant::now();
-            let record = assemble(facts, repeats, processes, &HeldAgainst::Missing("it is alone".to_owned()));
+            let record = assemble(facts, repeats, processes, &HeldAgainst::Missing("it is alone".into()));
             took.push(start.elapsed().as_nanos() as f64);
             if record.metrics.iter().all(|metric| metric.estimate.is_none()) {
                 return Err("the case has no estimate".into());

@@ -68,7 +68,7 @@ impl HarnessReport {
         let failed = |why: &str| Self::Failed(why.lines().last().unwrap_or_default().to_owned());
         match &case.status {
             CaseStatus::Skipped(_) => return Self::Declined,
-            CaseStatus::Failed(why) => return failed(why),
+            CaseStatus::Failed(why) => return failed(&why.to_string()),
             CaseStatus::Incomplete => return failed("the run ended before it was done"),
             CaseStatus::Measured => {}
         }
@@ -93,12 +93,13 @@ impl HarnessReport {
 mod tests {
     use super::*;
     use crate::fixtures::{around, case};
+    use weighbridge::data::FailureReason;
 
     #[test]
     fn a_case_that_failed_or_was_declined_has_no_cost() {
         let mut one = case("CV-1", "NumPy", &around(64e6));
         assert_eq!(HarnessReport::of(&one), HarnessReport::Failed("it has no throughput".to_owned()));
-        one.status = CaseStatus::Failed("Traceback\nOSError: no room".to_owned());
+        one.status = CaseStatus::Failed(FailureReason::Unwritable("Traceback\nOSError: no room".to_owned()));
         assert_eq!(HarnessReport::of(&one), HarnessReport::Failed("OSError: no room".to_owned()));
         one.status = CaseStatus::Skipped("2 workers: numpy has none".into());
         assert_eq!(HarnessReport::of(&one), HarnessReport::Declined);

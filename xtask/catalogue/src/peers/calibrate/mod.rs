@@ -7,7 +7,7 @@
 mod by_hand;
 mod cases;
 mod cost;
-mod explained;
+mod explanation;
 mod harness;
 mod others;
 mod page;
@@ -29,9 +29,9 @@ use self::harness::HarnessReport;
 use self::others::Others;
 use self::page::{AGAIN, ComparedCase};
 use crate::dry;
+use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::place::Place;
 use weighbridge_xtask::programs::{self, BuiltProgram};
-use weighbridge_xtask::said::CommandOutput;
 use weighbridge_xtask::stop;
 
 pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Place) -> Result<CommandOutput> {

@@ -2,7 +2,7 @@
 
 use super::cases::WorkerCell;
 use super::cost::{BatchCost, ComparedClock};
-use super::explained::{self, CellDifference};
+use super::explanation::{self, CellDifference};
 use super::others::Others;
 use super::verdict::{BoundStanding, BoundVerdict};
 use weighbridge::data::Exit;
@@ -54,7 +54,7 @@ impl ComparedCase {
             fault_cost,
         };
         let is_one = verdict.standing != BoundStanding::Within;
-        let mechanism = is_one.then(|| explained::find(self.short, &of)).flatten();
+        let mechanism = is_one.then(|| explanation::find(self.short, &of)).flatten();
         Some(JudgedCase { verdict, harness, hand, mechanism })
     }
 }

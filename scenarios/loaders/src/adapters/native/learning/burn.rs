@@ -8,8 +8,8 @@ use burn_core::tensor::{Device, Gradients, Tensor, TensorData};
 use weighbridge::{Delivery, Error, Result, adapter};
 
 use super::arithmetic::{ElementShape, WhichElements, corners, factors};
-use super::learned::{StepOutput, no_batch, no_gradient};
 use super::stage::{TaskStage, stages};
+use super::step_output::{StepOutput, no_batch, no_gradient};
 use crate::adapters::native::burn_data::version;
 use crate::adapters::native::prefetch::Batches;
 use crate::contract::{Learner, LearningLoop};

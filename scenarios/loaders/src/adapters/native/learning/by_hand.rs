@@ -6,9 +6,9 @@ use weighbridge::{Delivery, Result, adapter};
 use weighbridge_data::{Batch, DataSet, Draws, ExecutedWork};
 
 use super::arithmetic::{ElementShape, WhichElements};
-use super::learned::{StepOutput, no_batch, no_gradient};
 use super::modules::{LearnedModule, modules};
 use super::stage::{TaskStage, stages};
+use super::step_output::{StepOutput, no_batch, no_gradient};
 use crate::adapters::native::learning::function;
 use crate::adapters::native::learning::function::KeptForward;
 use crate::adapters::native::prefetch::Batches;

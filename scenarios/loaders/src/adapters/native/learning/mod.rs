@@ -8,11 +8,11 @@ mod arithmetic;
 mod burn;
 mod by_hand;
 mod function;
-mod learned;
 mod modules;
 mod stage;
+mod step_output;
 
 #[cfg(feature = "burn")]
 pub use burn::BurnLearner;
 pub use by_hand::ReferenceLearner;
-pub(crate) use learned::StepOutput;
+pub(crate) use step_output::StepOutput;

@@ -10,7 +10,7 @@ use weighbridge_data::{Batch, DataSet, Epochs, ExecutedWork};
 use weighbridge_loaders::contract::{Phases, Tensors};
 
 use super::by_hand::{Losses, handed, integers, singles};
-use super::clocked::clocked;
+use super::phase_clock::clocked;
 use super::settings::settings;
 use crate::contract::{First, TrainingLoop};
 use crate::workload::model::Shape;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getpgrp};
 
-use super::marked::{MARK, carries, has_variable};
+use super::mark::{MARK, carries, has_variable};
 use super::state::ProcessState;
 use crate::device::ProcessTree;
 

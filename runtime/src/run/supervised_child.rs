@@ -12,10 +12,10 @@ use super::program::Program;
 use super::protocol::{
     CHILD_FLAG, ChildAnswer, ChildMessage, LONGEST, ParentMessage, RepeatRequest, VERSION,
 };
-use super::{Failure, How, Outcome, TreeMemory};
+use super::{ChildFault, Failure, How, Outcome, TreeMemory};
 use crate::bencher::{ClaimedTime, ClockFault, PerIteration, Phase, Spot, visible};
 use crate::metric::{Block, Entry, TimedBy};
-use crate::process::{ChildPlace, MemoryWatch, Output, ReceivedBytes, SpawnOptions, Subprocess, left_behind};
+use crate::process::{ChildPlace, MemoryWatch, Output, ReceivedBytes, SpawnOptions, Subprocess, leftovers};
 
 /// The interval at which the parent looks at the deadline of a child that is silent.
 const LOOK: Duration = Duration::from_millis(50);
@@ -75,7 +75,7 @@ impl SupervisedChild {
     /// # Errors
     /// When the program cannot be started.
     pub(super) fn start(program: &Program, silence: Duration) -> io::Result<Self> {
-        let since = left_behind::now();
+        let since = leftovers::now();
         let (stdout, stderr) = (Output::default(), Output::default());
         let spawning = SpawnOptions {
             look: LOOK,
@@ -157,7 +157,7 @@ impl SupervisedChild {
             self.end();
             (stdout, stderr) = (self.stdout.take(), self.stderr.take());
             // Whose it is cannot be told for sure, so it is named and stays.
-            for path in left_behind::shared_memory(self.since) {
+            for path in leftovers::shared_memory(self.since) {
                 let told = format!("weighbridge: left in shared memory meanwhile: {}\n", path.display());
                 stderr.extend_from_slice(told.as_bytes());
             }
@@ -193,16 +193,15 @@ impl SupervisedChild {
         loop {
             loop {
                 match self.child.next::<ChildMessage>() {
-                    Err(error) => return ListeningEnd::Garbled(error.to_string()),
+                    Err(error) => return ListeningEnd::Broken(ChildFault::Garbled(error.to_string())),
                     Ok(None) => break,
                     Ok(Some(ChildMessage::Hello { version: VERSION, debug })) => {
                         seen.greeted.get_or_insert_with(|| seen.begun.elapsed());
                         return ListeningEnd::Greeted { debug };
                     }
                     Ok(Some(ChildMessage::Hello { version, .. })) => {
-                        return ListeningEnd::Garbled(format!(
-                            "the child speaks version {version}, the parent {VERSION}"
-                        ));
+                        let fault = ChildFault::Version { child: version, parent: VERSION };
+                        return ListeningEnd::Broken(fault);
                     }
                     Ok(Some(ChildMessage::Phase(phase))) => {
                         seen.pass_into(phase);
@@ -244,12 +243,12 @@ impl SupervisedChild {
             self.cleaned = true;
             let mut held = Vec::new();
             self.child.end(&mut |stopped| {
-                held = left_behind::shared_memory_of(|| stopped.to_vec(), self.since);
+                held = leftovers::shared_memory_of(|| stopped.to_vec(), self.since);
             });
-            left_behind::remove_unused(&held);
+            leftovers::remove_unused(&held);
             self.child.place().remove_temporary();
             if self.patient {
-                left_behind::remove_shared_memory(self.since);
+                leftovers::remove_shared_memory(self.since);
             }
         }
     }
@@ -261,11 +260,11 @@ impl SupervisedChild {
         watch: ChildWatch<'_>,
         stderr: &[u8],
     ) -> Option<(Outcome, Vec<Spot>)> {
-        let fail = |how, detail: String| {
-            let stderr = tail(stderr);
-            Outcome::Failed(Failure { how, phase: seen.phase, detail, stderr })
+        let fail = |how| {
+            let failure = Failure { stderr: tail(stderr), ..Failure::plain(how, seen.phase) };
+            (Outcome::Failed(failure), vec![])
         };
-        let mebibytes = |bytes: u64| bytes >> 20;
+        let child = |fault| fail(How::Child(fault));
         Some(match end {
             ListeningEnd::Interrupted => return None,
             ListeningEnd::Answered(answer) => match *answer {
@@ -279,32 +278,16 @@ impl SupervisedChild {
                 }
                 skipped @ ChildAnswer::Skipped(_) => skipped.into_outcome(),
             },
-            ListeningEnd::Overclaimed(fault) => (fail(How::Clock(fault), String::new()), vec![]),
-            ListeningEnd::TimedOut => {
-                (fail(How::Timeout, format!("no answer after {:?}", seen.allowed(watch))), vec![])
-            }
-            ListeningEnd::TooLarge(bytes) => {
-                let (bytes, limit) = (mebibytes(bytes), mebibytes(watch.memory));
-                (
-                    fail(How::Memory, format!("its processes held {bytes} MiB, the limit is {limit} MiB")),
-                    vec![],
-                )
-            }
-            ListeningEnd::Garbled(why) => (fail(How::Protocol, why), vec![]),
-            ListeningEnd::Greeted { .. } => {
-                (fail(How::Protocol, "the child greeted twice".to_owned()), vec![])
-            }
-            ListeningEnd::Ready(_) | ListeningEnd::Block(_) => {
-                (fail(How::Protocol, "the child ran blocks that nobody asked for".to_owned()), vec![])
-            }
-            ListeningEnd::Died => {
-                let how = self.child.end(&mut |_| {}).map_or(How::Protocol, |status| died(status, stderr));
-                let detail = match how {
-                    How::Memory => format!("the limit is {} MiB", mebibytes(watch.memory)),
-                    _ => String::new(),
-                };
-                (fail(how, detail), vec![])
-            }
+            ListeningEnd::Overclaimed(fault) => fail(How::Clock(fault)),
+            ListeningEnd::TimedOut => fail(How::Deadline(seen.allowed(watch).as_nanos() as u64)),
+            ListeningEnd::TooLarge(bytes) => fail(How::Memory { held: Some(bytes), limit: watch.memory }),
+            ListeningEnd::Broken(fault) => child(fault),
+            ListeningEnd::Greeted { .. } => child(ChildFault::GreetedTwice),
+            ListeningEnd::Ready(_) | ListeningEnd::Block(_) => child(ChildFault::UnaskedBlocks),
+            ListeningEnd::Died => match self.child.end(&mut |_| {}) {
+                Some(status) => fail(died(status, stderr, watch.memory)),
+                None => child(ChildFault::Unknown),
+            },
         })
     }
 }
@@ -354,11 +337,13 @@ impl PacedChild {
     }
 }
 
-fn died(status: ExitStatus, stderr: &[u8]) -> How {
+fn died(status: ExitStatus, stderr: &[u8], limit: u64) -> How {
     let out_of_memory = String::from_utf8_lossy(stderr).contains("memory allocation of ");
     match (status.code(), status.signal()) {
         (Some(code), _) => How::Exit(code),
-        (None, Some(signal)) if signal == Signal::SIGABRT as i32 && out_of_memory => How::Memory,
+        (None, Some(signal)) if signal == Signal::SIGABRT as i32 && out_of_memory => {
+            How::Memory { held: None, limit }
+        }
         (None, signal) => {
             let name =
                 signal.and_then(|signal| Signal::try_from(signal).ok()).map_or("a signal", Signal::as_str);
@@ -393,7 +378,7 @@ enum ListeningEnd {
     TooLarge(u64),
     /// It claims more time than has passed.
     Overclaimed(Box<ClockFault>),
-    Garbled(String),
+    Broken(ChildFault),
     Interrupted,
 }
 

@@ -1,13 +1,13 @@
 //! From a plan and its journal to the records of all cases.
 
 use super::assemble::{CaseFacts, HeldAgainst, assemble, skipped};
-use super::caveat::Caveat;
 use super::{CaseRecord, CaseStatus, MetricRecord, StopReason};
 use crate::bencher::Purpose;
 use crate::metric::Reading;
 use crate::plan::{CaseId, Plan, PlannedCase};
 use crate::registry::Equivalence;
 use crate::run::{Outcome, Repeat, half_width};
+use crate::verify::{Caveat, SpentLimit, UnverifiedReason};
 
 /// The records of every planned case and every skip, in the order of the plan. A reference that was only
 /// verified has no record of its own.
@@ -66,9 +66,10 @@ fn stop(record: &mut CaseRecord, target: f64) {
         return;
     }
     let most = values.len() >= Plan::MOST_REPEATS as usize;
-    let (stopped, ended) = if most { (StopReason::Most, "repeats") } else { (StopReason::Budget, "budget") };
+    let (stopped, ended) =
+        if most { (StopReason::Most, SpentLimit::Repeats) } else { (StopReason::Budget, SpentLimit::Budget) };
     record.stopped = Some(stopped);
-    record.findings.push(Caveat::OffTarget { target, half, ended }.finding());
+    record.findings.push(Caveat::OffTarget { target, half, ended }.of_case());
 }
 
 fn facts(case: &PlannedCase) -> CaseFacts {
@@ -92,19 +93,16 @@ fn reference<'a>(plan: &Plan, journal: &'a [(CaseId, Repeat)], case: &PlannedCas
         return HeldAgainst::Itself;
     }
     let Some(reference) = plan.cases.iter().find(|other| case.compares_with(other)) else {
-        return HeldAgainst::Missing("there is no reference adapter (tier 0) for its contract".to_owned());
+        return HeldAgainst::Missing(UnverifiedReason::NoReference);
     };
     let verified =
         journal.iter().find(|(id, repeat)| *id == reference.id && repeat.purpose == Purpose::Verify);
-    match verified.map(|(_, repeat)| &repeat.outcome) {
-        Some(Outcome::Measured { work: Some(work), .. }) => HeldAgainst::Work(work),
-        Some(Outcome::Measured { work: None, .. }) => {
-            HeldAgainst::Missing(format!("{} handed in no work report", reference.id))
-        }
-        Some(Outcome::Failed(failure)) => HeldAgainst::Missing(format!("{} {failure}", reference.id)),
-        Some(Outcome::Skipped { why }) => {
-            HeldAgainst::Missing(format!("{} was skipped: {why}", reference.id))
-        }
-        None => HeldAgainst::Missing(format!("{} was not verified", reference.id)),
-    }
+    let id = || reference.id.clone();
+    HeldAgainst::Missing(match verified.map(|(_, repeat)| &repeat.outcome) {
+        Some(Outcome::Measured { work: Some(work), .. }) => return HeldAgainst::Work(work),
+        Some(Outcome::Measured { work: None, .. }) => UnverifiedReason::ReferenceWithoutReport(id()),
+        Some(Outcome::Failed(failure)) => UnverifiedReason::ReferenceFailed(id(), failure.without_output()),
+        Some(Outcome::Skipped { why }) => UnverifiedReason::ReferenceSkipped(id(), why.clone()),
+        None => UnverifiedReason::ReferenceNotVerified(id()),
+    })
 }
