@@ -203,8 +203,9 @@ impl<'a> SaveRounds<'a> {
             flush(&File::open(self.place)?)
         });
         if saved.is_some() {
-            let stamped = self.try_to(|_| self.stamped(directory));
-            stamped.into_iter().for_each(|saved| self.keep(saved));
+            if let Some(saved) = self.try_to(|_| self.stamped(directory)) {
+                self.keep(saved);
+            }
         }
     }
 
