@@ -57,6 +57,42 @@ pub enum WorkFault {
         /// The number of batches.
         batches: u64,
     },
+    /// Numbers of a tensor of a checkpoint, looked at when a load was over.
+    Tensor {
+        /// Its name.
+        tensor: String,
+        /// The number of numbers that were looked at.
+        looked: u64,
+        /// Of them, those that are not the state's.
+        wrong: u64,
+    },
+    /// A load of a checkpoint: what had come when it was over, in bytes.
+    Load {
+        /// The bytes of the files.
+        files: u64,
+        /// The bytes that calls read.
+        read: u64,
+        /// The bytes of the state.
+        state: u64,
+        /// The growth of memory, at its most.
+        grown: u64,
+    },
+    /// A save of a checkpoint: what was there when it was over, in bytes.
+    Save {
+        /// The bytes of its files that no checkpoint before it has, less those of a state that are zero.
+        files: u64,
+        /// The bytes that calls wrote.
+        written: u64,
+        /// The bytes that the file system has room taken for.
+        allocated: u64,
+    },
+    /// Places in the files of a checkpoint, looked at when its save was over and again later.
+    Files {
+        /// The number of places.
+        looked: u64,
+        /// Of them, those that had changed.
+        changed: u64,
+    },
     /// The two sides of a duel: which of them measures a body in blocks.
     Blocks {
         /// True if the baseline does.
@@ -80,8 +116,17 @@ impl WorkFault {
                 *elements == 0 || first.checked_add(*elements).is_none_or(|end| end > *of)
             }
             Self::Epoch { expected, elements, batches } => !expected.holds(*elements, *batches, true),
+            Self::Tensor { wrong, .. } => *wrong > 0,
+            Self::Load { files, read, state, grown } => lacks(*read, *files) && lacks(*grown, *state),
+            Self::Save { files, written, allocated } => lacks(*written, *files) && lacks(*allocated, *files),
+            Self::Files { changed, .. } => *changed > 0,
             Self::Blocks { baseline, candidate } => baseline != candidate,
         }
+    }
+
+    /// Tells whether it is of a checkpoint.
+    pub(crate) fn is_of_checkpoint(&self) -> bool {
+        matches!(self, Self::Tensor { .. } | Self::Load { .. } | Self::Save { .. } | Self::Files { .. })
     }
 
     /// Ends what was asked for, where the numbers contradict each other and there is nothing to go on with.
@@ -97,4 +142,15 @@ impl WorkFault {
 #[inline]
 pub(super) fn are_shown(asked: u64, said: u64, shown: u64) -> bool {
     said == shown && said <= asked
+}
+
+/// The share of the bytes that are due that must be there.
+const DUE: f64 = 0.9;
+
+/// A file or a state of fewer bytes says nothing: counters of processes are not so exact.
+const LEAST: u64 = 4 << 20;
+
+/// Tells whether so much is missing that the rest cannot be all.
+fn lacks(bytes: u64, due: u64) -> bool {
+    due >= LEAST && (bytes as f64) < DUE * due as f64
 }

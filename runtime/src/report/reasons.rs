@@ -432,6 +432,32 @@ impl fmt::Display for WorkFault {
                 expected.elements,
                 expected.batches()
             ),
+            Self::Tensor { tensor, looked, wrong } => write!(
+                f,
+                "of {looked} numbers of the tensor `{tensor}` that were looked at when a load was over, \
+                 {wrong} are not those that were saved"
+            ),
+            Self::Load { files, read, state, grown } => write!(
+                f,
+                "when a load was over, {} kB of {} kB in files had been read, and memory had grown by {} \
+                 kB for a state of {} kB",
+                read / 1000,
+                files / 1000,
+                grown / 1000,
+                state / 1000
+            ),
+            Self::Save { files, written, allocated } => write!(
+                f,
+                "when a save was over, {} kB had been written of {} kB that are new in its files, and the \
+                 file system had {} kB of them",
+                written / 1000,
+                files / 1000,
+                allocated / 1000
+            ),
+            Self::Files { looked, changed } => write!(
+                f,
+                "of {looked} places in the files of a checkpoint, {changed} changed after its save was over"
+            ),
             Self::Blocks { .. } => f.write_str("one side measures a body in blocks, the other does not"),
         }
     }

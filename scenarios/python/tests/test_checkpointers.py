@@ -152,6 +152,9 @@ def test_what_lies_somewhere_tells_what_is_in_it_is_loaded_and_handed_over_with_
         fields = worker.read(batch)
         assert json.loads(fields["header"].tobytes()) == header
         assert fields["bytes"].tobytes() == tensors[tensor].tobytes()
+    looked = [{"field": 1, "device": None, "width": 4, "places": [12]}]
+    seen = worker.read(call(worker, "look", parts=looked)[1])["seen"].reshape(-1).view(np.float32)
+    assert seen.tolist() == [tensors["weight"].reshape(-1)[3]]
     assert call(worker, "part", tensor=0, device=0)[0] == "failed"
     onto = {"mesh": [["data", 5]], "shardings": [[], []]}
     name, said = call(worker, "place", onto=onto)
@@ -235,14 +238,52 @@ def test_a_checkpoint_that_cannot_be_loaded_is_a_failure_and_the_case_closes(wor
 def test_steps_go_on_beside_a_save_until_it_is_complete(worker, state, tmp_path, kind):
     opened(worker, state, tmp_path)
     directory = tmp_path / "saved"
-    name, said = call(worker, "steps", kind=kind, steps=4, directory=str(directory))
+    name, said = call(worker, "steps", kind=kind, steps=4, directory=str(directory), bits=[3, 0])
     assert name == "answer", said
     times = said["times"]
     (stall,), (complete,) = times["stall"], times["complete"]
     assert len(times["idle"]) == 4 and len(times["during"]) >= 1, times
     assert 0 < stall <= complete <= sum(times["during"]), times
     assert times["during"][0] >= stall and directory.exists(), times
-    assert call(worker, "steps", kind="nothing", steps=1, directory=str(directory))[0] == "declined"
+    # The steps have changed the state, and the checkpoint holds that of the call.
+    for bits in (0, 3):
+        assert call(worker, "load", directory=str(directory)) == ("answer", {})
+        _, batch = call(worker, "loaded", field=0)
+        found = worker.read(batch)["weight"].reshape(-1).view(np.uint32)
+        assert np.array_equal(found ^ bits, state.fields["weight"].reshape(-1).view(np.uint32))
+        directory = tmp_path / "changed"
+        if not bits:
+            assert call(worker, "save", directory=str(directory), durable=False) == ("answer", {})
+    directory = str(tmp_path / "nowhere")
+    assert call(worker, "steps", kind="nothing", steps=1, directory=directory, bits=[0, 0])[0] == "declined"
+
+
+def test_a_state_is_changed_where_it_lies_and_once_more_as_it_was(worker, state, tmp_path):
+    opened(worker, state, tmp_path)
+    expected = state.fields["weight"].reshape(-1).view(np.uint32)
+    for turn, bits in enumerate([0x7F, 0]):
+        assert call(worker, "change", bits=[0x7F, 0]) == ("answer", {})
+        directory = str(tmp_path / str(turn))
+        assert call(worker, "save", directory=directory, durable=False) == ("answer", {})
+        assert call(worker, "load", directory=directory) == ("answer", {})
+        _, batch = call(worker, "loaded", field=0)
+        assert np.array_equal(worker.read(batch)["weight"].reshape(-1).view(np.uint32), expected ^ bits)
+
+
+def test_numbers_at_places_are_read_of_what_was_loaded(worker, state, tmp_path):
+    opened(worker, state, tmp_path)
+    directory = str(tmp_path / "saved")
+    assert call(worker, "save", directory=directory, durable=False) == ("answer", {})
+    parts = [
+        {"field": 1, "device": None, "width": 4, "places": [8, 0]},
+        {"field": 0, "device": None, "width": 4, "places": [4 * 34]},
+    ]
+    assert call(worker, "look", parts=parts)[0] == "failed", "nothing was loaded"
+    assert call(worker, "load", directory=directory) == ("answer", {})
+    _, batch = call(worker, "look", parts=parts)
+    seen = worker.read(batch)["seen"].reshape(-1).view(np.float32)
+    weight, bias = (state.fields[name].reshape(-1) for name in ("weight", "bias"))
+    assert seen.tolist() == [bias[2], bias[0], weight[34]]
 
 
 def test_a_manager_saves_what_is_due_keeps_the_newest_and_loads_them_again(worker, state, tmp_path):
@@ -270,6 +311,9 @@ def test_a_manager_saves_what_is_due_keeps_the_newest_and_loads_them_again(worke
             for _ in range(position + 1):
                 expected *= TRAINED
             assert np.array_equal(worker.read(batch)["bias"], expected)
+            looked = [{"field": 1, "device": None, "width": 4, "places": [12]}]
+            seen = worker.read(call(worker, "look_restored", parts=looked)[1])["seen"]
+            assert seen.reshape(-1).view(np.float32).tolist() == [expected.reshape(-1)[3]]
             assert call(worker, "let_go") == ("answer", {})
     assert call(worker, "delete", step=2) == ("answer", {})
     assert numbers("kept", "steps") == [4]

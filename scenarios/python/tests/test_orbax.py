@@ -19,7 +19,7 @@ from orbax.checkpoint._src.testing.benchmarks.core.pytree_utils import digest_py
 
 import to_safetensors
 from weighbridge_worker.adapter import Place
-from weighbridge_worker.checkpointer import TRAINED, Placement, Policy, Retention, SaveOptions
+from weighbridge_worker.checkpointer import TRAINED, Placement, Policy, Retention, SaveOptions, turned
 from weighbridge_worker.checkpointers import orbax, tensorstore
 from weighbridge_worker.stored import StoredFiles
 
@@ -109,6 +109,32 @@ def test_each_layer_says_what_is_in_a_checkpoint_and_how_it_was_cut_and_nothing_
         checkpoints.state = {name: jax.device_put(array, lying[name]) for name, array in state.items()}
         with pytest.raises(ValueError, match="`weight` was saved with"):
             checkpoints.described()
+    checkpoints.close()
+
+
+@pytest.mark.parametrize("saving", ["blocking", "background"])
+@pytest.mark.parametrize("mesh", [(), (("data", 4), ("model", 2))])
+@pytest.mark.parametrize("layer", ["checkpointer", "options", "tree", "arrays", "TensorStore"])
+def test_a_save_holds_the_state_of_its_call_and_the_next_one_what_it_was_changed_into(tmp_path, layer, mesh, saving):
+    random = np.random.default_rng(7)
+    state = {name: random.normal(size=shape).astype(np.float32) for name, shape in [("weight", (8, 6)), ("bias", (4,))]}
+    expected = {name: array.copy() for name, array in state.items()}
+    place = Placement(mesh, CUT if mesh else WHOLE)
+    if layer == "TensorStore":
+        checkpoints = tensorstore.open(state, SaveOptions(saving), Place(tmp_path, tmp_path))
+    else:
+        told = {"use_compression": False} if layer == "options" else {}
+        options = SaveOptions(saving, place, None, told, "checkpointer" if layer == "options" else layer)
+        checkpoints = orbax.open(state, options, Place(tmp_path, tmp_path))
+    for number in range(3):
+        checkpoints.save(tmp_path / str(number), False)
+        checkpoints.change({"weight": 0x55})
+        checkpoints.wait()
+        checkpoints.load(tmp_path / str(number))
+        for name, array in expected.items():
+            assert np.array_equal(checkpoints.loaded(name), array), (number, name)
+        checkpoints.release()
+        turned(expected["weight"], 0x55)
     checkpoints.close()
 
 

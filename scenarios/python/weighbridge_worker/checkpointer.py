@@ -7,6 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from .opened import opened
 from .pipeline import Array
 from .protocol import Broken, Message
 from .steps import beside
-from .stored import Header, Stored, StoredFiles, text
+from .stored import Header, Stored, StoredFiles, looked, text
 
 State = dict[str, Array]
 """The tensors of a state by name, in memory of this process."""
@@ -179,8 +180,21 @@ class Manager(ABC):
         """Lets everything go."""
 
 
+def turned(array: Array, bits: int) -> None:
+    """Turns low bits of every number of an array over where they lie: once more takes it back."""
+    numbers = array.reshape(-1)
+    if not np.shares_memory(numbers, array):
+        raise ValueError("an array that lies in pieces cannot be changed where it lies")
+    lowest = numbers.view(np.uint8)[:: array.dtype.itemsize]
+    np.bitwise_xor(lowest, np.uint8(bits), out=lowest)
+
+
 class Checkpoints(ABC):
     """A state that is saved again and again, and loaded."""
+
+    @abstractmethod
+    def change(self, bits: Mapping[str, int]) -> None:
+        """Changes tensors of the state as `turned` does, each by its bits: between saves, and after `save` returned."""
 
     @abstractmethod
     def save(self, directory: Path, durable: bool) -> None:
@@ -320,6 +334,8 @@ class Case:
 
     def call(self, name: str, message: Message) -> tuple[str, Message]:
         match name:
+            case "change":
+                self.checkpoints.change(self.bits(message))
             case "save":
                 self.checkpoints.save(Path(message["directory"]), message["durable"])
             case "wait":
@@ -333,6 +349,8 @@ class Case:
                 if name in self.leaves:
                     return "batch", self.handed(name, bytes_of(self.checkpoints.loaded_leaf(name), self.leaves[name]))
                 return "batch", self.handed(name, self.checkpoints.loaded(name))
+            case "look":
+                return "batch", self.handed("seen", looked(self.shown, message["parts"]))
             case "part":
                 name = self.names[message["field"]]
                 return "batch", self.handed(name, self.checkpoints.part(name, message["device"]))
@@ -346,8 +364,9 @@ class Case:
                 self.checkpoints.mark()
             case "steps":
                 directory = Path(message["directory"])
-                save, wait = self.checkpoints.save, self.checkpoints.wait
-                said = beside(message["kind"], message["steps"], lambda: save(directory, False), wait)
+                save, wait, bits = self.checkpoints.save, self.checkpoints.wait, self.bits(message)
+                change = partial(self.checkpoints.change, bits)
+                said = beside(message["kind"], message["steps"], lambda: save(directory, False), wait, change)
                 return "answer", said
             case "manage":
                 if self.leaves:
@@ -358,6 +377,19 @@ class Case:
             case _:
                 raise Broken(f"`{name}` is no call of the contract `checkpointer`")
         return "answer", {}
+
+    def bits(self, message: Message) -> dict[str, int]:
+        """The bits of each tensor that a message changes."""
+        return {name: bits for name, bits in zip(self.names, message["bits"], strict=True) if bits}
+
+    def shown(self, field: int, device: int | None) -> Array:
+        """A tensor that was loaded, or its part on a device, as it lies in memory."""
+        name = self.names[field]
+        if device is not None:
+            return self.checkpoints.part(name, device)
+        if name in self.leaves:
+            return bytes_of(self.checkpoints.loaded_leaf(name), self.leaves[name])
+        return self.checkpoints.loaded(name)
 
     def managed(self, manager: Manager, name: str, message: Message) -> tuple[str, Message]:
         """A call of a manager."""
@@ -381,6 +413,9 @@ class Case:
             case "restored":
                 name = self.names[message["field"]]
                 return "batch", self.handed(name, manager.loaded(name))
+            case "look_restored":
+                seen = looked(lambda field, _: manager.loaded(self.names[field]), message["parts"])
+                return "batch", self.handed("seen", seen)
             case "let_go":
                 manager.release()
             case _:

@@ -78,24 +78,32 @@ def timed(step: Callable[..., None], *arguments: int) -> int:
     return now() - start
 
 
-def beside(kind: str, steps: int, save: Callable[[], None], wait: Callable[[], None]) -> Message:
-    """Steps with nothing beside them, then steps while a state is saved, until `wait` returns on its own thread."""
+def beside(
+    kind: str, steps: int, save: Callable[[], None], wait: Callable[[], None], change: Callable[[], None]
+) -> Message:
+    """Steps with nothing beside them, then steps while a state is saved, until `wait` returns on its own thread.
+
+    As soon as the save lets the loop go on, the state is changed. That takes its time, which counts in none of these.
+    """
     step = stub(kind)
     idle = [timed(step) for _ in range(steps)]
-    complete, failed = [0], list[BaseException]()
+    complete, spent, failed = [0], [0], list[BaseException]()
 
     def waiting() -> None:
         try:
             wait()
         except BaseException as error:
             failed.append(error)
-        complete[0] = now() - start
+        complete[0] = now() - start - spent[0]
 
     during = []
     waiter = threading.Thread(target=waiting, name="waiter")
     start = last = now()
     save()
     stall = now() - start
+    change()
+    spent[0] = now() - start - stall
+    last += spent[0]
     waiter.start()
     while True:
         step()

@@ -39,7 +39,7 @@ fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     let failed = examined.failed().filter_map(|(repeat, how)| {
         let words = match how {
             How::Clock(fault) if fault.is_proven() => fault.to_string(),
-            How::Work(fault) if fault.is_proven() => fault.to_string(),
+            How::Work(fault) if fault.is_proven() && !fault.is_of_checkpoint() => fault.to_string(),
             _ => return None,
         };
         Some((repeat.number, Severity::Fail, visible(&words)))

@@ -1,6 +1,7 @@
 //! The list of rules, in the order in which findings are told.
 
 mod account;
+mod checkpoint;
 mod claims;
 mod copy;
 mod count;
@@ -33,6 +34,7 @@ pub const RULES: &[Rule] = &[
     files::RULE,
     claims::RULE,
     account::RULE,
+    checkpoint::RULE,
     samples::RULE,
     pending::RULE,
     no_time::RULE,

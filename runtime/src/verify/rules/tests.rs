@@ -590,7 +590,8 @@ fn found_in_failed(how: How) -> Vec<String> {
         repeats: &[repeat],
     };
     let findings = super::judge(&examined);
-    assert!(findings.iter().all(|finding| finding.rule == "claims" && finding.repeats == [2]));
+    let rules = ["claims", "checkpoint"];
+    assert!(findings.iter().all(|finding| rules.contains(&&*finding.rule) && finding.repeats == [2]));
     assert_eq!(examined.has_evidence(), !matches!(examined.failed().next(), Some((_, How::Panic))));
     findings.into_iter().map(|finding| finding.detail.to_string()).collect()
 }
@@ -654,6 +655,37 @@ fn the_numbers_of_a_repeat_that_could_not_go_on_are_judged_again() {
     let epoch = |elements| work(WorkFault::Epoch { expected: EPOCH, elements, batches: 100 });
     assert_eq!(epoch(5_000), [""; 0]);
     assert!(epoch(4_990)[0].contains("has 4990 elements in 100 batches instead of 5000 in 100"));
+}
+
+#[test]
+fn a_checkpoint_is_there_when_its_time_is_over() {
+    let found = |fault| found_in_failed(How::Work(Box::new(fault)));
+    let numbers = |wrong| found(WorkFault::Tensor { tensor: "a\n".to_owned(), looked: 8, wrong });
+    assert_eq!(
+        numbers(1),
+        ["of 8 numbers of the tensor `a\\n` that were looked at when a load was over, 1 are not those \
+          that were saved"]
+    );
+    let load = |files, read, grown| found(WorkFault::Load { files, read, state: 10_000_000, grown });
+    assert_eq!(
+        load(8_000_000, 1_000, 8_999_999),
+        ["when a load was over, 1 kB of 8000 kB in files had been read, and memory had grown by 8999 \
+          kB for a state of 10000 kB"]
+    );
+    // Read by calls, or mapped; and what is small says nothing.
+    for (files, read, grown) in [(8_000_000, 7_200_000, 0), (8_000_000, 0, 9_000_000), (4_000_000, 0, 0)] {
+        assert_eq!(load(files, read, grown), [""; 0]);
+    }
+    let save = |written, allocated| found(WorkFault::Save { files: 8_000_000, written, allocated });
+    assert_eq!(
+        save(7_199_999, 4_096),
+        ["when a save was over, 7199 kB had been written of 8000 kB that are new in its files, and the \
+          file system had 4 kB of them"]
+    );
+    assert_eq!((save(7_200_000, 0).len(), save(0, 7_200_000).len()), (0, 0), "by calls, or by a mapping");
+    let files = |changed| found(WorkFault::Files { looked: 64, changed });
+    assert_eq!(files(2), ["of 64 places in the files of a checkpoint, 2 changed after its save was over"]);
+    assert_eq!((numbers(0).len(), files(0).len()), (0, 0));
 }
 
 #[test]

@@ -7,11 +7,11 @@ use weighbridge::prelude::*;
 use weighbridge_data::Cache;
 
 use super::collected::{CollectedAction, collect};
+use super::looks::LookedState;
 use super::medium::Medium;
 use super::operation::Operation;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
-use super::watched::ProcessWatch;
 use crate::contract::{Checkpointer, SaveOptions, SaveWaiter};
 use crate::workload::{Compression, DeviceMesh, OrbaxOptions, Placement, Setting, State};
 
@@ -48,8 +48,10 @@ struct RoundTripAxes {
 /// be a text of tensors: `a:float32[32x16]{data,-};b:bfloat16[8]`; the types are `float32`, `bfloat16`,
 /// `float64`, `int32` and `int64`.
 ///
-/// Timed: the save or the load, from the request to its end, with the way to a worker and back. Not timed:
-/// making the state, removing checkpoints, letting a loaded state go. The page cache is warm. The work report
+/// Timed: the save or the load, from the request to its end, with the way to a worker and back. A load is
+/// read while its clock runs: a byte of each page, and drawn numbers of each tensor (the block `look`). Not
+/// timed: making and changing the state, removing checkpoints, letting a loaded state go. The state is
+/// another for each save. The page cache is warm. The work report
 /// has no transforms; content is the digests of all tensors. After the rounds every repeat loads the last
 /// checkpoint that was measured and compares it with the state, tensor by tensor; then its files are
 /// overwritten where they lie, which may not change what was loaded, and which must change what is loaded
@@ -67,19 +69,21 @@ fn round_trip(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: 
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
-    let watched = ProcessWatch::begin(checkpoints.processes());
-    let rounds = SaveRounds::new(bencher, &mut *checkpoints, place.path());
+    let looked = LookedState { data: &data, onto: None };
+    let rounds = SaveRounds::new(bencher, &mut *checkpoints, place.path(), looked);
     let saved = match operation {
         Operation::Save => rounds.save(false)?,
         Operation::DurableSave => rounds.save(true)?,
         Operation::Load => rounds.load(&|_, _| Ok(()), &|| Ok(()))?,
     };
-    if let Some(more) = watched.end().more_memory {
+    if let Some(more) = saved.more_memory {
         bencher.metric("extra_memory", more as f64, Unit::BYTES, Direction::Lower);
     }
     saved.inventory.tell(bencher);
-    prove(bencher, &mut *checkpoints, Proof::whole(&data), &saved.directory)?;
     drop(checkpoints);
+    let mut anew = checkpointer.open(&options, &data)?;
+    prove(bencher, &mut *anew, saved.proof(Proof::whole(&data)), &saved.directory)?;
+    drop(anew);
     collect(
         bencher,
         checkpointer.open(&options, &data),

@@ -13,7 +13,6 @@ use super::inventory::Inventory;
 use super::medium::Medium;
 use super::replicas::{ReplicaReads, Sharing};
 use super::stored::{CheckpointDigests, Cut, StoredProof, copy, measure, place};
-use super::watched::ProcessWatch;
 use crate::contract::{Checkpointer, SaveOptions, SaveWaiter, StoredCheckpoint, StoredFiles};
 use crate::workload::{DeviceCount, DeviceMesh, State, SystemOptions};
 
@@ -75,13 +74,12 @@ fn broadcast(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: B
     let onto = prepare(&mut *stored)?;
     bencher.work(stored.executed().report(&data, stored.entry_point()));
     let inventory = Inventory::of(&directory)?;
-    let watched = ProcessWatch::begin(stored.processes());
     let mut reads = ReplicaReads::new(&mut *stored, inventory.bytes, sharing);
-    let bytes = measure(bencher, &mut reads)?;
-    if let Some(more) = watched.end().more_memory {
+    let loaded = measure(bencher, &mut reads, Some(&directory), onto.as_ref())?;
+    if let Some(more) = loaded.more_memory {
         bencher.metric("extra_memory", more as f64, Unit::BYTES, Direction::Lower);
     }
-    bencher.bytes(bytes as usize);
+    bencher.bytes(loaded.tensors as usize);
     inventory.tell(bencher);
     reads.tell(bencher)?;
     let expected = CheckpointDigests::of(&data);

@@ -9,6 +9,7 @@ use weighbridge::prelude::*;
 use weighbridge_data::Cache;
 
 use super::collected::{CollectedAction, collect};
+use super::looks::LookedState;
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
@@ -67,14 +68,17 @@ fn replicas(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Re
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
-    let saved = SaveRounds::new(bencher, &mut *checkpoints, place.path()).save(false)?;
+    let looked = LookedState { data: &data, onto: None };
+    let saved = SaveRounds::new(bencher, &mut *checkpoints, place.path(), looked).save(false)?;
     saved.inventory.tell(bencher);
     let marked: &Path = &place.path().join("marked");
     let shares = Shares::of(&mut *checkpoints, &data, marked, [replicas, model].map(DeviceCount::get))?;
     shares.tell(bencher);
     shares.check(writers.rule())?;
-    prove(bencher, &mut *checkpoints, Proof::whole(&data), &saved.directory)?;
     drop(checkpoints);
+    let mut anew = checkpointer.open(&options, &data)?;
+    prove(bencher, &mut *anew, saved.proof(Proof::whole(&data)), &saved.directory)?;
+    drop(anew);
     collect(bencher, checkpointer.open(&options, &data), place.path(), CollectedAction::Save(saving));
     Ok(())
 }

@@ -15,7 +15,6 @@ use super::medium::Medium;
 use super::stored::{
     CheckpointDigests, Cut, CutSource, StoredProof, copy, measure, place, write_safetensors,
 };
-use super::watched::ProcessWatch;
 use crate::contract::{
     CheckpointFormat, Checkpointer, SaveOptions, SaveWaiter, StoredCheckpoint, StoredFiles,
 };
@@ -58,11 +57,11 @@ struct LoadAxes {
 /// along the first axis with `cut=replicas`. `path:/models/llama cuts=FILE` cuts them as a file says, in the
 /// form of Orbax's benchmarks.
 ///
-/// Timed: the load, with the way to a worker and back. Not timed: copying, reading what the files say of
-/// themselves, letting go. The page cache is warm. What the last timed load has left and what one more load
-/// gives must have the digests, and each device its part; then the files are overwritten where they lie,
-/// which may not change what was loaded, and must change what is loaded next. Last of all, another copy is
-/// loaded once more with collectors, as in CKPT-1.
+/// Timed: the load and one reading of it, as in CKPT-1, with the way to a worker and back. Not timed:
+/// copying, reading what the files say of themselves, letting go. The page cache is warm. What the last
+/// timed load has left and what one more load gives must have the digests, and each device its part; then
+/// the files are overwritten where they lie, which may not change what was loaded, and must change what is
+/// loaded next. Last of all, another copy is loaded once more with collectors, as in CKPT-1.
 #[scenario(id = "CKPT-7", category = "Checkpoints", sets = ["checkpoint"], equivalence = by(agreement),
     filter = fits, needs = needs, describe = describe)]
 fn load(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: LoadAxes) -> Result<()> {
@@ -115,12 +114,11 @@ fn load(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: LoadAx
         report.unverified = Some(IN_A_STORE.to_owned());
     }
     bencher.work(report);
-    let watched = ProcessWatch::begin(stored.processes());
-    let bytes = measure(bencher, &mut *stored)?;
-    if let Some(more) = watched.end().more_memory {
+    let loaded = measure(bencher, &mut *stored, store.is_none().then_some(&*directory), onto.as_ref())?;
+    if let Some(more) = loaded.more_memory {
         bencher.metric("extra_memory", more as f64, Unit::BYTES, Direction::Lower);
     }
-    bencher.bytes(bytes as usize);
+    bencher.bytes(loaded.tensors as usize);
     if store.is_none() {
         Inventory::of(&directory)?.tell(bencher);
     }

@@ -11,6 +11,7 @@ use weighbridge::prelude::*;
 use weighbridge_data::{Cache, DataSet};
 
 use super::collected::{CollectedAction, collect};
+use super::looks::LookedState;
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
@@ -73,7 +74,8 @@ fn layers(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Laye
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
-    let rounds = SaveRounds::new(bencher, &mut *checkpoints, place.path());
+    let looked = LookedState { data: &data, onto: None };
+    let rounds = SaveRounds::new(bencher, &mut *checkpoints, place.path(), looked);
     let saved = match operation {
         LayerOperation::Save => rounds.save(false)?,
         LayerOperation::Metadata => rounds.metadata()?,
@@ -83,8 +85,10 @@ fn layers(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Laye
         prove_metadata(&mut *checkpoints, &data, &saved.directory)?;
     }
     saved.inventory.tell(bencher);
-    prove(bencher, &mut *checkpoints, Proof::whole(&data), &saved.directory)?;
     drop(checkpoints);
+    let mut anew = checkpointer.open(&options, &data)?;
+    prove(bencher, &mut *anew, saved.proof(Proof::whole(&data)), &saved.directory)?;
+    drop(anew);
     if operation == LayerOperation::Metadata {
         let mut anew = checkpointer.open(&options, &data)?;
         prove_nothing_is_said(&mut *anew, &place.path().join("nowhere"))?;

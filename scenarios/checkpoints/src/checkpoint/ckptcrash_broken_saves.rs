@@ -9,10 +9,11 @@ use weighbridge::prelude::*;
 use weighbridge_data::{Cache, DataSet, Draws};
 
 use super::crash::{FileTree, LoggedChange, Recorder, Survives, parse};
+use super::lots::Lots;
 use super::medium::Medium;
 use super::proof::{Proof, prove, state as check};
 use crate::contract::{Checkpointer, Checkpoints, SaveOptions, SaveWaiter};
-use crate::workload::State;
+use crate::workload::{State, StateChange};
 
 /// A save, broken off wherever it changes files.
 ///
@@ -29,7 +30,9 @@ use crate::workload::State;
 ///
 /// `not_corrupt` is the share of the points that are not `corrupt`. `durable_when_reported` is 1 where a
 /// power cut right after the save reported its end leaves the whole state. The save is asked to be durable.
-/// It needs `strace`. Nothing is timed that the table shows, and the proof is that of CKPT-1.
+/// The state is changed before it is saved, and again as soon as the save returns: the checkpoint must hold
+/// that of the call. It needs `strace`. Nothing is timed that the table shows, and the proof is that of
+/// CKPT-1.
 #[scenario(id = "CKPT-CRASH", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     repeats = 1, needs = needs, describe = describe)]
 fn broken_saves(
@@ -45,7 +48,11 @@ fn broken_saves(
     let mut checkpoints =
         bencher.open(|| checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
-    let changes = record(&mut *checkpoints, &saves)?;
+    // What is saved is no state that a system is opened with, and none that it has after the call.
+    let lots = Lots::new();
+    let saved = lots.whole(&data);
+    checkpoints.change(&saved)?;
+    let changes = record(&mut *checkpoints, &saves, &lots.whole(&data))?;
     drop(checkpoints);
     let points = drawn(changes.len(), if bencher.is_smoke() { 3 } else { POINTS }, bencher.seed());
     let mut found = [CrashFound::default(); 2];
@@ -60,7 +67,7 @@ fn broken_saves(
         for (survives, found) in [Survives::Kill, Survives::PowerCut].into_iter().zip(&mut found) {
             fs::create_dir(&left)?;
             tree.write(survives, &left)?;
-            let outcome = outcome(checkpointer, &data, &left.join(NAME));
+            let outcome = outcome(checkpointer, &data, &saved, &left.join(NAME));
             if points.contains(&number) {
                 found.count(outcome);
             }
@@ -72,7 +79,7 @@ fn broken_saves(
     }
     tell(bencher, &found, safe, changes.len());
     let mut checkpoints = checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), &data)?;
-    prove(bencher, &mut *checkpoints, Proof::whole(&data), &saves.join(NAME))
+    prove(bencher, &mut *checkpoints, Proof::whole(&data).changed(&saved), &saves.join(NAME))
 }
 
 /// The name of the checkpoint.
@@ -81,11 +88,16 @@ const NAME: &str = "step-1";
 /// Points at which a save is broken off.
 const POINTS: usize = 100;
 
-/// The changes of one save.
-fn record(checkpoints: &mut dyn Checkpoints, directory: &Path) -> Result<Vec<LoggedChange>> {
+/// The changes of one save. As soon as the caller may go on, the state is another.
+fn record(
+    checkpoints: &mut dyn Checkpoints,
+    directory: &Path,
+    after: &StateChange,
+) -> Result<Vec<LoggedChange>> {
     let above = directory.parent().unwrap_or(directory);
     let recorder = Recorder::begin(&checkpoints.processes(), above)?;
     checkpoints.save(&directory.join(NAME), true)?;
+    checkpoints.change(after)?;
     checkpoints.wait()?;
     let changes = parse(&recorder.end()?, directory)?;
     if changes.is_empty() {
@@ -137,7 +149,12 @@ impl CrashFound {
 }
 
 /// Returns what a load finds, by a system that has seen nothing of it.
-fn outcome(checkpointer: &mut dyn Checkpointer, data: &Arc<DataSet>, checkpoint: &Path) -> CrashOutcome {
+fn outcome(
+    checkpointer: &mut dyn Checkpointer,
+    data: &Arc<DataSet>,
+    saved: &StateChange,
+    checkpoint: &Path,
+) -> CrashOutcome {
     if !checkpoint.exists() {
         return CrashOutcome::Absent;
     }
@@ -148,7 +165,7 @@ fn outcome(checkpointer: &mut dyn Checkpointer, data: &Arc<DataSet>, checkpoint:
     if checkpoints.load(checkpoint).is_err() {
         return CrashOutcome::Refused;
     }
-    if check(&mut *checkpoints, Proof::whole(data)).is_ok() {
+    if check(&mut *checkpoints, Proof::whole(data).changed(saved)).is_ok() {
         CrashOutcome::Whole
     } else {
         CrashOutcome::Corrupt

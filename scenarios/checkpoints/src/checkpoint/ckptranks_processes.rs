@@ -8,12 +8,12 @@ use weighbridge::prelude::*;
 use weighbridge_data::{Cache, DataSet};
 
 use super::collected::{CollectedAction, collect};
+use super::looks::LookedState;
 use super::medium::Medium;
 use super::operation::Operation;
 use super::proof::{Proof, prove};
 use super::ranked::RankedCheckpoints;
 use super::rounds::SaveRounds;
-use super::watched::ProcessWatch;
 use crate::contract::{Checkpointer, Checkpoints, SaveOptions, SaveWaiter};
 use crate::workload::{DeviceMesh, Placement, State};
 
@@ -73,26 +73,36 @@ fn measure(
     let opened = bencher.open(|| checkpointer.open_ranks(options, data))?;
     let mut checkpoints = RankedCheckpoints::new(opened, &options.placement, data)?;
     bencher.work(checkpoints.executed().report(data, checkpoints.entry_point()));
-    let watched = ProcessWatch::begin(checkpoints.processes());
-    let rounds = SaveRounds::new(bencher, &mut checkpoints, place);
+    let looked = LookedState { data, onto: Some(&options.placement) };
+    let rounds = SaveRounds::new(bencher, &mut checkpoints, place, looked);
     let saved = match operation {
         Operation::Save => rounds.save(false)?,
         Operation::DurableSave => rounds.save(true)?,
         Operation::Load => rounds.load(&|_, _| Ok(()), &|| Ok(()))?,
     };
-    if let Some(more) = watched.end().more_memory {
+    if let Some(more) = saved.more_memory {
         bencher.metric("extra_memory", more as f64, Unit::BYTES, Direction::Lower);
     }
     saved.inventory.tell(bencher);
-    checkpoints.tell(bencher);
-    prove(bencher, &mut checkpoints, Proof::onto(data, &options.placement), &saved.directory)?;
+    checkpoints.tell(bencher, operation);
     drop(checkpoints);
-    let opened = checkpointer.open_ranks(options, data).and_then(|ranks| {
-        let ranks = RankedCheckpoints::new(ranks, &options.placement, data)?;
-        Ok(Box::new(ranks) as Box<dyn Checkpoints>)
-    });
+    let mut anew = open(checkpointer, options, data)?;
+    let proof = saved.proof(Proof::onto(data, &options.placement));
+    prove(bencher, &mut *anew, proof, &saved.directory)?;
+    drop(anew);
+    let opened = open(checkpointer, options, data);
     collect(bencher, opened, place, CollectedAction::of(operation, options.saving));
     Ok(())
+}
+
+/// Opens the state on its ranks once more.
+fn open<'a>(
+    checkpointer: &'a mut dyn Checkpointer,
+    options: &SaveOptions,
+    data: &Arc<DataSet>,
+) -> Result<Box<dyn Checkpoints + 'a>> {
+    let ranks = checkpointer.open_ranks(options, data)?;
+    Ok(Box::new(RankedCheckpoints::new(ranks, &options.placement, data)?))
 }
 
 /// Checks that the state can lie on the ranks, for the plan.
@@ -128,6 +138,7 @@ mod tests {
     use super::*;
     use crate::adapters::native::{ReferenceSharded, Safetensors};
     use crate::checkpoint::proof::expected;
+    use crate::workload::StateChange;
 
     /// Ranks in threads of this process: each writes a file for its part of each tensor, and one may be at
     /// fault.
@@ -186,6 +197,13 @@ mod tests {
     }
 
     impl Checkpoints for Folder {
+        fn change(&mut self, change: &StateChange) -> Result<()> {
+            for (field, (.., bytes)) in self.state.iter_mut().enumerate() {
+                change.apply(field, 4, bytes);
+            }
+            Ok(())
+        }
+
         fn save(&mut self, directory: &Path, _durable: bool) -> Result<()> {
             match self.fault {
                 RankFault::WritesNothing if self.rank == 1 => return Ok(()),
@@ -290,11 +308,12 @@ mod tests {
     #[test]
     fn parts_that_are_missing_or_of_another_rank_are_refused() {
         let said = refused(RankFault::LoadsOfAnother).to_string();
-        assert!(said.contains("the tensor `embedding` has not the bytes that were saved"), "{said}");
+        assert!(said.contains("the tensor `embedding`"), "{said}");
         let said = refused(RankFault::WritesNothing).to_string();
         assert!(said.starts_with("rank 1 of 2 (from 0): "), "{said}");
+        // What a rank was opened with is not the state that was saved.
         let said = refused(RankFault::Keeps).to_string();
-        assert!(said.contains("it was kept elsewhere"), "{said}");
+        assert!(said.contains("the tensor `embedding`"), "{said}");
         let said = refused(RankFault::Missing).to_string();
         assert!(said.contains("2 ranks were asked for, and 1 were opened"), "{said}");
     }

@@ -9,11 +9,14 @@ use weighbridge::prelude::*;
 use weighbridge_data::Cache;
 
 use super::inventory::Inventory;
+use super::looks::LookedState;
+use super::lots::Lots;
 use super::medium::Medium;
 use super::proof::{Proof, prove};
 use super::rounds::flush;
+use super::stamp::FileStamp;
 use crate::contract::{Checkpointer, SaveOptions, SaveWaiter, StepTimes};
-use crate::workload::{State, StepKind};
+use crate::workload::{State, StateChange, StepKind};
 
 /// The axes of CKPT-STEP.
 #[derive(Clone, Debug, Sweep)]
@@ -45,9 +48,10 @@ struct TrainingStepsAxes {
 /// - `time_to_durable`: from the request until its file system was flushed, so that it would survive a power
 ///   cut.
 ///
-/// Each repeat saves four times, the first of which does not count. Timed: the steps, by the clock of the
-/// process that they run in, which may not claim more than passed. Not timed: making the state, removing
-/// checkpoints. The work report and the proof are those of CKPT-1.
+/// As soon as a save lets the loop go on, the whole state is changed, which counts in no time: what is saved
+/// must be the state of the call. Each repeat saves four times, the first of which does not count. Timed:
+/// the steps, by the clock of the process that they run in, which may not claim more than passed. Not timed:
+/// making the state, removing checkpoints. The work report and the proof are those of CKPT-1.
 #[scenario(id = "CKPT-STEP", category = "Checkpoints", sets = ["checkpoint"], equivalence = exact,
     needs = needs, describe = describe)]
 fn training_steps(
@@ -56,31 +60,47 @@ fn training_steps(
     axes: TrainingStepsAxes,
 ) -> Result<()> {
     let TrainingStepsAxes { variant, step, saving } = axes;
-    let state = if bencher.is_smoke() { State::SMALL } else { variant };
+    let size = if bencher.is_smoke() { State::SMALL } else { variant };
     let (saves, steps) = if bencher.is_smoke() { (2, 5) } else { (SAVES, STEPS) };
-    let data = Arc::new(state.open(&Cache::from_env())?);
-    let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
+    let data = Arc::new(size.open(&Cache::from_env())?);
+    let place = Medium::Disk.place(bencher, 3 * size.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&SaveOptions::whole(saving), &data))?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let file_system = File::open(place.path())?;
+    let (lots, looked) = (Lots::new(), LookedState { data: &data, onto: None });
+    let mut state = StateChange::default();
     let mut last = None;
     for save in 0..saves {
         let directory = place.path().join(format!("step-{save}"));
+        let change = lots.whole(&data);
         let before = Instant::now();
-        let times = checkpoints.steps(step, steps, &directory)?;
+        let times = checkpoints.steps(step, steps, &directory, &change)?;
+        let inventory = Inventory::of(&directory)?;
+        let stamp = FileStamp::of(&inventory, &lots)?;
         flush(&file_system)?;
         // The steps before the save are not part of it.
         let safe = before.elapsed().saturating_sub(times.idle.iter().sum());
         if save > 0 {
             tell(bencher, &times, safe.as_secs_f64());
         }
-        if let Some(last) = last.replace(directory) {
+        // The state of the call, and not one that it was changed into while it was written.
+        checkpoints.load(&directory)?;
+        let parts = looked.draw(&lots);
+        let seen = checkpoints.look(&parts)?;
+        checkpoints.release()?;
+        looked.check(&state, &parts, &seen)?;
+        stamp.check()?;
+        let after = state.and(&change);
+        let saved = std::mem::replace(&mut state, after);
+        if let Some((last, ..)) = last.replace((directory, saved, stamp)) {
             std::fs::remove_dir_all(last)?;
         }
     }
-    let last = last.ok_or_else(|| Error::new("nothing was saved"))?;
+    let (last, saved, stamp) = last.ok_or_else(|| Error::new("nothing was saved"))?;
     Inventory::of(&last)?.tell(bencher);
-    prove(bencher, &mut *checkpoints, Proof::whole(&data), &last)
+    drop(checkpoints);
+    let mut anew = checkpointer.open(&SaveOptions::whole(saving), &data)?;
+    prove(bencher, &mut *anew, Proof::whole(&data).changed(&saved).stamped(&stamp), &last)
 }
 
 /// Saves of a repeat: the first finds memory that was never touched, and files that no directory had.

@@ -1,5 +1,7 @@
 //! Checkpoints: what it costs to save a state and to load it, and whether what was loaded is what was saved.
 
+#[cfg(test)]
+mod alone;
 mod cancelled;
 mod ckpt1_round_trip;
 mod ckpt2_reshard;
@@ -17,6 +19,8 @@ mod collected;
 mod crash;
 mod first_failure;
 mod inventory;
+mod looks;
+mod lots;
 mod managed;
 mod medium;
 mod operation;
@@ -26,6 +30,7 @@ mod replicas;
 mod rounds;
 mod shares;
 mod spoil;
+mod stamp;
 mod stored;
 #[cfg(test)]
 mod tests;

@@ -9,8 +9,9 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::inventory::Inventory;
 use super::spoil::spoil;
+use super::stamp::FileStamp;
 use crate::contract::Checkpoints;
-use crate::workload::Placement;
+use crate::workload::{Placement, StateChange};
 
 /// The state that must be loaded.
 #[derive(Clone, Copy, Debug)]
@@ -19,17 +20,38 @@ pub(super) struct Proof<'a> {
     data: &'a DataSet,
     /// The placement of its parts, if they must lie on devices.
     onto: Option<&'a Placement>,
+    /// Its change since it was opened.
+    change: Option<&'a StateChange>,
+    /// The files as they were when their save was over.
+    stamp: Option<&'a FileStamp>,
 }
 
 impl<'a> Proof<'a> {
     /// A state, wherever it lies.
     pub(super) fn whole(data: &'a DataSet) -> Self {
-        Self { data, onto: None }
+        Self { data, onto: None, change: None, stamp: None }
     }
 
     /// A state whose parts lie on devices.
     pub(super) fn onto(data: &'a DataSet, onto: &'a Placement) -> Self {
-        Self { data, onto: Some(onto) }
+        Self { onto: Some(onto), ..Self::whole(data) }
+    }
+
+    /// The state with a change.
+    pub(super) fn changed(self, change: &'a StateChange) -> Self {
+        Self { change: Some(change), ..self }
+    }
+
+    /// A checkpoint whose files must be as they were.
+    pub(super) fn stamped(self, stamp: &'a FileStamp) -> Self {
+        Self { stamp: Some(stamp), ..self }
+    }
+
+    /// Makes the change of numbers of a tensor, or takes it back.
+    fn change(&self, field: usize, kind: &FieldKind, numbers: &mut [u8]) {
+        if let Some(change) = self.change {
+            change.apply(field, kind.dtype.size(), numbers);
+        }
     }
 }
 
@@ -37,7 +59,7 @@ impl<'a> Proof<'a> {
 /// delivered:
 ///
 /// 1. What is loaded from it has the digests of the state, and each device has its part where it is loaded
-///    onto devices.
+///    onto devices. Its files are what they were when the save was over.
 /// 2. Its files are then overwritten. What was loaded stays as it is, so it is memory that is owned: a
 ///    mapping would show it.
 /// 3. What is loaded then is not the state: nothing was kept from before, and no digest is needed to see it.
@@ -53,6 +75,7 @@ pub(super) fn prove(
     checkpoints.release()?;
     checkpoints.load(checkpoint)?;
     let digests = state(checkpoints, proof)?;
+    proof.stamp.map_or(Ok(()), FileStamp::check)?;
     spoil(&Inventory::of(checkpoint)?)?;
     state(checkpoints, proof).map_err(|error| {
         Error::new(format!(
@@ -80,7 +103,8 @@ pub(super) fn deliver(bencher: &Bencher, digests: &[[u8; 16]]) {
     bencher.delivered(&ItemCopy { elements: 1, fields: vec![field] });
 }
 
-/// The digests of all tensors that were loaded, which must be those of the state.
+/// The digests of all tensors that were loaded, with their change taken back, which must be those of the
+/// state.
 ///
 /// # Errors
 /// A tensor or a part of it with another name, type, shape or content.
@@ -88,7 +112,8 @@ pub(super) fn state(checkpoints: &mut dyn Checkpoints, proof: Proof<'_>) -> Resu
     let data = proof.data;
     let check = |(field, kind): (usize, &FieldKind)| {
         let wrong = |what: String| Error::new(format!("the tensor `{}` {what}", kind.name));
-        let bytes = content(checkpoints.loaded(field)?, kind, &kind.shape).map_err(wrong)?;
+        let mut bytes = content(checkpoints.loaded(field)?, kind, &kind.shape).map_err(wrong)?;
+        proof.change(field, kind, &mut bytes);
         let digest = xxh3_128(&bytes);
         if format!("{digest:032x}") != data.field_digest(field) {
             return Err(wrong("has not the bytes that were saved".into()));
@@ -99,7 +124,9 @@ pub(super) fn state(checkpoints: &mut dyn Checkpoints, proof: Proof<'_>) -> Resu
             let part = onto.part(field, &kind.shape, device);
             let shape: Vec<usize> = part.iter().map(ExactSizeIterator::len).collect();
             let found = content(checkpoints.part(field, device)?, kind, &shape).map_err(wrong)?;
-            if found != expected(data.rows(field, 0..1), kind.dtype.size(), &kind.shape, &part) {
+            let mut due = expected(data.rows(field, 0..1), kind.dtype.size(), &kind.shape, &part);
+            proof.change(field, kind, &mut due);
+            if found != due {
                 return Err(wrong(format!("has not the numbers of {part:?}")));
             }
         }

@@ -9,9 +9,10 @@ use weighbridge::{Bencher, Direction, Error, FieldCopy, FieldKind, ItemCopy, Res
 use weighbridge_data::ranks::{ClosedTogether, at_once};
 use weighbridge_data::{DataSet, ExecutedWork};
 
+use super::operation::Operation;
 use super::proof::{content, places};
-use crate::contract::Checkpoints;
-use crate::workload::Placement;
+use crate::contract::{Checkpoints, LookedPart};
+use crate::workload::{Placement, StateChange};
 
 /// The prefix of the name of each rank's metric.
 const RANK: &str = "rank/";
@@ -51,12 +52,12 @@ impl<'a> RankedCheckpoints<'a> {
         })
     }
 
-    /// Tells what loads have taken on each rank, or saves where nothing was loaded: the median, from the
-    /// order until it is done there. What is loaded was saved before, and that save is none of what is
-    /// measured.
-    pub(super) fn tell(&self, bencher: &Bencher) {
-        let (what, rounds) =
-            if self.loads.is_empty() { ("save", &self.saves) } else { ("load", &self.loads) };
+    /// Tells what loads have taken on each rank, or saves: the median, from the order until it is done there.
+    pub(super) fn tell(&self, bencher: &Bencher, operation: Operation) {
+        let (what, rounds) = match operation {
+            Operation::Save | Operation::DurableSave => ("save", &self.saves),
+            Operation::Load => ("load", &self.loads),
+        };
         let of_rank = |rank: usize| {
             let times: Vec<f64> = rounds.iter().map(|round| round[rank].as_secs_f64()).collect();
             (!times.is_empty()).then(|| median(&times))
@@ -79,6 +80,10 @@ impl<'a> RankedCheckpoints<'a> {
 }
 
 impl Checkpoints for RankedCheckpoints<'_> {
+    fn change(&mut self, change: &StateChange) -> Result<()> {
+        self.all(|rank| rank.change(change)).map(drop)
+    }
+
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
         let took = self.all(|rank| rank.save(directory, durable))?;
         self.saves.push(took);
@@ -122,6 +127,16 @@ impl Checkpoints for RankedCheckpoints<'_> {
             Some(rank) => rank.part(field, device),
             None => Err(Error::new(format!("there is no rank {device}"))),
         }
+    }
+
+    /// Every rank looks at its own parts at the same time: they are in the order of the ranks.
+    fn look(&mut self, parts: &[LookedPart]) -> Result<Vec<u8>> {
+        let looked = at_once(&mut self.ranks.0, |number, rank| {
+            let own: Vec<LookedPart> =
+                parts.iter().filter(|part| part.device == Some(number)).cloned().collect();
+            rank.look(&own)
+        })?;
+        Ok(looked.concat())
     }
 
     fn release(&mut self) -> Result<()> {

@@ -1,7 +1,10 @@
 //! Honest checkpointers pass, and each way to lie is told.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use weighbridge::{
@@ -10,12 +13,13 @@ use weighbridge::{
 use weighbridge_data::{Cache, DataSet, ExecutedWork};
 
 use super::inventory::Inventory;
+use super::looks::LookedState;
 use super::proof::{Proof, prove};
 use super::rounds::SaveRounds;
 use super::shares::{Shares, WriterRule};
 use crate::adapters::native::{ReferenceSharded, Safetensors};
 use crate::contract::{Checkpointer, Checkpoints, Replicas, SaveLayer, SaveOptions, SaveWaiter};
-use crate::workload::{Compression, DeviceMesh, Placement, Setting, State};
+use crate::workload::{Compression, DeviceMesh, Placement, Setting, State, StateChange};
 
 /// Runs what a scenario does with a checkpointer, at a size for tests.
 fn run(checkpointer: &mut dyn Checkpointer, operation: &str) -> Result<RepeatResult> {
@@ -54,7 +58,8 @@ fn run_of(
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let directory = place.path().join("checkpoints");
     fs::create_dir(&directory).unwrap();
-    let rounds = SaveRounds::new(&bencher, &mut *checkpoints, &directory);
+    let looked = LookedState { data: &data, onto: options.onto.as_ref() };
+    let rounds = SaveRounds::new(&bencher, &mut *checkpoints, &directory, looked);
     let saved = match operation {
         "load" => rounds.load(&|_, _| Ok(()), &|| Ok(()))?,
         _ => rounds.save(operation == "durable_save")?,
@@ -67,8 +72,10 @@ fn run_of(
         shares.check(if share { WriterRule::Each } else { WriterRule::TheFirst })?;
     }
     let proof = options.onto.as_ref().map_or_else(|| Proof::whole(&data), |onto| Proof::onto(&data, onto));
-    prove(&bencher, &mut *checkpoints, proof, &saved.directory)?;
     drop(checkpoints);
+    let mut anew = checkpointer.open(options, &data)?;
+    prove(&bencher, &mut *anew, saved.proof(proof), &saved.directory)?;
+    drop(anew);
     bencher.finish()
 }
 
@@ -191,12 +198,14 @@ fn who_has_no_devices_declines_and_what_a_mesh_does_not_divide_is_told() {
 fn each_way_to_lie_about_devices_is_told() {
     let told = |lie| {
         let onto = on(&[("data", 2), ("model", 2)]);
-        run_onto(&mut Liar(lie, ReferenceSharded), "load", Some(onto)).unwrap_err().to_string()
+        run_onto(&mut Liar::new(lie), "load", Some(onto)).unwrap_err().to_string()
     };
     for (lie, words) in [
-        (Lie::KeepsTheOldMesh, "the tensor `embedding` on device 0 came as `embedding`, f32 [25, 64]"),
-        (Lie::SwapsDevices, "the tensor `embedding` on device 1 has not the numbers of [0..100, 32..64]"),
-        (Lie::LosesANumberOfAPart, "the tensor `norm` on device 3 has not the numbers of [32..64]"),
+        // Eight parts have been looked at while the clock ran, and are too short.
+        (Lie::KeepsTheOldMesh, "numbers of the tensor `embedding` that were looked at"),
+        (Lie::SwapsDevices, "of 8 numbers of the tensor `embedding` that were looked at"),
+        // By that number, if it is drawn.
+        (Lie::LosesANumberOfAPart, "the tensor `norm`"),
         (Lie::LacksADevice, "there is no device 3: there are 3"),
     ] {
         let said = told(lie);
@@ -205,14 +214,25 @@ fn each_way_to_lie_about_devices_is_told() {
 }
 
 /// The reference, which lies in one way.
-struct Liar(Lie, ReferenceSharded);
+struct Liar(Lie, ReferenceSharded, LoadedBefore);
+
+/// The tensors that were loaded from a place, by their positions.
+type LoadedBefore = Rc<RefCell<HashMap<(PathBuf, usize), ItemCopy>>>;
+
+impl Liar {
+    fn new(lie: Lie) -> Self {
+        Self(lie, ReferenceSharded, LoadedBefore::default())
+    }
+}
 
 #[derive(Clone, Copy, PartialEq)]
 enum Lie {
     /// Reads what was loaded from the files when it is looked at.
     LooksLater,
-    /// Hands out the state that it has anyway as what was loaded.
+    /// Hands out the state that it was opened with as what was loaded.
     KeepsTheState,
+    /// Hands out what it has loaded from a place before.
+    Remembers,
     /// The files of a checkpoint are links to those of the one before it.
     LinksTheLastOne,
     /// Every other checkpoint has its smallest file alone.
@@ -239,6 +259,7 @@ struct LyingSystem<'a> {
     lie: Lie,
     honest: Box<dyn Checkpoints + 'a>,
     data: Arc<DataSet>,
+    before: LoadedBefore,
     from: PathBuf,
     last: Option<PathBuf>,
     saved: usize,
@@ -259,6 +280,7 @@ impl Checkpointer for Liar {
                 _ => self.1.open(options, data)?,
             },
             data: data.clone(),
+            before: self.2.clone(),
             from: PathBuf::new(),
             last: None,
             saved: 0,
@@ -267,6 +289,10 @@ impl Checkpointer for Liar {
 }
 
 impl Checkpoints for LyingSystem<'_> {
+    fn change(&mut self, change: &StateChange) -> Result<()> {
+        self.honest.change(change)
+    }
+
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
         self.saved += 1;
         match self.lie {
@@ -290,6 +316,7 @@ impl Checkpoints for LyingSystem<'_> {
         self.from = directory.to_owned();
         match self.lie {
             Lie::LooksLater | Lie::KeepsTheState => Ok(()),
+            Lie::Remembers if self.before.borrow().contains_key(&(self.from.clone(), 0)) => Ok(()),
             _ => self.honest.load(directory),
         }
     }
@@ -305,6 +332,15 @@ impl Checkpoints for LyingSystem<'_> {
                 let bytes = self.data.rows(field, 0..1).to_vec();
                 let (name, dtype, shape) = (kind.name.clone(), kind.dtype, kind.shape.clone());
                 Ok(ItemCopy { elements: 1, fields: vec![FieldCopy { name, dtype, shape, bytes }] })
+            }
+            Lie::Remembers => {
+                let mut before = self.before.borrow_mut();
+                if let Some(kept) = before.get(&(self.from.clone(), field)) {
+                    return Ok(kept.clone());
+                }
+                let kept = self.honest.loaded(field)?;
+                before.insert((self.from.clone(), field), kept.clone());
+                Ok(kept)
             }
             _ => {
                 let mut kept = self.honest.loaded(field)?;
@@ -343,23 +379,28 @@ impl Checkpoints for LyingSystem<'_> {
 #[test]
 fn each_way_to_lie_is_told() {
     let told = |lie, operation| {
-        let error = run(&mut Liar(lie, ReferenceSharded), operation).unwrap_err();
+        let error = run(&mut Liar::new(lie), operation).unwrap_err();
         assert_eq!(error.is_skip(), lie == Lie::Declines);
         error.to_string()
     };
     for operation in OPERATIONS {
         for (lie, words) in [
-            (Lie::LooksLater, "it is a view of them, and no memory of its own"),
-            (Lie::KeepsTheState, "it was kept elsewhere"),
-            (Lie::LinksTheLastOne, "is damaged"),
-            (Lie::SavesHalf, "the others were not whole"),
-            (Lie::LosesANumber, "the tensor `blocks.0.value` has not the bytes that were saved"),
-            (Lie::Renames, "the tensor `blocks.0.value` came as `blocks.0.value2`"),
-            (Lie::Fails, "out of ink"),
-            (Lie::Declines, "it saves nothing"),
+            (Lie::LooksLater, &["it is a view of them, and no memory of its own"] as &[_]),
+            // Whichever of its tensors had changed.
+            (Lie::KeepsTheState, &["has not the bytes that were saved", "numbers of the tensor `"]),
+            (Lie::Remembers, &["it was kept elsewhere"]),
+            (
+                Lie::LinksTheLastOne,
+                &["has not the bytes that were saved", "numbers of the tensor `", "damaged"],
+            ),
+            (Lie::SavesHalf, &["the others were not whole", "has no `shard-0.bin`"]),
+            (Lie::LosesANumber, &["the tensor `blocks.0.value` has not the bytes that were saved"]),
+            (Lie::Renames, &["the tensor `blocks.0.value` came as `blocks.0.value2`"]),
+            (Lie::Fails, &["out of ink"]),
+            (Lie::Declines, &["it saves nothing"]),
         ] {
             let said = told(lie, operation);
-            assert!(said.contains(words), "{operation}: {said}");
+            assert!(words.iter().any(|words| said.contains(words)), "{operation}: {said}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What the processes of a checkpointer use: memory, and what they read and write.
 
+use std::cell::Cell;
+
 use weighbridge_data::processes::{forget_peak, sums};
 
 /// The processes of a checkpointer at a moment.
@@ -58,6 +60,33 @@ impl ProcessWatch {
             read: moved(4),
             written: moved(5),
         }
+    }
+}
+
+/// The most memory of processes over several watches, beyond what they had at a beginning: each watch has the
+/// high-water mark begin anew.
+#[derive(Clone, Debug)]
+pub(super) struct MemoryGrowth {
+    begun: Option<u64>,
+    most: Cell<Option<u64>>,
+}
+
+impl MemoryGrowth {
+    pub(super) fn begin(processes: &[u32]) -> Self {
+        let [begun] = sums(processes, "status", ["VmRSS:"]);
+        Self { begun, most: Cell::default() }
+    }
+
+    /// Adds a watch and what was used in it.
+    pub(super) fn add(&self, watch: &ProcessWatch, used: &WatchedUse) {
+        let peak = watch.resident.zip(used.more_memory).map(|(resident, more)| resident + more);
+        let grown = peak.zip(self.begun).map(|(peak, begun)| peak.saturating_sub(begun));
+        self.most.set(self.most.get().max(grown));
+    }
+
+    /// The growth, in bytes; `None` where the system does not tell.
+    pub(super) fn most(&self) -> Option<u64> {
+        self.most.get()
     }
 }
 

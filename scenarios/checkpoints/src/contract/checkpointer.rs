@@ -9,8 +9,8 @@ use weighbridge::worker::CollectorAnswer;
 use weighbridge::{Error, ItemCopy, Result, skip};
 use weighbridge_data::{DataSet, ExecutedWork};
 
-use crate::contract::{Manager, Retention, StoredCheckpoint, StoredFiles, TensorHeader};
-use crate::workload::{Compression, Placement, Setting, StepKind, Stub, SystemOptions};
+use crate::contract::{LookedPart, Manager, Retention, StoredCheckpoint, StoredFiles, TensorHeader};
+use crate::workload::{Compression, Placement, Setting, StateChange, StepKind, Stub, SystemOptions};
 
 /// A system that saves states and loads them.
 pub trait Checkpointer {
@@ -187,6 +187,15 @@ impl fmt::Display for SaveLayer {
 
 /// A state that is saved again and again, and loaded.
 pub trait Checkpoints {
+    /// Changes the state where it lies: between saves, and right after [`Checkpoints::save`] has returned.
+    ///
+    /// # Errors
+    /// As [`Checkpoints::save`]. A system whose state cannot be changed cannot be measured, which is what
+    /// happens unless it says otherwise.
+    fn change(&mut self, _change: &StateChange) -> Result<()> {
+        Err(Error::new("the state is to be another for each save, and cannot be changed"))
+    }
+
     /// Saves the state in a directory that is not there yet, below one that is. Returns when the caller may
     /// go on and change the state. `durable` says that the caller flushes the file system after
     /// [`Checkpoints::wait`]: a system may write in the way that is best then.
@@ -222,21 +231,30 @@ pub trait Checkpoints {
     }
 
     /// Runs steps of a stub where the state is: first as many as `steps` says with nothing beside them, then
-    /// on while the state is saved in a directory, until that is complete.
+    /// on while the state is saved in a directory, until that is complete. As soon as the caller may, it
+    /// changes the state, in a time that counts in none of those that are returned.
     ///
     /// # Errors
     /// A skip where there is no such stub. As [`Checkpoints::save`].
-    fn steps(&mut self, kind: StepKind, steps: usize, directory: &Path) -> Result<StepTimes> {
+    fn steps(
+        &mut self,
+        kind: StepKind,
+        steps: usize,
+        directory: &Path,
+        change: &StateChange,
+    ) -> Result<StepTimes> {
         let mut stub = Stub::new(kind)?;
         let idle = (0..steps).map(|_| stub.time()).collect();
         let begun = Instant::now();
         self.save(directory, false)?;
         let stall = begun.elapsed();
+        self.change(change)?;
+        let changed = begun.elapsed() - stall;
         let mut during = Vec::new();
         let mut last = Duration::ZERO; // the first step has the stall
         loop {
             stub.run();
-            let now = begun.elapsed();
+            let now = begun.elapsed() - changed;
             during.push(now - last);
             last = now;
             if self.is_complete()? {
@@ -244,7 +262,7 @@ pub trait Checkpoints {
             }
         }
         self.wait()?;
-        Ok(StepTimes { idle, during, stall, complete: begun.elapsed() })
+        Ok(StepTimes { idle, during, stall, complete: begun.elapsed() - changed })
     }
 
     /// Loads what lies in a directory into memory that is owned and was touched, and keeps it: onto the
@@ -267,6 +285,33 @@ pub trait Checkpoints {
     /// # Errors
     /// When nothing was loaded. As [`Checkpoints::save`].
     fn loaded(&mut self, field: usize) -> Result<ItemCopy>;
+
+    /// Shows the bytes of a tensor of what was loaded last where they lie, or of its part on a device.
+    ///
+    /// # Errors
+    /// As [`Checkpoints::loaded`] and [`Checkpoints::part`], a copy of which is shown unless it says
+    /// otherwise.
+    fn view(&mut self, field: usize, device: Option<usize>, see: &mut dyn FnMut(&[u8])) -> Result<()> {
+        let copy = match device {
+            None => self.loaded(field)?,
+            Some(device) => self.part(field, device)?,
+        };
+        copy.fields.iter().for_each(|field| see(&field.bytes));
+        Ok(())
+    }
+
+    /// Reads a byte of each page of what was loaded last, and returns the numbers at the places, one after
+    /// the other. It is part of what is timed: a load that is lazy reads everything here.
+    ///
+    /// # Errors
+    /// As [`Checkpoints::view`].
+    fn look(&mut self, parts: &[LookedPart]) -> Result<Vec<u8>> {
+        let mut seen = Vec::new();
+        for part in parts {
+            self.view(part.field, part.device, &mut |bytes| part.read(bytes, &mut seen))?;
+        }
+        Ok(seen)
+    }
 
     /// Lets go what was loaded.
     ///

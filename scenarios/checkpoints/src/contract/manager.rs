@@ -6,6 +6,8 @@ use std::path::Path;
 use weighbridge::worker::CollectorAnswer;
 use weighbridge::{ItemCopy, Result};
 
+use super::LookedPart;
+
 /// The factor of every number of a state in a training step. It is exact in `f32`, so that each step has one
 /// rounding, and all systems have the same numbers after it. A step changes every number that is not zero.
 pub const TRAINED: f32 = 1.0 + 1.0 / 1024.0;
@@ -70,6 +72,27 @@ pub trait Manager {
     /// # Errors
     /// When nothing was loaded. As [`Manager::begin`].
     fn loaded(&mut self, field: usize) -> Result<ItemCopy>;
+
+    /// Shows the bytes of a tensor of what was loaded last where they lie.
+    ///
+    /// # Errors
+    /// As [`Manager::loaded`], a copy of which is shown unless it says otherwise.
+    fn view(&mut self, field: usize, see: &mut dyn FnMut(&[u8])) -> Result<()> {
+        self.loaded(field)?.fields.iter().for_each(|field| see(&field.bytes));
+        Ok(())
+    }
+
+    /// Looks at what was loaded last, as [`Checkpoints::look`](super::Checkpoints::look) does.
+    ///
+    /// # Errors
+    /// As [`Manager::view`].
+    fn look(&mut self, parts: &[LookedPart]) -> Result<Vec<u8>> {
+        let mut seen = Vec::new();
+        for part in parts {
+            self.view(part.field, &mut |bytes| part.read(bytes, &mut seen))?;
+        }
+        Ok(seen)
+    }
 
     /// Lets go what was loaded.
     ///

@@ -7,6 +7,7 @@ use weighbridge::worker::CollectorAnswer;
 use weighbridge::{Dtype, Error, FieldKind, Result, skip};
 use weighbridge_data::ExecutedWork;
 
+use crate::contract::LookedPart;
 use crate::workload::{Placement, SystemOptions};
 
 /// The file format of a checkpoint.
@@ -157,6 +158,32 @@ pub trait StoredCheckpoint {
     /// When there is no such device. As [`StoredCheckpoint::load`].
     fn part(&mut self, _tensor: usize, device: usize) -> Result<LoadedTensor> {
         Err(Error::new(format!("there is no device {device}: nothing was loaded onto devices")))
+    }
+
+    /// Shows the bytes of a tensor of what was loaded last where they lie, or of its part on a device.
+    ///
+    /// # Errors
+    /// As [`StoredCheckpoint::loaded`] and [`StoredCheckpoint::part`], a copy of which is shown unless it
+    /// says otherwise.
+    fn view(&mut self, tensor: usize, device: Option<usize>, see: &mut dyn FnMut(&[u8])) -> Result<()> {
+        let copy = match device {
+            None => self.loaded(tensor)?,
+            Some(device) => self.part(tensor, device)?,
+        };
+        see(&copy.bytes);
+        Ok(())
+    }
+
+    /// Looks at what was loaded last, as [`Checkpoints::look`](crate::contract::Checkpoints::look) does.
+    ///
+    /// # Errors
+    /// As [`StoredCheckpoint::view`].
+    fn look(&mut self, parts: &[LookedPart]) -> Result<Vec<u8>> {
+        let mut seen = Vec::new();
+        for part in parts {
+            self.view(part.field, part.device, &mut |bytes| part.read(bytes, &mut seen))?;
+        }
+        Ok(seen)
     }
 
     /// Writes this byte all over the part of a tensor that lies on a device, where it lies.

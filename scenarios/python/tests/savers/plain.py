@@ -1,6 +1,7 @@
 """A checkpointer in plain numpy, for the conversation's sake."""
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from weighbridge_worker.checkpointer import (
     Saver,
     State,
     blocking_only,
+    turned,
 )
 from weighbridge_worker.stored import Header, Stored, StoredFiles, Tensor, flat_key, tensor
 
@@ -27,6 +29,10 @@ class Plain(Checkpoints):
     def __init__(self, state: State) -> None:
         self.state = state
         self.held: State = {}
+
+    def change(self, bits: Mapping[str, int]) -> None:
+        for name, turning in bits.items():
+            turned(self.state[name], turning)
 
     def save(self, directory: Path, durable: bool) -> None:
         directory.mkdir()

@@ -38,7 +38,7 @@ from orbax.checkpoint import v1 as ocp_v1
 from orbax.checkpoint._src.metadata import array_metadata_store
 
 from ..adapter import Declined, Place
-from ..checkpointer import TRAINED, Checkpoints, Leaf, Manager, Placement, Retention, SaveOptions, Saver, State
+from ..checkpointer import TRAINED, Checkpoints, Leaf, Manager, Placement, Retention, SaveOptions, Saver, State, turned
 from ..on_jax import allow_wide
 from ..pipeline import Array
 from ..stored import Header, Stored, StoredFiles, Tensor, flat_key, tensor
@@ -68,6 +68,18 @@ def spec(cuts: tuple[tuple[str, ...], ...]) -> PartitionSpec:
 def part_of_rank(array: Array, sharding: jax.sharding.Sharding) -> jax.Array:
     """An array of all ranks, of which this one has what lies on its device."""
     return jax.make_array_from_callback(array.shape, sharding, lambda at: np.array(array[at]))
+
+
+def changed(array: jax.Array, bits: int) -> jax.Array:
+    """An array with low bits of every number turned over, which lies where the first one does."""
+
+    def part(shard: jax.Shard) -> jax.Array:
+        numbers = np.array(shard.data)
+        turned(numbers, bits)
+        return jax.device_put(numbers, shard.device)
+
+    parts = [part(shard) for shard in array.addressable_shards]
+    return jax.make_array_from_single_device_arrays(array.shape, array.sharding, parts)
 
 
 OF_REPLICAS = ("use_replica_parallel", "enable_replica_parallel_separate_folder")
@@ -108,7 +120,7 @@ class Orbax(Checkpoints):
             handler = self.tree_handler()
         else:
             handler = ocp.StandardCheckpointHandler()
-            self.save_args = ocp.args.StandardSave(self.state)
+            self.save_args = ocp.args.StandardSave(dict(self.state))
             self.restore_args = ocp.args.StandardRestore(self.abstract)
         self.checkpointer: Any = ocp.AsyncCheckpointer(handler) if self.in_background else ocp.Checkpointer(handler)
 
@@ -122,11 +134,25 @@ class Orbax(Checkpoints):
             told["type_handler_registry"] = type_handlers.create_type_handler_registry((jax.Array, arrays))
         leaves = self.options.leaves
         tree, abstract = {**self.state, **leaves}, {**self.abstract, **leaves}
-        each = None if chunk is None else dict.fromkeys(tree, ocp.SaveArgs(chunk_byte_size=chunk))
-        self.save_args = ocp.args.PyTreeSave(tree, save_args=each)
+        self.each = None if chunk is None else dict.fromkeys(tree, ocp.SaveArgs(chunk_byte_size=chunk))
+        self.save_args = ocp.args.PyTreeSave(tree, save_args=self.each)
         restore_args = ocp.checkpoint_utils.construct_restore_args(abstract)
         self.restore_args = ocp.args.PyTreeRestore(abstract, restore_args=restore_args)
         return ocp.PyTreeCheckpointHandler(**told)
+
+    def change(self, bits: Mapping[str, int]) -> None:
+        # As a training step has it, what changes is another array: one that is being saved stays as it is.
+        for name, turning in bits.items():
+            self.state[name] = changed(self.state[name], turning)
+        jax.block_until_ready(self.state)
+        self.tell_state()
+
+    def tell_state(self) -> None:
+        """Tells the handler which arrays there are to save."""
+        if isinstance(self.save_args, ocp.args.StandardSave):
+            self.save_args = ocp.args.StandardSave(dict(self.state))
+        else:
+            self.save_args = ocp.args.PyTreeSave({**self.state, **self.options.leaves}, save_args=self.each)
 
     def save(self, directory: Path, durable: bool) -> None:
         self.checkpointer.save(directory, args=self.save_args)
@@ -303,6 +329,9 @@ class Arrays(LayerOfOrbax):
             )
             for name in self.state
         ]
+
+    def tell_state(self) -> None:
+        pass
 
     async def start(self, directory: epath.Path) -> Sequence[Any]:
         each = [type_handlers.SaveArgs(chunk_byte_size=self.chunk) for _ in self.state]

@@ -8,6 +8,7 @@ Cannot: save in the background. There is no such call.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -15,7 +16,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from ..adapter import Declined, Place
-from ..checkpointer import Checkpoints, SaveOptions, Saver, State, blocking_only
+from ..checkpointer import Checkpoints, SaveOptions, Saver, State, blocking_only, turned
 from ..on_torch import array_of, tensor_of
 from ..pipeline import Array
 from ..stored import Header, Stored, StoredFiles, Tensor, flat_key
@@ -27,6 +28,10 @@ class Safetensors(Checkpoints):
     def __init__(self, state: State) -> None:
         self.state = {name: tensor_of(array) for name, array in state.items()}
         self.held: dict[str, torch.Tensor] = {}
+
+    def change(self, bits: Mapping[str, int]) -> None:
+        for name, turning in bits.items():
+            turned(array_of(self.state[name]), turning)
 
     def save(self, directory: Path, durable: bool) -> None:
         directory.mkdir()

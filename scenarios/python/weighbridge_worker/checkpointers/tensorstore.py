@@ -12,6 +12,7 @@ A device is an array in memory for each tensor: onto devices, each reads its par
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 import tensorstore as ts
 
 from ..adapter import Place
-from ..checkpointer import Checkpoints, Placement, SaveOptions, Saver, State
+from ..checkpointer import Checkpoints, Placement, SaveOptions, Saver, State, turned
 from ..pipeline import Array
 from ..stored import Header, flat_key
 
@@ -52,6 +53,10 @@ class TensorStore(Checkpoints):
         }
         self.commits: list[Any] = []
         self.said: dict[str, Any] = {}
+
+    def change(self, bits: Mapping[str, int]) -> None:
+        for name, turning in bits.items():
+            turned(self.state[name], turning)
 
     def save(self, directory: Path, durable: bool) -> None:
         opening = {

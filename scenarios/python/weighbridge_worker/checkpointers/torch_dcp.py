@@ -13,6 +13,7 @@ rank reads and writes its own part.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
 
 from ..adapter import Place
-from ..checkpointer import Checkpoints, Leaf, SaveOptions, Saver, State
+from ..checkpointer import Checkpoints, Leaf, SaveOptions, Saver, State, turned
 from ..meeting import Meeting
 from ..on_torch import array_of, tensor_of
 from ..pipeline import Array
@@ -53,6 +54,11 @@ class Dcp(Checkpoints):
             # `async_save` asks for a group of processes that has one for the CPU; a group of one needs no network.
             rendezvous = dist.FileStore(os.fspath(place.scratch / "rendezvous"), 1)
             dist.init_process_group("gloo", store=rendezvous, rank=0, world_size=1)
+
+    def change(self, bits: Mapping[str, int]) -> None:
+        for name, turning in bits.items():
+            tensor = self.state[name]
+            turned(array_of(tensor.to_local() if isinstance(tensor, DTensor) else tensor), turning)
 
     def save(self, directory: Path, durable: bool) -> None:
         writer = dcp.FileSystemWriter(directory, thread_count=os.cpu_count() or 1)

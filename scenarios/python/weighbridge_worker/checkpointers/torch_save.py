@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from ..adapter import Place
-from ..checkpointer import Checkpoints, Leaf, SaveOptions, Saver, State, blocking_only
+from ..checkpointer import Checkpoints, Leaf, SaveOptions, Saver, State, blocking_only, turned
 from ..on_torch import array_of, tensor_of
 from ..pipeline import Array
 
@@ -27,6 +27,10 @@ class TorchSave(Checkpoints):
     def __init__(self, state: State, leaves: Mapping[str, Leaf]) -> None:
         self.state: dict[str, Any] = {name: tensor_of(array) for name, array in state.items()} | dict(leaves)
         self.held: dict[str, Any] = {}
+
+    def change(self, bits: Mapping[str, int]) -> None:
+        for name, turning in bits.items():
+            turned(array_of(self.state[name]), turning)
 
     def save(self, directory: Path, durable: bool) -> None:
         directory.mkdir()

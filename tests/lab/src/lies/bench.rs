@@ -9,9 +9,6 @@ use weighbridge::data::{CaseRecord, Comparison, Layout, Runs};
 
 use super::catalogue::{By, CataloguedLie, LieClass, POINTS};
 
-/// The adapter that all others are verified against.
-const REFERENCE: &str = "Reference";
-
 /// Seconds after which a repeat has hung: each takes less than one.
 const TIMEOUT: &str = "60";
 
@@ -53,7 +50,7 @@ pub(super) fn take(
     command.args(["bench", "--bench", "lies", "--"]).args(arguments(class, lies));
     command.arg("--data").arg(data).stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
     if class.told_by == By::Duel {
-        command.args(["--versus-adapter", REFERENCE, "--comparison"]).arg(comparison(data));
+        command.args(["--versus-adapter", class.reference, "--comparison"]).arg(comparison(data));
     }
     let status = command.status().context("failed to start cargo")?;
     Ok(EndedBench { code: status.code(), data: data.to_owned(), log })
@@ -69,7 +66,7 @@ fn arguments(class: &LieClass, lies: &[&CataloguedLie]) -> Vec<String> {
     words.extend(["--repeats=2".to_owned(), format!("--timeout={TIMEOUT}")]);
     for id in &scenarios {
         words.push(format!("--scenario={id}"));
-        let points = POINTS.iter().filter(|(of, _)| of == id);
+        let points = POINTS.iter().chain(class.points).filter(|(of, _)| of == id);
         words.extend(points.map(|(_, point)| format!("--param={id}.{point}")));
         if class.told_by == By::Values {
             let tells = lies.iter().filter(|lie| lie.scenarios.contains(id)).map(|lie| lie.name);
@@ -77,7 +74,7 @@ fn arguments(class: &LieClass, lies: &[&CataloguedLie]) -> Vec<String> {
         }
     }
     if class.told_by == By::Adapters {
-        names.push(REFERENCE);
+        names.push(class.reference);
     }
     if class.told_by != By::Values {
         words.extend(names.iter().map(|name| format!("--adapter={name}")));

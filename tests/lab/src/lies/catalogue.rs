@@ -11,6 +11,10 @@ pub(super) struct LieClass {
     /// For how long each repeat measures, in seconds: little where a lie does its work beside it, and much
     /// where it is a share of the time.
     pub(super) seconds: &'static str,
+    /// The adapter that it is verified against.
+    pub(super) reference: &'static str,
+    /// Points of its scenarios, beside [`POINTS`].
+    pub(super) points: &'static [(&'static str, &'static str)],
     /// A program without which nothing of it can be tried.
     pub(super) needs: Option<&'static str>,
 }
@@ -63,6 +67,8 @@ const UNTRANSFORMED: &[&str] = &[NLP];
 const WIDER: &[&str] = &[CV, "AUG-1"];
 const APPROXIMATE: &[&str] = &["APPROX-1"];
 const LOOP: &[&str] = &["LOOP-1"];
+const CKPT: &str = "CKPT-1";
+const STEP: &str = "CKPT-STEP";
 
 /// Points of scenarios that have several.
 pub(super) const POINTS: &[(&str, &str)] = &[
@@ -71,6 +77,9 @@ pub(super) const POINTS: &[(&str, &str)] = &[
     (TAB, "variant=small"),
     (NLP, "variant=small"),
     ("AUG-1", "variant=small"),
+    (CKPT, "variant=tiny"),
+    (STEP, "variant=tiny"),
+    (STEP, "step=processor"),
 ];
 
 /// Every class.
@@ -84,6 +93,9 @@ pub(super) const CLASSES: &[LieClass] = &[
     LieClass { needs: Some("python3"), ..class("worker", By::Adapters, "2") },
     class("custom-loop", By::Values, "0.02"),
     class("duel", By::Duel, "0.02"),
+    checkpoints("loads", &[(CKPT, "operation=load")]),
+    checkpoints("saves", &[(CKPT, "operation=save")]),
+    checkpoints("background-saves", &[(STEP, "saving=background")]),
 ];
 
 /// Every lie and every honest twin. The first lie of a class stands for it where one is enough.
@@ -142,10 +154,27 @@ pub(super) const LIES: &[CataloguedLie] = &[
     lie("duel", "raw-bytes", &[CV], &["spot-check"]),
     lie("duel", "zeros", &[TAB], &["spot-check"]),
     twin("duel", "whole-pass", &[CV]),
+    lie("loads", "places-alone", &[CKPT], &["checkpoint"]),
+    lie("loads", "remembers-loads", &[CKPT], &["checkpoint"]),
+    twin("loads", "plain-file", &[CKPT]),
+    twin("loads", "lazy-tensors", &[CKPT]),
+    lie("saves", "filled-later", &[CKPT], &["checkpoint"]),
+    lie("saves", "unawaited-thread", &[CKPT], &["checkpoint"]),
+    // By its numbers where a drawn save is loaded at once, and by its digests in the end.
+    lie("saves", "links-the-one-before", &[CKPT], &["checkpoint", "has not the bytes that were saved"]),
+    twin("saves", "plain-file", &[CKPT]),
+    twin("saves", "background-copy", &[CKPT]),
+    lie("background-saves", "changed-meanwhile", &[STEP], &["checkpoint"]),
+    lie("background-saves", "unawaited-thread", &[STEP], &["checkpoint"]),
+    twin("background-saves", "background-copy", &[STEP]),
 ];
 
 const fn class(name: &'static str, told_by: By, seconds: &'static str) -> LieClass {
-    LieClass { name, told_by, seconds, needs: None }
+    LieClass { name, told_by, seconds, reference: "Reference", points: &[], needs: None }
+}
+
+const fn checkpoints(name: &'static str, points: &'static [(&'static str, &'static str)]) -> LieClass {
+    LieClass { reference: "Reference (sharded)", points, ..class(name, By::Adapters, "0.02") }
 }
 
 const fn lie(

@@ -31,6 +31,19 @@ impl LoadedTensors {
         }
     }
 
+    /// Shows a tensor where it lies, or its part on a device.
+    pub(super) fn view(&self, field: usize, device: Option<usize>, see: &mut dyn FnMut(&[u8])) -> Result<()> {
+        match (self, device) {
+            (Self::Whole(whole), None) => see(whole.tensor(field)),
+            (Self::Parts(parts), None) => {
+                parts.whole(field).fields.iter().for_each(|whole| see(&whole.bytes));
+            }
+            (Self::Parts(parts), Some(device)) => see(parts.part(field, device)?),
+            (Self::Whole(_), Some(_)) => return Err(Error::new("nothing was loaded onto devices")),
+        }
+        Ok(())
+    }
+
     /// Writes a byte all over the part of a tensor on a device.
     pub(super) fn fill(&mut self, field: usize, device: usize, byte: u8) -> Result<()> {
         match self {

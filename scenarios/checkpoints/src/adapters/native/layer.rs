@@ -14,6 +14,7 @@ use super::under_way::SaveUnderWay;
 use crate::adapters::native::shards;
 use crate::adapters::native::shards::ShardWriting;
 use crate::contract::{Checkpoints, SaveLayer, SaveOptions, SaveWaiter, TensorHeader};
+use crate::workload::StateChange;
 
 /// A state that is saved by a layer.
 pub(super) struct ShardedLayer {
@@ -55,6 +56,12 @@ fn save(
 }
 
 impl Checkpoints for ShardedLayer {
+    fn change(&mut self, change: &StateChange) -> Result<()> {
+        let state = Arc::get_mut(&mut self.state).ok_or_else(|| Error::new("the state is being saved"))?;
+        state.change(change);
+        Ok(())
+    }
+
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
         self.wait()?;
         let (layer, threads, directory) = (self.layer, self.threads, directory.to_owned());
@@ -92,6 +99,14 @@ impl Checkpoints for ShardedLayer {
 
     fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
         self.held.as_ref().map(|held| held.kept(field)).ok_or_else(|| Error::new("nothing was loaded"))
+    }
+
+    fn view(&mut self, field: usize, device: Option<usize>, see: &mut dyn FnMut(&[u8])) -> Result<()> {
+        let Some(held) = self.held.as_ref().filter(|_| device.is_none()) else {
+            return Err(Error::new("nothing was loaded, or it lies on no devices"));
+        };
+        see(held.tensor(field));
+        Ok(())
     }
 
     fn read_metadata(&mut self, directory: &Path) -> Result<()> {

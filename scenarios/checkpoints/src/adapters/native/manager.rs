@@ -114,6 +114,10 @@ impl Manager for ShardedManager<'_> {
         self.sharded.loaded(field)
     }
 
+    fn view(&mut self, field: usize, see: &mut dyn FnMut(&[u8])) -> Result<()> {
+        self.sharded.view(field, None, see)
+    }
+
     fn release(&mut self) -> Result<()> {
         self.position = None;
         self.sharded.release()

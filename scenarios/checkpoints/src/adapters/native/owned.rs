@@ -7,6 +7,7 @@ use weighbridge::{FieldCopy, ItemCopy, Result};
 use weighbridge_data::DataSet;
 
 use super::layout::TensorLayout;
+use crate::workload::StateChange;
 
 /// The tensors of a state, page-aligned, as writes past the page cache want them.
 #[derive(Debug)]
@@ -49,6 +50,14 @@ impl OwnedTensors {
         let mut owned = Self::room(self.layout.clone())?;
         owned.memory.copy_from_slice(&self.memory);
         Ok(owned)
+    }
+
+    /// Changes the tensors where they lie.
+    pub(super) fn change(&mut self, change: &StateChange) {
+        for (field, tensor) in self.layout.tensors.iter().enumerate() {
+            let numbers = &mut self.memory[tensor.offset..][..tensor.bytes];
+            change.apply(field, tensor.kind.dtype.size(), numbers);
+        }
     }
 
     pub(super) fn layout(&self) -> &Arc<TensorLayout> {

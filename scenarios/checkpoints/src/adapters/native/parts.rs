@@ -55,18 +55,27 @@ impl MeshParts {
         Ok(Self { layout, onto: onto.clone(), devices })
     }
 
-    /// The part of a tensor on a device.
+    /// The bytes of the part of a tensor on a device.
+    ///
+    /// # Errors
+    /// When there is no such device.
+    pub(super) fn part(&self, field: usize, device: usize) -> Result<&[u8]> {
+        let parts = self.devices.get(device).ok_or_else(|| {
+            Error::new(format!("there is no device {device}: there are {}", self.devices.len()))
+        })?;
+        Ok(&parts[field])
+    }
+
+    /// The part of a tensor on a device, as content that can be verified.
     ///
     /// # Errors
     /// When there is no such device.
     pub(super) fn kept(&self, field: usize, device: usize) -> Result<ItemCopy> {
-        let parts = self.devices.get(device).ok_or_else(|| {
-            Error::new(format!("there is no device {device}: there are {}", self.devices.len()))
-        })?;
+        let bytes = self.part(field, device)?.to_vec();
         let kind = &self.layout.tensors[field].kind;
         let part = self.onto.part(field, &kind.shape, device);
         let shape = part.iter().map(ExactSizeIterator::len).collect();
-        Ok(kept(kind, shape, parts[field].clone()))
+        Ok(kept(kind, shape, bytes))
     }
 
     /// Writes a byte all over the part of a tensor on a device.

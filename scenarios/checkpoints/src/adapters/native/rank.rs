@@ -21,6 +21,7 @@ use super::parts::MeshParts;
 use super::shard_manifest::failed;
 use super::sharded::ShardedCheckpoints;
 use crate::contract::{Checkpoints, SaveOptions};
+use crate::workload::StateChange;
 
 /// A rank, and its part of the state as a state of its own.
 pub(super) struct ShardedRank {
@@ -58,6 +59,10 @@ impl ShardedRank {
 }
 
 impl Checkpoints for ShardedRank {
+    fn change(&mut self, change: &StateChange) -> Result<()> {
+        self.own.change(change)
+    }
+
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
         // The first one that comes makes it.
         fs::create_dir_all(directory).map_err(|error| failed(directory, "be made", &error))?;
@@ -81,6 +86,13 @@ impl Checkpoints for ShardedRank {
             return Err(Error::new(format!("device {device} is that of another rank than {}", self.rank)));
         }
         self.own.loaded(field)
+    }
+
+    fn view(&mut self, field: usize, device: Option<usize>, see: &mut dyn FnMut(&[u8])) -> Result<()> {
+        if device != Some(self.rank) {
+            return Err(Error::new(format!("rank {} has its part of a tensor alone", self.rank)));
+        }
+        self.own.view(field, None, see)
     }
 
     fn release(&mut self) -> Result<()> {

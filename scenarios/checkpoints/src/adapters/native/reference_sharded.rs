@@ -32,7 +32,7 @@ use crate::contract::{
     CheckpointFormat, Checkpointer, Checkpoints, Manager, Retention, SaveLayer, SaveOptions, SaveWaiter,
     StoredCheckpoint, StoredFiles, TensorHeader,
 };
-use crate::workload::Compression;
+use crate::workload::{Compression, StateChange};
 
 /// The checkpointer that others are verified against.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,6 +75,12 @@ impl Checkpointer for ReferenceSharded {
 }
 
 impl Checkpoints for ShardedCheckpoints {
+    fn change(&mut self, change: &StateChange) -> Result<()> {
+        let state = Arc::get_mut(&mut self.state).ok_or_else(|| Error::new("the state is being saved"))?;
+        state.change(change);
+        Ok(())
+    }
+
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
         self.wait()?;
         let how = self.writing(durable);
@@ -119,6 +125,10 @@ impl Checkpoints for ShardedCheckpoints {
 
     fn part(&mut self, field: usize, device: usize) -> Result<ItemCopy> {
         self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))?.part(field, device)
+    }
+
+    fn view(&mut self, field: usize, device: Option<usize>, see: &mut dyn FnMut(&[u8])) -> Result<()> {
+        self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))?.view(field, device, see)
     }
 
     fn read_metadata(&mut self, directory: &Path) -> Result<()> {

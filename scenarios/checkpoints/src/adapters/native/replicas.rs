@@ -12,6 +12,7 @@ use super::shard_manifest::{ShardManifest, save};
 use super::shards::ShardWriting;
 use super::under_way::SaveUnderWay;
 use crate::contract::{Checkpoints, Replicas, SaveOptions, SaveWaiter};
+use crate::workload::StateChange;
 
 /// Replicas of a state, and their checkpoints.
 pub(super) struct ShardedReplicas {
@@ -57,6 +58,13 @@ impl ShardedReplicas {
 }
 
 impl Checkpoints for ShardedReplicas {
+    fn change(&mut self, change: &StateChange) -> Result<()> {
+        for copy in &mut self.copies {
+            Arc::get_mut(copy).ok_or_else(|| Error::new("the state is being saved"))?.change(change);
+        }
+        Ok(())
+    }
+
     fn save(&mut self, directory: &Path, durable: bool) -> Result<()> {
         self.wait()?;
         let (writers, how) = (self.writers(), ShardWriting::plain(durable));
@@ -87,6 +95,14 @@ impl Checkpoints for ShardedReplicas {
 
     fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
         self.held.as_ref().map(|held| held.kept(field)).ok_or_else(|| Error::new("nothing was loaded"))
+    }
+
+    fn view(&mut self, field: usize, device: Option<usize>, see: &mut dyn FnMut(&[u8])) -> Result<()> {
+        let Some(held) = self.held.as_ref().filter(|_| device.is_none()) else {
+            return Err(Error::new("nothing was loaded, or it lies on no devices"));
+        };
+        see(held.tensor(field));
+        Ok(())
     }
 
     fn release(&mut self) -> Result<()> {

@@ -5,6 +5,7 @@
 //! mostly map it instead, and then have the file's pages, and no memory of their own.
 
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,12 +14,14 @@ use safetensors::{SafeTensors, serialize_to_file};
 use weighbridge::{Delivery, Dtype, Error, FieldCopy, ItemCopy, Result, adapter, skip};
 use weighbridge_data::{DataSet, ExecutedWork, of_safetensors};
 
+use super::layout::StoredTensor;
 use super::owned::OwnedTensors;
 use super::safetensors_error::told;
-use super::safetensors_stored::StoredSafetensors;
+use super::safetensors_stored::{StoredSafetensors, place};
 use crate::contract::{
     CheckpointFormat, Checkpointer, Checkpoints, SaveOptions, SaveWaiter, StoredCheckpoint, StoredFiles,
 };
+use crate::workload::StateChange;
 
 /// The crate `safetensors`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,7 +39,7 @@ impl Checkpointer for Safetensors {
         options.no_layers()?;
         options.no_replicas()?;
         data.has_arrays_alone()?;
-        Ok(Box::new(SafetensorsFile { state: OwnedTensors::copy(data)?, held: None }))
+        Ok(Box::new(SafetensorsFile { state: OwnedTensors::copy(data)?, held: None, places: Vec::new() }))
     }
 
     fn open_stored(&mut self, files: StoredFiles<'_>) -> Result<Box<dyn StoredCheckpoint + '_>> {
@@ -48,12 +51,19 @@ impl Checkpointer for Safetensors {
 struct SafetensorsFile {
     state: OwnedTensors,
     held: Option<Vec<u8>>,
+    /// The place in what is held of each tensor of the state.
+    places: Vec<Range<usize>>,
 }
 
 /// The file of a checkpoint.
 const FILE: &str = "model.safetensors";
 
 impl Checkpoints for SafetensorsFile {
+    fn change(&mut self, change: &StateChange) -> Result<()> {
+        self.state.change(change);
+        Ok(())
+    }
+
     fn save(&mut self, directory: &Path, _durable: bool) -> Result<()> {
         fs::create_dir(directory)?;
         let state = &self.state;
@@ -68,8 +78,19 @@ impl Checkpoints for SafetensorsFile {
 
     fn load(&mut self, directory: &Path) -> Result<()> {
         let read = fs::read(directory.join(FILE))?;
-        SafeTensors::deserialize(&read).map_err(told)?;
+        let tensors = SafeTensors::deserialize(&read).map_err(told)?;
+        let kinds = self.state.layout().tensors.iter();
+        let place = |tensor: &StoredTensor| place(&read, &tensors, &tensor.kind.name);
+        self.places = kinds.map(place).collect::<Result<_>>()?;
         self.held = Some(read);
+        Ok(())
+    }
+
+    fn view(&mut self, field: usize, device: Option<usize>, see: &mut dyn FnMut(&[u8])) -> Result<()> {
+        let Some(held) = self.held.as_ref().filter(|_| device.is_none()) else {
+            return Err(Error::new("nothing was loaded, or it lies on no devices"));
+        };
+        see(&held[self.places[field].clone()]);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 //! says what is in it.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use safetensors::{Dtype as Type, SafeTensors};
@@ -18,6 +19,8 @@ pub(super) struct StoredSafetensors {
     /// The name of each tensor, and the position of its file.
     places: Vec<(String, usize)>,
     held: Vec<Vec<u8>>,
+    /// The place of each tensor in what is held of its file.
+    ranges: Vec<Range<usize>>,
 }
 
 impl StoredSafetensors {
@@ -30,7 +33,7 @@ impl StoredSafetensors {
         }
         tensors.sort_by(|(one, _), (other, _)| one.key.cmp(&other.key));
         let (headers, places) = tensors.into_iter().unzip();
-        Ok(Self { files, headers, places, held: Vec::new() })
+        Ok(Self { files, headers, places, held: Vec::new(), ranges: Vec::new() })
     }
 }
 
@@ -41,11 +44,23 @@ impl StoredCheckpoint for StoredSafetensors {
 
     fn load(&mut self) -> Result<()> {
         self.held.clear();
-        for path in &self.files {
+        self.ranges = vec![0..0; self.places.len()];
+        for (at, path) in self.files.iter().enumerate() {
             let read = fs::read(path)?;
-            SafeTensors::deserialize(&read).map_err(|error| of(path, told(error)))?;
+            let tensors = SafeTensors::deserialize(&read).map_err(|error| of(path, told(error)))?;
+            for (range, (name, _)) in self.ranges.iter_mut().zip(&self.places).filter(|(_, of)| of.1 == at) {
+                *range = place(&read, &tensors, name)?;
+            }
             self.held.push(read);
         }
+        Ok(())
+    }
+
+    fn view(&mut self, tensor: usize, device: Option<usize>, see: &mut dyn FnMut(&[u8])) -> Result<()> {
+        let Some(held) = self.held.get(self.places[tensor].1).filter(|_| device.is_none()) else {
+            return Err(Error::new("nothing was loaded, or it lies on no devices"));
+        };
+        see(&held[self.ranges[tensor].clone()]);
         Ok(())
     }
 
@@ -66,6 +81,13 @@ impl StoredCheckpoint for StoredSafetensors {
     fn executed(&self) -> ExecutedWork {
         ExecutedWork::ours(Vec::new(), Delivery::Owned, 1)
     }
+}
+
+/// The place of a tensor in the file that it was found in.
+pub(super) fn place(file: &[u8], tensors: &SafeTensors<'_>, name: &str) -> Result<Range<usize>> {
+    let bytes = tensors.tensor(name).map_err(told)?.data().as_ptr_range();
+    let offset = |end: *const u8| end as usize - file.as_ptr() as usize;
+    Ok(offset(bytes.start)..offset(bytes.end))
 }
 
 fn of(path: &Path, error: Error) -> Error {

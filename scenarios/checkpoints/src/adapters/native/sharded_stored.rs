@@ -113,6 +113,10 @@ impl StoredCheckpoint for StoredShards {
         Self::told(self.held()?.part(self.places[tensor], device)?)
     }
 
+    fn view(&mut self, tensor: usize, device: Option<usize>, see: &mut dyn FnMut(&[u8])) -> Result<()> {
+        self.held()?.view(self.places[tensor], device, see)
+    }
+
     fn release(&mut self) -> Result<()> {
         self.held = None;
         Ok(())

@@ -13,10 +13,10 @@ use weighbridge::{ItemCopy, Result};
 use weighbridge_data::{DataSet, ExecutedWork};
 use weighbridge_python::{RankMessage, TensorFiles, entry_point, executed};
 
-use super::stored::headers;
+use super::stored::{headers, looked};
 use super::told::{COLLECTORS, PlacementForm, text};
-use crate::contract::{Checkpoints, Manager, Retention, SaveOptions, StepTimes, TensorHeader};
-use crate::workload::{StepKind, SystemOptions};
+use crate::contract::{Checkpoints, LookedPart, Manager, Retention, SaveOptions, StepTimes, TensorHeader};
+use crate::workload::{StateChange, StepKind, SystemOptions};
 
 /// The parts of `open` that describe a state.
 #[derive(Debug, Serialize)]
@@ -95,9 +95,21 @@ impl<W: DerefMut<Target = Worker>> Checkpoints for OpenState<W> {
         self.call("cancel", &json!({}))
     }
 
-    fn steps(&mut self, kind: StepKind, steps: usize, directory: &Path) -> Result<StepTimes> {
+    fn change(&mut self, change: &StateChange) -> Result<()> {
+        self.call("change", &json!({ "bits": change }))
+    }
+
+    fn steps(
+        &mut self,
+        kind: StepKind,
+        steps: usize,
+        directory: &Path,
+        change: &StateChange,
+    ) -> Result<StepTimes> {
         let begun = Instant::now();
-        let parts = json!({ "kind": kind.to_string(), "steps": steps, "directory": text(directory)? });
+        let directory = text(directory)?;
+        let parts =
+            json!({ "kind": kind.to_string(), "steps": steps, "directory": directory, "bits": change });
         let mut said = self.worker.call("steps", &parts)?;
         let passed = begun.elapsed();
         let mut times = |name| -> Vec<Duration> {
@@ -130,6 +142,10 @@ impl<W: DerefMut<Target = Worker>> Checkpoints for OpenState<W> {
 
     fn part(&mut self, field: usize, device: usize) -> Result<ItemCopy> {
         self.worker.call_for_batch("part", &json!({ "field": field, "device": device }))
+    }
+
+    fn look(&mut self, parts: &[LookedPart]) -> Result<Vec<u8>> {
+        looked(self.worker.call_for_batch("look", &json!({ "parts": parts }))?)
     }
 
     fn read_metadata(&mut self, directory: &Path) -> Result<()> {
@@ -239,6 +255,10 @@ impl Manager for RemoteManager<'_> {
 
     fn loaded(&mut self, field: usize) -> Result<ItemCopy> {
         self.0.call_for_batch("restored", &json!({ "field": field }))
+    }
+
+    fn look(&mut self, parts: &[LookedPart]) -> Result<Vec<u8>> {
+        looked(self.0.call_for_batch("look_restored", &json!({ "parts": parts }))?)
     }
 
     fn release(&mut self) -> Result<()> {

@@ -8,7 +8,7 @@ use weighbridge_data::ExecutedWork;
 use weighbridge_python::{entry_point, executed};
 
 use super::told::{COLLECTORS, PlacementForm, text};
-use crate::contract::{LoadedTensor, StoredCheckpoint, StoredFiles, TensorHeader};
+use crate::contract::{LoadedTensor, LookedPart, StoredCheckpoint, StoredFiles, TensorHeader};
 use crate::workload::{Placement, SystemOptions};
 
 /// The parts of `open` that describe a checkpoint.
@@ -73,6 +73,12 @@ pub(super) fn headers(told: ItemCopy) -> Result<Vec<TensorHeader>> {
     Ok(parsed::<Vec<HeaderForm>>(&headers)?.into_iter().map(Into::into).collect())
 }
 
+/// The numbers that a worker has looked at.
+pub(super) fn looked(told: ItemCopy) -> Result<Vec<u8>> {
+    let [seen] = fields(told)?;
+    Ok(seen)
+}
+
 /// The bytes of so many fields.
 fn fields<const N: usize>(told: ItemCopy) -> Result<[Vec<u8>; N]> {
     let fields: Vec<Vec<u8>> = told.fields.into_iter().map(|field| field.bytes).collect();
@@ -120,6 +126,10 @@ impl StoredCheckpoint for OpenStored<'_> {
 
     fn part(&mut self, at: usize, device: usize) -> Result<LoadedTensor> {
         tensor(self.worker.call_for_batch("part", &json!({ "tensor": at, "device": device }))?)
+    }
+
+    fn look(&mut self, parts: &[LookedPart]) -> Result<Vec<u8>> {
+        looked(self.worker.call_for_batch("look", &json!({ "parts": parts }))?)
     }
 
     fn release(&mut self) -> Result<()> {

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use weighbridge::remote::WorkFault;
 use weighbridge::{Bencher, Error, FieldKind, ItemCopy, Result};
 use weighbridge_data::DataSet;
 use xxhash_rust::xxh3::xxh3_128;
@@ -16,8 +17,12 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::collected::{over, region};
 use super::first_failure::FirstFailure;
 use super::inventory::Inventory;
+use super::looks::LookedState;
+use super::lots::Lots;
 use super::proof::{content, deliver};
+use super::rounds::{bytes, load_fault};
 use super::spoil::spoil;
+use super::watched::ProcessWatch;
 use crate::contract::{Manager, Moment, Retention, SavedStep, TRAINED};
 
 /// Trainings of a state, one after another, each in a directory of its own.
@@ -146,7 +151,8 @@ impl<'a> ManagedRounds<'a> {
         self.end()
     }
 
-    /// Measures loads of the newest checkpoint, after one training.
+    /// Measures loads of the newest checkpoint, after one training. What was loaded is looked at while the
+    /// clock runs, the block `look` after the block `restore`.
     ///
     /// # Errors
     /// As [`ManagedRounds::save`].
@@ -155,14 +161,41 @@ impl<'a> ManagedRounds<'a> {
             self.begin()?;
             self.run_to_the_end()
         });
-        let body = |()| {
-            self.failed.try_to(|| self.manager().restore(None));
-            self.after(Self::newest_is_loaded)
+        let (lots, looked) = (Lots::new(), LookedState { data: self.data, onto: None });
+        let files = self.failed.try_to(|| {
+            let newest = self.newest()?;
+            let directory = self.with(|training| Ok(training.directory.join(newest.to_string())))?;
+            Ok(Inventory::of(&directory)?.bytes)
+        });
+        let body = |watched: Option<ProcessWatch>| {
+            let taken = self.failed.try_to(|| {
+                self.bencher.measure("restore", || self.manager().restore(None))?;
+                self.bencher.measure("look", || {
+                    let parts = looked.draw(&lots);
+                    let seen = self.manager().look(&parts)?;
+                    Ok((parts, seen))
+                })
+            });
+            self.after(move |rounds| {
+                let used = watched.map(|watched| watched.end());
+                rounds.newest_is_loaded()?;
+                let newest = rounds.newest()?;
+                if let Some((parts, seen)) = taken {
+                    looked.check_by(&parts, &seen, |_, number| {
+                        number.copy_from_slice(&after_step(number, newest));
+                    })?;
+                }
+                let fault = files.and_then(|files| load_fault(files, bytes(rounds.data), used));
+                Ok(fault.map_or(Ok(()), WorkFault::or_go_on)?)
+            })
         };
-        self.bencher
-            .batched(|| self.failed.try_to(|| self.manager().release()).unwrap_or(()))
-            .at_once(1)
-            .iter(body);
+        let setup = || {
+            self.failed.try_to(|| {
+                self.manager().release()?;
+                Ok(ProcessWatch::begin(self.manager().processes()))
+            })
+        };
+        self.bencher.batched(setup).at_once(1).iter(body);
         self.end()
     }
 
@@ -350,12 +383,17 @@ impl<'a> ManagedRounds<'a> {
     /// Checks that what was loaded is of the newest step that is kept: by its number and by one tensor,
     /// another one each time.
     fn newest_is_loaded(&self) -> Result<()> {
-        let newest = self.with(|training| Ok(training.steps().last().copied()))?;
-        let newest = newest.ok_or_else(|| Error::new("no step was saved"))?;
+        let newest = self.newest()?;
         self.has_position(newest)?;
         let look = self.looks.replace(self.looks.get() + 1) % self.data.kinds().count().max(1);
         let tensor = self.data.kinds().enumerate().nth(look);
         tensor.map_or(Ok(()), |(field, kind)| self.tensor_of(newest, field, kind).map(drop))
+    }
+
+    /// The newest step that is kept.
+    fn newest(&self) -> Result<u64> {
+        let newest = self.with(|training| Ok(training.steps().last().copied()))?;
+        newest.ok_or_else(|| Error::new("no step was saved"))
     }
 
     fn has_position(&self, step: u64) -> Result<()> {

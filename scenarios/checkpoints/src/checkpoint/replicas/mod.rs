@@ -9,7 +9,7 @@ use weighbridge::{Bencher, Direction, Error, Result, Unit, skip};
 use weighbridge_data::ExecutedWork;
 
 use super::watched::ProcessWatch;
-use crate::contract::{LoadedTensor, StoredCheckpoint, TensorHeader};
+use crate::contract::{LoadedTensor, LookedPart, StoredCheckpoint, TensorHeader};
 use crate::workload::Placement;
 
 /// The way in which replicas come to a checkpoint.
@@ -117,6 +117,10 @@ impl StoredCheckpoint for ReplicaReads<'_> {
 
     fn part(&mut self, tensor: usize, device: usize) -> Result<LoadedTensor> {
         self.stored.part(tensor, device)
+    }
+
+    fn look(&mut self, parts: &[LookedPart]) -> Result<Vec<u8>> {
+        self.stored.look(parts)
     }
 
     fn share(&mut self, once: bool) -> Result<()> {

@@ -1,6 +1,5 @@
 //! One replica reads and all have the state; each way to lie about it is told.
 
-use std::process::Command;
 use std::sync::Arc;
 
 use weighbridge::{Bencher, Budget, Delivery, Purpose, RepeatResult, Result, Settings};
@@ -8,6 +7,7 @@ use weighbridge_data::{Cache, ExecutedWork};
 
 use super::{ReplicaReads, Sharing};
 use crate::adapters::native::{ReferenceSharded, Safetensors};
+use crate::checkpoint::alone::alone;
 use crate::checkpoint::inventory::Inventory;
 use crate::checkpoint::stored::{
     CheckpointDigests, Cut, StoredProof, copy, measure, place, write_safetensors,
@@ -108,31 +108,13 @@ fn run(lie: Lie, sharing: Sharing) -> Result<RepeatResult> {
     let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
     bencher.work(stored.executed().report(&data, None));
     let mut reads = ReplicaReads::new(&mut stored, Inventory::of(&directory)?.bytes, sharing);
-    measure(&bencher, &mut reads)?;
+    measure(&bencher, &mut reads, Some(&directory), onto.as_ref())?;
     reads.tell(&bencher)?;
     let expected = CheckpointDigests::of(&data);
     let proof =
         StoredProof { expected: Some(&expected), onto: onto.as_ref(), apart: Some(sharing.of_one_memory()) };
     proof.prove(&bencher, &mut reads, Some(&directory))?;
     bencher.finish()
-}
-
-/// Runs a test in a process of its own, where no other test reads files: what a process reads is counted for
-/// all its threads.
-fn alone(name: &str, test: impl FnOnce()) {
-    const ALONE: &str = "WEIGHBRIDGE_TEST_ALONE";
-    if std::env::var_os(ALONE).is_some() {
-        return test();
-    }
-    let name = format!("{}::{name}", module_path!().split_once("::").expect("it is in a crate").1);
-    let own = std::env::current_exe().expect("a test is a program");
-    let ended = Command::new(own).args(["--exact", &name]).env(ALONE, "1").output().expect("it starts");
-    let said = String::from_utf8_lossy(&ended.stdout);
-    assert!(
-        ended.status.success() && said.contains("1 passed"),
-        "{said}{}",
-        String::from_utf8_lossy(&ended.stderr)
-    );
 }
 
 /// A metric of a repeat.
@@ -142,7 +124,7 @@ fn told(done: &RepeatResult, name: &str) -> f64 {
 
 #[test]
 fn one_replica_reads_the_files_once_and_without_a_broadcast_each_does() {
-    alone("one_replica_reads_the_files_once_and_without_a_broadcast_each_does", || {
+    alone(module_path!(), "one_replica_reads_the_files_once_and_without_a_broadcast_each_does", || {
         let once = run(Lie::None, Sharing::Broadcast).unwrap();
         let each = run(Lie::None, Sharing::Each).unwrap();
         for (done, due) in [(&once, 1.0), (&each, 2.0)] {
@@ -156,7 +138,7 @@ fn one_replica_reads_the_files_once_and_without_a_broadcast_each_does() {
 
 #[test]
 fn each_way_to_lie_about_replicas_is_told() {
-    alone("each_way_to_lie_about_replicas_is_told", || {
+    alone(module_path!(), "each_way_to_lie_about_replicas_is_told", || {
         for (lie, words) in [
             (Lie::ReadsForEach, "one replica reads them once"),
             (Lie::ReadsOnce, "a broadcast has read 0 kB by calls"),

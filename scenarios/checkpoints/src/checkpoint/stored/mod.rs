@@ -2,25 +2,25 @@
 
 pub(super) mod copy;
 mod digests;
+mod loads;
 mod proof;
 #[cfg(test)]
 mod tests;
 
-use std::cell::RefCell;
 use std::fmt;
 use std::fs;
 use std::path::Path;
 
 use safetensors::serialize_to_file;
 use safetensors::tensor::TensorView;
-use weighbridge::{Bencher, Dtype, Error, Result, skip};
+use weighbridge::{Dtype, Error, Result, skip};
 use weighbridge_data::{DataSet, of_safetensors};
 
-use super::first_failure::FirstFailure;
 use crate::contract::{StoredCheckpoint, TensorHeader};
 use crate::workload::{CutsFile, DeviceMesh, Placement, State, Tensor};
 
 pub(super) use self::digests::CheckpointDigests;
+pub(super) use self::loads::measure;
 pub(super) use self::proof::StoredProof;
 
 /// A rule that lays tensors on devices.
@@ -93,26 +93,6 @@ pub(super) fn place<'a>(
     };
     stored.place(&onto)?;
     Ok(Some(onto))
-}
-
-/// Measures loads. What was loaded is let go before the next one, outside the clock, and what the last one
-/// has loaded stays. The bytes of all tensors, as the files say.
-///
-/// # Errors
-/// What the system says.
-pub(super) fn measure(bencher: &Bencher, stored: &mut dyn StoredCheckpoint) -> Result<u64> {
-    let bytes = stored.headers().iter().map(TensorHeader::bytes).sum();
-    let failed = FirstFailure::default();
-    let stored = RefCell::new(stored);
-    let release = || {
-        failed.try_to(|| stored.borrow_mut().release());
-    };
-    let load = |()| {
-        failed.try_to(|| stored.borrow_mut().load());
-    };
-    bencher.batched(release).at_once(1).iter(load);
-    failed.result()?;
-    Ok(bytes)
 }
 
 /// Writes a state as one file of safetensors.

@@ -53,7 +53,7 @@ fn run(
     let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
     bencher.work(stored.executed().untied(stored.entry_point()));
     let onto = place(stored, mesh, Cut::Spread)?;
-    measure(&bencher, stored)?;
+    measure(&bencher, stored, Some(directory), onto.as_ref())?;
     let found = StoredProof { expected, onto: onto.as_ref(), apart: None }.prove(
         &bencher,
         stored,

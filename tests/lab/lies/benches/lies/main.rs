@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod approximate;
+mod checkpoints;
 mod copied;
 mod custom_loop;
 mod elsewhere;
