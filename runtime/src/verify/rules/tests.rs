@@ -660,10 +660,10 @@ fn the_numbers_of_a_repeat_that_could_not_go_on_are_judged_again() {
 #[test]
 fn a_checkpoint_is_there_when_its_time_is_over() {
     let found = |fault| found_in_failed(How::Work(Box::new(fault)));
-    let numbers = |wrong| found(WorkFault::Tensor { tensor: "a\n".to_owned(), looked: 8, wrong });
+    let numbers = |wrong| found(WorkFault::Tensor { tensor: "a".to_owned(), looked: 8, wrong });
     assert_eq!(
         numbers(1),
-        ["of 8 numbers of the tensor `a\\n` that were looked at when a load was over, 1 are not those \
+        ["of 8 numbers of the tensor `a` that were looked at when a load was over, 1 are not those \
           that were saved"]
     );
     let load = |files, read, grown| found(WorkFault::Load { files, read, state: 10_000_000, grown });

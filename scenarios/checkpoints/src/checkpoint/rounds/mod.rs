@@ -202,10 +202,8 @@ impl<'a> SaveRounds<'a> {
             checkpoints.wait()?;
             flush(&File::open(self.place)?)
         });
-        if saved.is_some() {
-            if let Some(saved) = self.try_to(|_| self.stamped(directory)) {
-                self.keep(saved);
-            }
+        if let Some(saved) = saved.and_then(|()| self.try_to(|_| self.stamped(directory))) {
+            self.keep(saved);
         }
     }
 
