@@ -5,7 +5,6 @@
 //! runs them.
 
 mod calibrate;
-mod compat;
 mod downstream;
 mod external;
 mod faults;
@@ -18,6 +17,7 @@ mod page;
 mod rebuild;
 mod repository;
 mod skipped;
+mod stand_ins;
 mod store;
 mod terminal;
 mod versus;

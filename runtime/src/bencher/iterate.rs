@@ -63,6 +63,22 @@ impl Bencher {
         });
     }
 
+    /// Takes the time that a loop says, whatever passed meanwhile: it may be scaled, modelled, or no time. How
+    /// many iterations a sample has, and how many samples there are, is decided by the time that passes.
+    #[doc(hidden)] // for benches in criterion's style
+    pub fn iter_stated(&self, mut body: impl FnMut(u64) -> Duration) {
+        let mut plan = self.begin(u64::MAX);
+        plan.stated = true;
+        while let Some(iterations) = plan.next(self) {
+            plan.windows.open();
+            let took = body(iterations);
+            plan.windows.close();
+            plan.took(took);
+        }
+        self.end(plan);
+        self.state.borrow_mut().evidence.stated = true;
+    }
+
     /// Returns the time that a loop of the author's own claims. Where that is more than all processors had,
     /// it is noted, and the time that passed is returned.
     fn believable(&self, took: Duration, passed: Duration) -> Duration {
@@ -215,6 +231,7 @@ impl Bencher {
             least: Duration::MAX,
             repeated: (0, 0),
             iterations: 1,
+            stated: false,
             windows: Windows::new(clock.clone()),
             clock,
             first: None,
@@ -297,6 +314,8 @@ struct HostSampling {
     most: u64,
     /// Iterations that the next sample counts for.
     iterations: u64,
+    /// True if the times of samples are what their loop says, and not what passed.
+    stated: bool,
     windows: Windows,
     clock: crate::device::Clock,
     first: Option<Duration>,
@@ -389,7 +408,8 @@ impl HostSampling {
     /// Takes in how long the sample took. Its window was open for longer where collectors of `measure` blocks
     /// ran in it: that is no part of the sample, but it is time that the run takes.
     fn took(&mut self, time: Duration) {
-        let spent = time.max(Duration::from_nanos(self.windows.last.wall));
+        let passed = Duration::from_nanos(self.windows.last.wall);
+        let spent = if self.stated { passed } else { time.max(passed) };
         self.whole = spent.max(self.clock.now() - self.asked_at);
         match self.step {
             SamplingStep::First => {

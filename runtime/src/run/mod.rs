@@ -20,7 +20,7 @@ mod schedule;
 mod stop;
 mod supervised;
 
-pub use child::serve;
+pub use child::{ServedRequest, Serving, serve};
 pub use duel::{BrokenDuel, Duel, DuelRound, EndedRound, Pair, Referee, RoundId, Side, duel};
 #[cfg(test)]
 pub(crate) use duel::{RoundRunner, go};

@@ -1,11 +1,9 @@
-//! A bench file in divan's style, as it would stand in a crate that uses divan: one line differs.
+//! A bench file in divan's style, as it would stand in a crate that uses divan.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-
-use weighbridge::divan_compat as divan; // was: nothing; the crate itself
 
 use divan::counter::{BytesCount, CharsCount, CyclesCount, ItemsCount};
 use divan::{AllocProfiler, Bencher, black_box, black_box_drop};

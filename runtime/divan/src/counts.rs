@@ -1,7 +1,7 @@
 //! What a bench counts, and as what it is shown.
 
 use super::counter::{CounterKind, IntoCounter, Sealed};
-use crate::bencher::{Bencher, Error};
+use weighbridge::{Bencher, Error};
 
 /// At most one number of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
