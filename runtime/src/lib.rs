@@ -48,8 +48,8 @@
 //! | `cuda`, `nvml` | devices of NVIDIA: time by their clock; power, clocks and temperature |
 //! | `criterion` | right times of a device for benches that stay with criterion |
 //!
-//! Bench files in the style of criterion and of divan run as they are with the crates `weighbridge-criterion` and
-//! `weighbridge-divan` in the place of those.
+//! Bench files in the style of criterion and of divan run as they are with the crates `weighbridge-criterion`
+//! and `weighbridge-divan` in the place of those.
 //!
 //! # How it is built
 //!
@@ -168,7 +168,7 @@ pub mod remote {
     pub use crate::bencher::{ClockFault, Content, FileUse, Moments, MomentsByField, WorkFault};
 }
 
-/// What crates take that stand in the place of another harness: it may change in any release.
+/// The door for crates in the place of another harness: it may change in any release.
 #[doc(hidden)]
 pub mod style {
     pub use crate::bencher::{Budget, Purpose, Settings};

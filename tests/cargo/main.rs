@@ -6,6 +6,7 @@
 
 mod calibrate;
 mod downstream;
+mod drop_ins;
 mod external;
 mod faults;
 mod help;
@@ -17,7 +18,6 @@ mod page;
 mod rebuild;
 mod repository;
 mod skipped;
-mod stand_ins;
 mod store;
 mod terminal;
 mod versus;

@@ -370,8 +370,7 @@ fn no_private_synonym_of_a_word_of_the_field_is_written() {
 }
 
 /// Names of types that stand in several places, and why that is one meaning.
-const SAME_TYPE: &[(&str, &str)] =
-    &[("Bencher", "the crates that stand for criterion and divan have their names")];
+const SAME_TYPE: &[(&str, &str)] = &[];
 
 /// The types that a file defines.
 #[derive(Default)]

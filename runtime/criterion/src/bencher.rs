@@ -11,15 +11,15 @@ use crate::{BatchSize, Throughput};
 
 /// The bencher of one benchmark: it times the body.
 pub struct Bencher<'a, M: Measurement = WallTime> {
-    way: Way<'a>,
+    run: BodyRun<'a>,
     pub(crate) measurement: &'a M,
-    /// What a measurement of one's own gave for an iteration, sample by sample.
+    /// The values of an iteration by a measurement of one's own, sample by sample.
     values: Vec<f64>,
 }
 
 /// The way in which a body is run.
 #[derive(Clone, Copy)]
-enum Way<'a> {
+enum BodyRun<'a> {
     /// Once, and nothing is measured.
     Once,
     Measured(&'a weighbridge::Bencher),
@@ -33,18 +33,18 @@ impl<M: Measurement> fmt::Debug for Bencher<'_, M> {
 
 impl<'a, M: Measurement> Bencher<'a, M> {
     pub(crate) fn once(measurement: &'a M) -> Self {
-        Self { way: Way::Once, measurement, values: Vec::new() }
+        Self { run: BodyRun::Once, measurement, values: Vec::new() }
     }
 
     pub(crate) fn measured(bencher: &'a weighbridge::Bencher, measurement: &'a M) -> Self {
-        Self { way: Way::Measured(bencher), measurement, values: Vec::new() }
+        Self { run: BodyRun::Measured(bencher), measurement, values: Vec::new() }
     }
 
     /// Times the body; making and dropping what it gives back is in it.
     #[expect(clippy::iter_not_returning_iterator, reason = "criterion's name")]
     pub fn iter<O, R: FnMut() -> O>(&mut self, mut routine: R) {
-        match self.way {
-            Way::Measured(bencher) if self.measurement.is_wall_time() => bencher.iter(routine),
+        match self.run {
+            BodyRun::Measured(bencher) if self.measurement.is_wall_time() => bencher.iter(routine),
             _ => {
                 let measurement = self.measurement;
                 self.sample(|iterations| {
@@ -69,8 +69,8 @@ impl<'a, M: Measurement> Bencher<'a, M> {
         S: FnMut() -> I,
         R: FnMut(I) -> O,
     {
-        match self.way {
-            Way::Measured(bencher) if self.measurement.is_wall_time() => {
+        match self.run {
+            BodyRun::Measured(bencher) if self.measurement.is_wall_time() => {
                 bencher.batched(setup).at_once(size.most()).iter(routine);
             }
             _ => self.sample_batches(size, &mut setup, |mut inputs, measurement| {
@@ -90,8 +90,8 @@ impl<'a, M: Measurement> Bencher<'a, M> {
         S: FnMut() -> I,
         R: FnMut(&mut I) -> O,
     {
-        match self.way {
-            Way::Measured(bencher) if self.measurement.is_wall_time() => {
+        match self.run {
+            BodyRun::Measured(bencher) if self.measurement.is_wall_time() => {
                 bencher.batched(setup).at_once(size.most()).iter_ref(routine);
             }
             _ => self.sample_batches(size, &mut setup, |mut inputs, measurement| {
@@ -125,8 +125,8 @@ impl<'a, M: Measurement> Bencher<'a, M> {
 
     /// Times the body; what it gives back is dropped outside the clock.
     pub fn iter_with_large_drop<O, R: FnMut() -> O>(&mut self, mut routine: R) {
-        match self.way {
-            Way::Measured(bencher) if self.measurement.is_wall_time() => {
+        match self.run {
+            BodyRun::Measured(bencher) if self.measurement.is_wall_time() => {
                 bencher.iter_batched(|| (), |()| routine());
             }
             _ => self.iter_batched(|| (), |()| routine(), BatchSize::SmallInput),
@@ -135,7 +135,7 @@ impl<'a, M: Measurement> Bencher<'a, M> {
 
     /// Takes samples of a loop that measures itself: it is told the number of its iterations.
     pub(crate) fn sample(&mut self, mut one: impl FnMut(u64) -> M::Value) {
-        let Way::Measured(bencher) = self.way else {
+        let BodyRun::Measured(bencher) = self.run else {
             one(1);
             return;
         };
@@ -178,7 +178,7 @@ impl<'a, M: Measurement> Bencher<'a, M> {
 
     /// Hands in what a measurement of one's own gave, in its own words.
     pub(crate) fn finish(mut self, throughput: Option<&Throughput>) {
-        let Way::Measured(bencher) = self.way else { return };
+        let BodyRun::Measured(bencher) = self.run else { return };
         if self.values.is_empty() {
             return;
         }
@@ -195,7 +195,8 @@ impl<'a, M: Measurement> Bencher<'a, M> {
         bencher.metric("own_measurement", value, unit, Direction::Lower);
         let rate = rate.map_or_else(String::new, |rate| format!(", {}", rate.trim()));
         bencher.note(&format!(
-            "a measurement of its own: {}{rate} an iteration; `wall_time` is this value, a nanosecond for each",
+            "a measurement of its own: {}{rate} an iteration; `wall_time` is this value, a nanosecond for \
+             each",
             shown.trim()
         ));
     }

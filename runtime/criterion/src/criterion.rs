@@ -6,21 +6,15 @@ use std::time::Duration;
 
 use regex_lite::Regex;
 
+use crate::config::Config;
 use crate::id::{IntoBenchmarkId, Name};
 use crate::measurement::{Measurement, WallTime};
 use crate::profiler::Profiler;
+use crate::start::take_over;
 use crate::visit::{note, visit};
 use crate::{
     Bencher, BenchmarkFilter, BenchmarkId, PlotConfiguration, PlottingBackend, SamplingMode, Throughput,
 };
-
-/// The settings that have a meaning here.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Config {
-    pub(crate) samples: Option<usize>,
-    pub(crate) most_time: Option<Duration>,
-    pub(crate) filter: Option<BenchmarkFilter>,
-}
 
 /// Criterion's entry point.
 pub struct Criterion<M: Measurement = WallTime> {
@@ -164,7 +158,7 @@ impl<M: Measurement> Criterion<M> {
         F: FnMut(&mut Bencher<'_, M>),
     {
         let name = Name { group: None, own: id.to_owned() };
-        visit(&name, &self.config, None, &self.measurement, &mut f);
+        visit(&name, &self.config, None, &self.measurement, &mut f, take_over);
         self
     }
 
@@ -174,7 +168,7 @@ impl<M: Measurement> Criterion<M> {
         F: FnMut(&mut Bencher<'_, M>, &I),
     {
         let mut body = |bencher: &mut Bencher<'_, M>| f(bencher, input);
-        visit(&Name::alone(id), &self.config, None, &self.measurement, &mut body);
+        visit(&Name::alone(id), &self.config, None, &self.measurement, &mut body, take_over);
         self
     }
 
@@ -259,7 +253,7 @@ impl<M: Measurement> BenchmarkGroup<'_, M> {
         F: FnMut(&mut Bencher<'_, M>),
     {
         let name = Name::in_group(&self.name, &id.into_benchmark_id());
-        visit(&name, &self.config, self.throughput.as_ref(), &self.criterion.measurement, &mut f);
+        visit(&name, &self.config, self.throughput.as_ref(), &self.criterion.measurement, &mut f, take_over);
         self
     }
 

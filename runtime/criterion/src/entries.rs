@@ -11,11 +11,14 @@ use weighbridge::style::{
 };
 use weighbridge::{Bencher, Error, PartialBudget};
 
-use crate::find::{Catalogue, FoundBench, remember_needing};
-use crate::start::GROUPS;
+use crate::catalogue::{Catalogue, FoundBench};
+use crate::memory::remember_needing;
 use crate::visit::{Measuring, State, WALK, Walk, is_over};
 
-/// What was found in this program.
+/// The groups of the file, for processes that go through them.
+pub(crate) static GROUPS: OnceLock<Vec<fn()>> = OnceLock::new();
+
+/// The benchmarks of this program.
 static FOUND: OnceLock<Catalogue> = OnceLock::new();
 
 /// The scenarios. `by_file`: whether filters in the file hold.

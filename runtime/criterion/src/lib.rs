@@ -1,5 +1,5 @@
-//! Bench files written for criterion, measured by weighbridge. `Cargo.toml` says which crate `criterion` is, and no
-//! bench file changes:
+//! Bench files written for criterion, measured by weighbridge. `Cargo.toml` says which crate `criterion` is,
+//! and no bench file changes:
 //!
 //! ```toml
 //! [dev-dependencies]
@@ -27,9 +27,9 @@
 //! criterion_main!(benches);
 //! ```
 //!
-//! Benchmarks are found by running the program once as `--test` does, in a process of its own, and remembered for
-//! as long as the program is the same. A process that measures goes through the functions to its benchmark, and
-//! runs the closures before it only where it needs them.
+//! Benchmarks are found by running the program once as `--test` does, in a process of its own, and remembered
+//! for as long as the program is the same. A process that measures goes through the functions to its
+//! benchmark, and runs the closures before it only where it needs them.
 //!
 //! Criterion measures in one process for as long as it is told; here each benchmark is measured in several
 //! processes, one after the other, for half a second each. So `sample_size` is the least number of samples in
@@ -37,11 +37,15 @@
 //! statistics or its plots is accepted and has no effect.
 
 mod bencher;
+mod catalogue;
+mod config;
 mod criterion;
 mod entries;
 mod find;
+mod finder;
 mod id;
 mod macros;
+mod memory;
 mod settings;
 mod start;
 mod visit;

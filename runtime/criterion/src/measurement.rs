@@ -37,9 +37,9 @@ pub trait ValueFormatter {
 
 /// Something that is measured between a start and an end.
 pub trait Measurement {
-    /// What is kept from the start to the end.
+    /// The part that is kept from the start to the end.
     type Intermediate;
-    /// What was measured.
+    /// The value that was measured.
     type Value;
 
     /// Begins to measure.
@@ -116,7 +116,9 @@ impl ValueFormatter for Nanoseconds {
             nanoseconds if nanoseconds < 1e9 => (1e-6, "ms"),
             _ => (1e-9, "s"),
         };
-        values.iter_mut().for_each(|value| *value *= factor);
+        for value in values {
+            *value *= factor;
+        }
         unit
     }
 
@@ -131,7 +133,9 @@ impl ValueFormatter for Nanoseconds {
         };
         let rate = |nanoseconds: f64| count as f64 * 1e9 / nanoseconds;
         let power = (rate(typical).max(1.0).ln() / step.ln()).floor().clamp(0.0, 3.0);
-        values.iter_mut().for_each(|value| *value = rate(*value) / step.powf(power));
+        for value in values {
+            *value = rate(*value) / step.powf(power);
+        }
         units[power as usize]
     }
 

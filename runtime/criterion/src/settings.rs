@@ -4,6 +4,7 @@ use regex_lite::Regex;
 
 /// The number of inputs that are made at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::manual_non_exhaustive, reason = "criterion's own")]
 pub enum BatchSize {
     /// As many as a sample has iterations, at most 1024.
     SmallInput,

@@ -4,16 +4,13 @@ use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::OnceLock;
 
 use weighbridge::style::{Additions, CHILD_FLAG, FindRequest, Serving, Suite, add, code};
 
-use crate::entries::found;
-use crate::find::{FOLDER, Finder, find};
+use crate::entries::{GROUPS, found};
+use crate::find::{FOLDER, find};
+use crate::finder::Finder;
 use crate::visit::{Served, WALK, Walk, Way, text};
-
-/// The groups of the file, for processes that go through them.
-pub(crate) static GROUPS: OnceLock<Vec<fn()>> = OnceLock::new();
 
 /// The whole of a bench binary: `criterion_main!` calls it.
 pub fn main(suite: Suite, groups: &[fn()]) -> ExitCode {
@@ -53,8 +50,8 @@ fn register_in_child(suite: &Suite) {
     }
 }
 
-/// Does what the process is for where the author's own `main` has called a function: it comes back in a process
-/// that finds benchmarks or measures one, and ends any other.
+/// Does what the process is for where the author's own `main` has called a function: it comes back in a
+/// process that finds benchmarks or measures one, and ends any other.
 pub(crate) fn take_over() {
     if let Some(finder) = Finder::from_env() {
         WALK.set(Walk::Finding(finder));
@@ -66,7 +63,7 @@ pub(crate) fn take_over() {
     }
     register_in_child(&suite);
     let Some((serving, asked)) = Serving::begin().ok().and_then(|mut serving| {
-        let asked = serving.next()?;
+        let asked = serving.next_request()?;
         Some((serving, asked))
     }) else {
         std::process::exit(0);

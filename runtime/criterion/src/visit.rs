@@ -3,7 +3,6 @@
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
@@ -13,8 +12,8 @@ use weighbridge::style::{ServedRequest, Serving};
 
 use crate::Throughput;
 use crate::bencher::Bencher;
-use crate::criterion::Config;
-use crate::find::Finder;
+use crate::config::Config;
+use crate::finder::Finder;
 use crate::id::Name;
 use crate::measurement::Measurement;
 
@@ -57,7 +56,7 @@ pub(crate) struct Way {
     inside: Duration,
 }
 
-/// What is done at a benchmark on the way to another.
+/// A step at a benchmark on the way to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     There,
@@ -97,7 +96,7 @@ pub(crate) struct Measuring {
     pub(crate) panicked: Vec<(String, String)>,
 }
 
-/// How far a walk is.
+/// The state of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     OnTheWay,
@@ -124,7 +123,7 @@ thread_local! {
     pub(crate) static WALK: RefCell<Walk> = const { RefCell::new(Walk::None) };
 }
 
-/// What is done with a benchmark.
+/// The task at a benchmark.
 enum Task {
     PassBy,
     Once,
@@ -166,13 +165,14 @@ fn task(name: &Name, config: &Config) -> Task {
     })
 }
 
-/// Comes to a benchmark.
+/// Comes to a benchmark. `take_over` says what the process is for where nobody has.
 pub(crate) fn visit<M: Measurement>(
     name: &Name,
     config: &Config,
     throughput: Option<&Throughput>,
     measurement: &M,
     body: &mut dyn FnMut(&mut Bencher<'_, M>),
+    take_over: fn(),
 ) {
     match task(name, config) {
         Task::PassBy => {}
@@ -182,7 +182,7 @@ pub(crate) fn visit<M: Measurement>(
             let _ = catch_unwind(AssertUnwindSafe(|| body(&mut Bencher::once(measurement))));
             WALK.with_borrow_mut(|walk| match walk {
                 Walk::Measuring(Measuring { way, .. }) | Walk::Serving(way, _) => {
-                    way.inside += begun.elapsed()
+                    way.inside += begun.elapsed();
                 }
                 Walk::None | Walk::Finding(_) => {}
             });
@@ -192,8 +192,8 @@ pub(crate) fn visit<M: Measurement>(
             measure_in(bencher, &way, config, throughput, measurement, body);
         }),
         Task::TakeOver => {
-            crate::start::take_over();
-            visit(name, config, throughput, measurement, body);
+            take_over();
+            visit(name, config, throughput, measurement, body, take_over);
         }
     }
 }
@@ -265,7 +265,7 @@ fn serve(way: &Way, served: Served, measure: &mut dyn FnMut(&weighbridge::Benche
                 false => Err(Error::new(format!("this process has gone to `{}`", way.wanted.0))),
             }),
         );
-        match serving.next().filter(|_| answered.is_ok()) {
+        match serving.next_request().filter(|_| answered.is_ok()) {
             Some(next) => asked = next,
             None => std::process::exit(0),
         }
@@ -325,17 +325,4 @@ pub(crate) fn text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("a panic that is no text").to_owned()
-}
-
-/// Counts the benchmarks of each name.
-#[derive(Debug, Default)]
-pub(crate) struct Counts(BTreeMap<String, usize>);
-
-impl Counts {
-    /// The number of those that came before this one.
-    pub(crate) fn count(&mut self, name: &Name) -> usize {
-        let count = self.0.entry(name.to_string()).or_insert(0);
-        *count += 1;
-        *count - 1
-    }
 }

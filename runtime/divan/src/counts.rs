@@ -75,7 +75,7 @@ impl Counts {
 mod tests {
     use super::super::counter::{BytesCount, CharsCount, ItemsCount};
     use super::*;
-    use crate::bencher::{Budget, Purpose, Settings};
+    use weighbridge::style::{Budget, Purpose, Settings};
 
     #[test]
     fn the_last_counter_of_a_kind_and_that_of_the_bench_itself_count() {

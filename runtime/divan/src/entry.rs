@@ -98,8 +98,8 @@ const ARG: &str = "arg";
 const THREADS: &str = "threads";
 
 impl RegisteredBench {
-    /// The scenario that it becomes, by this id. `is_planned`: whether its budget is looked at, which a child's
-    /// is not.
+    /// The scenario that it becomes, by this id. `is_planned`: whether its budget is looked at, which a
+    /// child's is not.
     fn scenario(&self, id: String, is_planned: bool) -> ScenarioEntry {
         let budget = if is_planned { self.bench.all_options().budget() } else { PartialBudget::NONE };
         ScenarioEntry {

@@ -1,5 +1,5 @@
-//! Bench files written for divan, measured by weighbridge. `Cargo.toml` says which crate `divan` is, and no bench file
-//! changes:
+//! Bench files written for divan, measured by weighbridge. `Cargo.toml` says which crate `divan` is, and no
+//! bench file changes:
 //!
 //! ```toml
 //! [dev-dependencies]
@@ -19,14 +19,15 @@
 //! }
 //! ```
 //!
-//! A bench is called by its path, as with divan: `module::bench/Type/1000/t=2`; filters are regular expressions
-//! over such paths. Each case is measured in several processes; `sample_count` is the least number of samples
-//! in each, `sample_size` the number of iterations in each sample, `min_time` and `max_time` the least and
-//! the most time that the samples of each process take. What a body gives back is dropped outside the clock.
+//! A bench is called by its path, as with divan: `module::bench/Type/1000/t=2`; filters are regular
+//! expressions over such paths. Each case is measured in several processes; `sample_count` is the least
+//! number of samples in each, `sample_size` the number of iterations in each sample, `min_time` and
+//! `max_time` the least and the most time that the samples of each process take. What a body gives back is
+//! dropped outside the clock.
 //!
-//! `#[divan::bench]` registers constants and functions. [`Divan::main`] makes scenarios of all of them, under the
-//! paths that divan gives them, and hands over to the harness. What takes long (arguments, counters) is asked of
-//! one bench alone, in the process that measures it.
+//! `#[divan::bench]` registers constants and functions. [`Divan::main`] makes scenarios of all of them, under
+//! the paths that divan gives them, and hands over to the harness. What takes long (arguments, counters) is
+//! asked of one bench alone, in the process that measures it.
 
 mod args;
 mod bencher;

@@ -343,7 +343,7 @@ impl Bencher {
     #[doc(hidden)] // for benches in criterion's style
     pub fn begin_again(&self) {
         self.state.replace(BencherState::default());
-        self.regions.replace(Default::default());
+        self.regions.replace(Regions::default());
     }
 
     fn state_budget(&self, change: impl FnOnce(&mut PartialBudget)) -> &Self {

@@ -63,8 +63,8 @@ impl Bencher {
         });
     }
 
-    /// Takes the time that a loop says, whatever passed meanwhile: it may be scaled, modelled, or no time. How
-    /// many iterations a sample has, and how many samples there are, is decided by the time that passes.
+    /// Takes the time that a loop says, whatever passed meanwhile: it may be scaled, modelled, or no time.
+    /// How many iterations a sample has, and how many samples there are, is decided by the time that passes.
     #[doc(hidden)] // for benches in criterion's style
     pub fn iter_stated(&self, mut body: impl FnMut(u64) -> Duration) {
         let mut plan = self.begin(u64::MAX);

@@ -72,8 +72,8 @@ impl<A> CountingOf<A> {
     unsafe_code,
     reason = "an allocator is unsafe by its trait; every call is handed to the other as it is"
 )]
-// SAFETY: every method passes its arguments on to the other allocator, whose contract is the same; counting neither
-// allocates nor unwinds.
+// SAFETY: every method passes its arguments on to the other allocator, whose contract is the same; counting
+// neither allocates nor unwinds.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingOf<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());

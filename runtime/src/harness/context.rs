@@ -16,7 +16,7 @@ pub(super) struct Context<'a> {
     pub(super) terminal: Terminal,
     /// The workspace's settings file: its name and its text.
     pub(super) settings: Option<(String, String)>,
-    /// What is known of benches in another style.
+    /// The facts on benches in another style.
     pub(super) styled: Styled,
     /// Set by Ctrl-C.
     pub(super) interrupted: Arc<AtomicBool>,

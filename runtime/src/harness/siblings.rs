@@ -42,8 +42,8 @@ pub(super) fn passed_over(
     }
 }
 
-/// Tells whether cargo goes on to a bench target of this package, or has been to one, of which it is not known
-/// that it has no case either; notes that this one has none.
+/// Tells whether cargo goes on to a bench target of this package, or has been to one, of which it is not
+/// known that it has no case either; notes that this one has none.
 fn others_may_have_it(context: &Context<'_>) -> bool {
     let Some(cargo) = Caller::of_this_process() else { return false };
     let own = crate_name(context.suite.target);

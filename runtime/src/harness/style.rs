@@ -1,5 +1,5 @@
-//! Benches in the style of another harness: they are found once the command line is known, and their filters are
-//! regular expressions.
+//! Benches in the style of another harness: they are found once the command line is known, and their filters
+//! are regular expressions.
 
 use std::path::{Path, PathBuf};
 

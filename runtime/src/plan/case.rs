@@ -19,8 +19,8 @@ pub struct CaseId {
     pub point: Point,
     /// The adapter's name; `None` for a scenario without a contract.
     pub adapter: Option<String>,
-    /// True if the names for programs and for files end in a hash of this one, since another case would have the
-    /// same there.
+    /// True if the names for programs and for files end in a hash of this one, since another case would have
+    /// the same there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub told_apart: bool,
 }
@@ -33,8 +33,8 @@ impl PartialEq for CaseId {
 }
 
 impl CaseId {
-    /// The name for other programs: `cv_1::small::workers=2::google_grain`; with `-` and 8 hex digits of the id
-    /// where another case would have the same.
+    /// The name for other programs: `cv_1::small::workers=2::google_grain`; with `-` and 8 hex digits of the
+    /// id where another case would have the same.
     pub fn slug(&self) -> String {
         self.plain_slug() + &self.mark('-')
     }

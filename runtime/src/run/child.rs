@@ -74,7 +74,7 @@ fn clean_up(since: SystemTime) {
 
 fn try_serve(since: SystemTime) -> io::Result<()> {
     let mut serving = Serving::since(since)?;
-    while let Some(ask) = serving.next() {
+    while let Some(ask) = serving.next_request() {
         serving.answer(&ask, None)?;
     }
     Ok(())
@@ -99,8 +99,8 @@ impl Serving {
     }
 
     fn since(since: SystemTime) -> io::Result<Self> {
-        // The clone is close-on-exec, so that grandchildren do not hold the socket; the subject gets /dev/null
-        // for stdin.
+        // The clone is close-on-exec, so that grandchildren do not hold the socket; the subject gets
+        // /dev/null for stdin.
         let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         dup2_stdin(std::fs::File::open("/dev/null")?)?;
         let told = Rc::new(listen(socket.try_clone()?, since)?);
@@ -109,7 +109,7 @@ impl Serving {
     }
 
     /// The next repeat that is asked for; `None` when the parent has hung up.
-    pub fn next(&mut self) -> Option<ServedRequest> {
+    pub fn next_request(&mut self) -> Option<ServedRequest> {
         loop {
             // What is left of the talk about an earlier repeat's blocks is no ask.
             if let ParentMessage::Repeat(ask) = self.told.recv().ok()? {

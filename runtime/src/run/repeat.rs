@@ -14,7 +14,7 @@ use crate::bencher::{
 use crate::device::Clock;
 use crate::registry::{AdapterEntry, Equivalence, find_adapter, find_scenario};
 
-/// What is run in the place of a scenario's own function.
+/// A body in the place of a scenario's own function.
 pub type Body<'a> = &'a mut dyn FnMut(&mut Bencher) -> Result<(), Error>;
 
 /// Runs the repeat that is asked for. `tell` hears of every phase, never inside a timed window.

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use super::StoreError;
 use crate::record::Environment;
 
-/// The name of a baseline: letters, digits, `.`, `_`, `-`, and `/` between parts as in a branch's name; no part
-/// begins with `.`. No file's name has a `/` from it, so a path can never pass for one.
+/// The name of a baseline: letters, digits, `.`, `_`, `-`, and `/` between parts as in a branch's name; no
+/// part begins with `.`. No file's name has a `/` from it, so a path can never pass for one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BaselineName(String);
 

@@ -30,12 +30,12 @@ pub(crate) fn run(args: &Originals, place: &Place) -> Result<Output> {
             ["bench", "--no-run"].into_iter().chain(targets.iter().map(String::as_str)).collect();
         build(&place.lab().join(package), &place.target, &line)
     };
-    let (originals, stand_ins) = (build_side("originals", "original")?, build_side("stand-ins", "stand_in")?);
+    let (originals, drop_ins) = (build_side("originals", "original")?, build_side("drop-ins", "drop_in")?);
     let mut cases = Vec::new();
     for style in HarnessStyle::ALL {
         let sides = (
             OriginalSide::original(style, of_target(&originals, &style.target("original"))?.path),
-            OriginalSide::compatible(of_target(&stand_ins, &style.target("stand_in"))?.path),
+            OriginalSide::compatible(of_target(&drop_ins, &style.target("drop_in"))?.path),
         );
         for body in style.bodies() {
             let name = format!("{}/{body}", style.name());
