@@ -63,12 +63,11 @@ impl Bencher {
         });
     }
 
-    /// Takes the time that a loop says, whatever passed meanwhile: it may be scaled, modelled, or no time.
-    /// How many iterations a sample has, and how many samples there are, is decided by the time that passes.
+    /// Takes the time that a loop says, whatever passed meanwhile: it may be scaled, modelled, or no time. A
+    /// sample has as many iterations as fill it by the longer of both.
     #[doc(hidden)] // for benches in criterion's style
     pub fn iter_stated(&self, mut body: impl FnMut(u64) -> Duration) {
-        let mut plan = self.begin(u64::MAX);
-        plan.stated = true;
+        let mut plan = self.begin(MOST_STATED);
         while let Some(iterations) = plan.next(self) {
             plan.windows.open();
             let took = body(iterations);
@@ -231,7 +230,6 @@ impl Bencher {
             least: Duration::MAX,
             repeated: (0, 0),
             iterations: 1,
-            stated: false,
             windows: Windows::new(clock.clone()),
             clock,
             first: None,
@@ -292,6 +290,9 @@ impl Bencher {
     }
 }
 
+/// The most iterations of a sample whose time is what its loop says: it may say none, and take none.
+const MOST_STATED: u64 = 1 << 24;
+
 /// Decides what the next sample is for: the first iteration, calibration, warm-up, measuring.
 struct HostSampling {
     budget: Budget,
@@ -314,8 +315,6 @@ struct HostSampling {
     most: u64,
     /// Iterations that the next sample counts for.
     iterations: u64,
-    /// True if the times of samples are what their loop says, and not what passed.
-    stated: bool,
     windows: Windows,
     clock: crate::device::Clock,
     first: Option<Duration>,
@@ -408,8 +407,7 @@ impl HostSampling {
     /// Takes in how long the sample took. Its window was open for longer where collectors of `measure` blocks
     /// ran in it: that is no part of the sample, but it is time that the run takes.
     fn took(&mut self, time: Duration) {
-        let passed = Duration::from_nanos(self.windows.last.wall);
-        let spent = if self.stated { passed } else { time.max(passed) };
+        let spent = time.max(Duration::from_nanos(self.windows.last.wall));
         self.whole = spent.max(self.clock.now() - self.asked_at);
         match self.step {
             SamplingStep::First => {

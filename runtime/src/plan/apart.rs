@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::case::part;
-use super::{CaseId, PlannedCase};
+use super::{CaseId, PlanError, PlannedCase};
 use crate::registry::{Axis, Point, Registry, ScenarioEntry, slug};
 
 /// The names of the values of an axis, and how many values have each.
@@ -25,7 +25,10 @@ impl NamedAxis {
 }
 
 /// Marks the cases that others have the name of.
-pub(super) fn tell_apart(registry: &Registry, cases: &mut [PlannedCase]) {
+///
+/// # Errors
+/// When two are called the same in full.
+pub(super) fn tell_apart(registry: &Registry, cases: &mut [PlannedCase]) -> Result<(), PlanError> {
     let mut by_slug: BTreeMap<String, Vec<&'static ScenarioEntry>> = BTreeMap::new();
     for &scenario in registry.scenarios() {
         by_slug.entry(slug(scenario.id)).or_default().push(scenario);
@@ -46,6 +49,7 @@ pub(super) fn tell_apart(registry: &Registry, cases: &mut [PlannedCase]) {
         case.id.told_apart = is_doubled || has_rival;
     }
     tell_typed_apart(cases);
+    refuse_doubled(cases)
 }
 
 /// Tells whether a point of these axes may have the names of this one.
@@ -66,4 +70,17 @@ fn tell_typed_apart(cases: &mut [PlannedCase]) {
             cases[at].id.told_apart = true;
         }
     }
+}
+
+/// Of two points of one name each has a value where the other implies one: no hash of the name tells them apart.
+fn refuse_doubled(cases: &[PlannedCase]) -> Result<(), PlanError> {
+    let mut names: BTreeMap<String, &CaseId> = BTreeMap::new();
+    for case in cases {
+        if let Some(other) = names.insert(case.id.slug(), &case.id)
+            && *other != case.id
+        {
+            return Err(PlanError::Clash(other.to_string(), case.id.to_string(), case.id.slug()));
+        }
+    }
+    Ok(())
 }

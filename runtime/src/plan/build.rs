@@ -52,7 +52,7 @@ pub fn build_all(registry: &Registry, request: &Request, requests: &[Request]) -
         once(&mut plan);
     }
     lead_groups(&mut plan.cases);
-    tell_apart(registry, &mut plan.cases);
+    tell_apart(registry, &mut plan.cases)?;
     Ok(plan)
 }
 

@@ -120,11 +120,11 @@ mod tests {
 
     #[test]
     fn what_has_the_name_of_another_gets_a_hash_and_is_the_same_case_still() {
-        let [plus, minus] = ["a + b", "a - b"].map(|name| CaseId { told_apart: true, ..case(name) });
-        assert_eq!(plus.plain_slug(), case("a   b").slug());
-        assert!(plus.slug() != minus.slug() && plus.file_name() != minus.file_name());
-        assert!(plus.slug().starts_with("cv_1::small::workers=2::a_b-"), "{}", plus.slug());
-        assert_eq!(plus, case("a + b"));
+        let [times, minus] = ["a * b", "a - b"].map(|name| CaseId { told_apart: true, ..case(name) });
+        assert_eq!(times.plain_slug(), case("a   b").slug());
+        assert!(times.slug() != minus.slug() && times.file_name() != minus.file_name());
+        assert!(times.slug().starts_with("cv_1::small::workers=2::a_b-"), "{}", times.slug());
+        assert_eq!(times, case("a * b"));
         let stored = serde_json::to_string(&case("a")).unwrap();
         assert!(!stored.contains("told_apart"), "{stored}");
     }

@@ -67,6 +67,9 @@ pub enum PlanError {
         /// The platform of the run.
         platform: String,
     },
+    /// Two cases that are called the same.
+    #[error("the cases `{0}` and `{1}` have the same name for programs, `{2}`: rename a label or an adapter")]
+    Clash(String, String, String),
 }
 
 impl PlanError {

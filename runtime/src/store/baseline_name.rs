@@ -105,7 +105,7 @@ mod tests {
         for good in ["main", "v1.2", "a-b_c", "2026"] {
             assert_eq!(good.parse::<BaselineName>().unwrap().to_string(), good);
         }
-        for bad in ["", ".", "..", ".main", "a/b", "../main", "a b", "ü", "a\\b", &"x".repeat(101)] {
+        for bad in ["", ".", "..", ".main", "a//b", "../main", "a b", "ü", "a\\b", &"x".repeat(101)] {
             assert!(bad.parse::<BaselineName>().is_err(), "{bad}");
         }
     }
