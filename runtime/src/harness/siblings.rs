@@ -2,7 +2,7 @@
 //! and libtest may be.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::targets::{Libtest, Targets};
 use super::{Context, HarnessMode, TargetError};
@@ -46,6 +46,9 @@ pub(super) fn passed_over(
 /// known that it has no case either; notes that this one has none.
 fn others_may_have_it(context: &Context<'_>) -> bool {
     let Some(cargo) = Caller::of_this_process() else { return false };
+    if cargo.runs_other_packages(Path::new(context.suite.directory)) {
+        return true; // which, and what they have, only cargo knows
+    }
     let own = crate_name(context.suite.target);
     let mut others = cargo.targets(|| Targets::of(Path::new(context.suite.directory)).benches);
     others.remove(&own);
@@ -77,6 +80,9 @@ struct Caller {
     id: String,
     /// The bench targets that it was asked for; none where it runs all.
     named: Vec<String>,
+    /// The number of packages that it was asked for, and the folder in which it was called; `None` where it runs
+    /// those of a whole workspace.
+    asked: Option<(usize, PathBuf)>,
 }
 
 impl Caller {
@@ -87,7 +93,7 @@ impl Caller {
         let Ok(line) = std::fs::read(folder.join("cmdline")) else {
             // Nothing is told of other processes here: cargo sets this for what it runs.
             std::env::var_os("CARGO")?;
-            return Some(Self { id: number.to_string(), named: Vec::new() });
+            return Some(Self { id: number.to_string(), named: Vec::new(), asked: None });
         };
         let words: Vec<String> =
             line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
@@ -98,7 +104,18 @@ impl Caller {
         let stat = std::fs::read_to_string(folder.join("stat")).unwrap_or_default();
         let begun = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(19));
         let id = format!("{number} {}", begun.unwrap_or_default());
-        Some(Self { id, named: named_benches(&words) })
+        let folder = std::fs::read_link(folder.join("cwd")).unwrap_or_default();
+        let asked = named_packages(&words).map(|packages| (packages, folder));
+        Some(Self { id, named: named_benches(&words), asked })
+    }
+
+    /// Tells whether it may run bench targets of other packages than the one in this folder.
+    fn runs_other_packages(&self, package: &Path) -> bool {
+        match &self.asked {
+            None => true,
+            Some((0, folder)) => !folder.starts_with(package),
+            Some((packages, _)) => *packages > 1,
+        }
     }
 
     /// The bench targets that it runs, of all that the package has.
@@ -108,6 +125,15 @@ impl Caller {
             false => self.named.iter().map(|name| crate_name(name)).collect(),
         }
     }
+}
+
+/// The number of packages that a command of cargo names; `None` where it says that it is of a whole workspace.
+fn named_packages(words: &[String]) -> Option<usize> {
+    let own = || words.iter().take_while(|word| *word != "--");
+    if own().any(|word| ["--workspace", "--all"].contains(&&**word)) {
+        return None;
+    }
+    Some(own().filter(|word| word.starts_with("-p") || word.starts_with("--package")).count())
 }
 
 /// The names behind `--bench` in a command of cargo.
@@ -187,5 +213,19 @@ mod tests {
         };
         assert_eq!(named("cargo bench --bench one --bench=two -- --bench x"), ["one", "two"]);
         assert_eq!(named("cargo bench -- one"), [""; 0]);
+    }
+
+    #[test]
+    fn cargo_goes_on_to_other_packages_where_it_was_called_for_them_or_above_this_one() {
+        let goes_on = |line: &str, folder: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let asked = named_packages(&words).map(|packages| (packages, PathBuf::from(folder)));
+            let caller = Caller { id: String::new(), named: Vec::new(), asked };
+            caller.runs_other_packages(Path::new("/w/one"))
+        };
+        assert!(!goes_on("cargo bench -- -p x", "/w/one"));
+        assert!(!goes_on("cargo bench -p one", "/w"));
+        assert!(goes_on("cargo bench", "/w") && goes_on("cargo bench --workspace", "/w/one"));
+        assert!(goes_on("cargo bench -p one --package=other", "/w/one"));
     }
 }

@@ -94,7 +94,9 @@ impl Filter {
 /// for programs, with the hash that tells it apart and without.
 fn names(case: &CaseId) -> [String; 4] {
     let name = case.to_string();
-    [name.replace('/', "::"), name, case.slug(), case.plain_slug()]
+    // Which of the two it has is known only once all cases are.
+    let marked = CaseId { told_apart: true, ..case.clone() };
+    [name.replace('/', "::"), name, marked.slug(), case.plain_slug()]
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ mod shared {
     skip_ext_time
 )]
 mod sorting {
-    use super::{Bencher, ItemsCount, divan};
+    use super::{Bencher, ItemsCount};
 
     fn numbers() -> Vec<u64> {
         (0..200_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
