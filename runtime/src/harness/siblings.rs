@@ -80,8 +80,8 @@ struct Caller {
     id: String,
     /// The bench targets that it was asked for; none where it runs all.
     named: Vec<String>,
-    /// The number of packages that it was asked for, and the folder in which it was called; `None` where it runs
-    /// those of a whole workspace.
+    /// The number of packages that it was asked for, and the folder in which it was called; `None` where it
+    /// runs those of a whole workspace.
     asked: Option<(usize, PathBuf)>,
 }
 
@@ -127,7 +127,7 @@ impl Caller {
     }
 }
 
-/// The number of packages that a command of cargo names; `None` where it says that it is of a whole workspace.
+/// The number of packages that a command of cargo names; `None` where it is of a whole workspace.
 fn named_packages(words: &[String]) -> Option<usize> {
     let own = || words.iter().take_while(|word| *word != "--");
     if own().any(|word| ["--workspace", "--all"].contains(&&**word)) {

@@ -72,7 +72,7 @@ fn tell_typed_apart(cases: &mut [PlannedCase]) {
     }
 }
 
-/// Of two points of one name each has a value where the other implies one: no hash of the name tells them apart.
+/// Of two points of one name each has a value where the other implies one: no hash tells them apart.
 fn refuse_doubled(cases: &[PlannedCase]) -> Result<(), PlanError> {
     let mut names: BTreeMap<String, &CaseId> = BTreeMap::new();
     for case in cases {
