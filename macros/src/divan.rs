@@ -66,7 +66,7 @@ fn check_bench(options: TokenStream, function: &Function) -> syn::Result<TokenSt
                     instances: &[#(#instances),*],
                 };
                 fn __axes() -> __wb::Vec<__wb::Axis> { __wb::axes(&__BENCH) }
-                fn __keep(_: &__wb::Point) -> __wb::Keep { __wb::keep(&__BENCH) }
+                fn __keep(__point: &__wb::Point) -> __wb::Keep { __wb::keep(&__BENCH, __point) }
                 fn __run(
                     __bencher: &mut __wb::LentNumbers,
                     _: __wb::Option<&mut dyn __wb::Any>,

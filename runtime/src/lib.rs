@@ -46,9 +46,10 @@
 //! | `perf` | instructions, cycles and cache misses, on Linux |
 //! | `worker` | systems under test in processes of their own, in any language |
 //! | `cuda`, `nvml` | devices of NVIDIA: time by their clock; power, clocks and temperature |
-//! | `criterion_compat` | bench files in criterion's style, as they are |
-//! | `divan_compat` | bench files in divan's style, as they are |
 //! | `criterion` | right times of a device for benches that stay with criterion |
+//!
+//! Bench files in the style of criterion and of divan run as they are with the crates `weighbridge-criterion`
+//! and `weighbridge-divan` in the place of those.
 //!
 //! # How it is built
 //!
@@ -89,48 +90,6 @@ mod store;
 mod report;
 
 mod harness;
-
-#[cfg(any(feature = "criterion_compat", feature = "divan_compat"))]
-mod compat;
-
-/// Bench files written for criterion: `use weighbridge::criterion_compat as criterion;`, and nothing else
-/// changes.
-///
-/// `sum/iter/100` is what a benchmark is called everywhere, as with criterion; filters are the same.
-/// `sample_size` is the least number of samples in each process, `measurement_time` the most time that they
-/// may take. What only changes criterion's statistics or its plots is accepted and has no effect. What is not
-/// here does not compile: measurements of one's own, `to_async`.
-#[cfg(feature = "criterion_compat")]
-pub mod criterion_compat {
-    pub use crate::compat::criterion::*;
-    pub use crate::{criterion_group, criterion_main};
-}
-
-/// Bench files written for divan: `use weighbridge::divan_compat as divan;`, and nothing else changes.
-///
-/// ```standalone_crate
-/// use weighbridge::divan_compat as divan;
-///
-/// fn main() {
-///     divan::main();
-/// }
-///
-/// #[divan::bench(args = [100, 10_000], sample_count = 50)]
-/// fn sort(bencher: divan::Bencher, len: u64) {
-///     let numbers = move || (0..len).rev().collect::<Vec<u64>>();
-///     bencher.counter(len).with_inputs(numbers).bench_refs(|numbers| numbers.sort());
-/// }
-/// ```
-///
-/// A bench is called by its path, as with divan: `module::bench/Type/1000/t=2`; filters are such paths or
-/// parts of them. Each case is measured in several processes; `sample_count` is the least number of samples
-/// in each, `sample_size` the number of iterations in each sample, `min_time` and `max_time` the least and
-/// the most time that the samples of each process take. What a body gives back is dropped outside the clock.
-/// What is not here does not compile.
-#[cfg(feature = "divan_compat")]
-pub mod divan_compat {
-    pub use crate::compat::divan::*;
-}
 
 #[cfg(feature = "criterion")]
 pub mod criterion;
@@ -207,6 +166,19 @@ pub mod remote {
     };
     #[doc(hidden)]
     pub use crate::bencher::{ClockFault, Content, FileUse, Moments, MomentsByField, WorkFault};
+}
+
+/// The door for crates in the place of another harness: it may change in any release.
+#[doc(hidden)]
+pub mod style {
+    pub use crate::bencher::{Budget, Purpose, Settings};
+    pub use crate::device::CountingOf;
+    pub use crate::harness::{Find, FindRequest, FoundBenches, Suite, code, target_of_program};
+    pub use crate::registry::{
+        Additions, Axes, Axis, AxisTraits, Keep, Location, Point, ScenarioEntry, ScenarioFn, TypedAxis,
+        WrittenValue, add, without_modules,
+    };
+    pub use crate::run::{CHILD_FLAG, Program, ServedRequest, Serving};
 }
 
 /// Devices as they are timed.

@@ -72,7 +72,7 @@ static BINARIES: LazyLock<Vec<(String, PathBuf)>> = LazyLock::new(|| {
             Some((message["target"]["name"].as_str()?.into(), message["executable"].as_str()?.into()))
         })
         .collect();
-    assert_eq!(binaries.len(), 8, "{binaries:?}");
+    assert_eq!(binaries.len(), 12, "{binaries:?}");
     binaries
 });
 

@@ -5,8 +5,8 @@
 //! runs them.
 
 mod calibrate;
-mod compat;
 mod downstream;
+mod drop_ins;
 mod external;
 mod faults;
 mod help;

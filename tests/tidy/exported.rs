@@ -1,8 +1,7 @@
 //! The names that the crate `weighbridge` gives to others are few.
 //!
 //! A name counts once, by whatever path it is reached: an item of a public module of `lib.rs`, defined there
-//! or handed on, macros too. Modules themselves do not count, nor what is `#[doc(hidden)]`, nor the names of
-//! criterion and of divan in the modules that stand for them.
+//! or handed on, macros too. Modules themselves do not count, nor what is `#[doc(hidden)]`.
 
 use std::collections::BTreeSet;
 
@@ -49,10 +48,8 @@ fn add_exported(of: &Crate, names: &Names<'_>, module: usize, found: &mut BTreeS
             item if !is_public(item) => {}
             syn::Item::Mod(item) => {
                 let child = of.modules[module].children.iter().find(|(name, _)| item.ident == name);
-                let (name, child) = child.expect("the crate was read along its modules");
-                if !["criterion_compat", "divan_compat"].contains(&name.as_str()) {
-                    add_exported(of, names, *child, found);
-                }
+                let (_, child) = child.expect("the crate was read along its modules");
+                add_exported(of, names, *child, found);
             }
             syn::Item::Use(item) => {
                 let mut uses = Uses::default();

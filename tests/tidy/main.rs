@@ -19,7 +19,7 @@ use source::{Crate, crate_roots, sources};
 /// The stages in the order of flow.
 const FLOW: &[&str] = &[
     "json", "tool", "device", "process", "stats", "metric", "bencher", "registry", "worker", "plan", "run",
-    "verify", "record", "compare", "store", "report", "harness", "compat",
+    "verify", "record", "compare", "store", "report", "harness",
 ];
 
 /// What the ground stages may import: they are no tower.
@@ -370,8 +370,7 @@ fn no_private_synonym_of_a_word_of_the_field_is_written() {
 }
 
 /// Names of types that stand in several places, and why that is one meaning.
-const SAME_TYPE: &[(&str, &str)] =
-    &[("Bencher", "the compatibility modules have the names of criterion and of divan")];
+const SAME_TYPE: &[(&str, &str)] = &[];
 
 /// The types that a file defines.
 #[derive(Default)]

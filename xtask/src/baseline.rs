@@ -32,7 +32,7 @@ pub(crate) enum BaselineAction {
         #[arg(long)]
         run: Option<String>,
         /// This suite alone: `<package>/<bench target>`.
-        #[arg(long)]
+        #[arg(long, value_parser = crate::pick::suite_name)]
         suite: Option<String>,
         /// Write it to `benches/baselines`, where it can be committed.
         #[arg(long)]
@@ -53,7 +53,7 @@ pub(crate) enum BaselineAction {
         /// The baseline's name.
         name: String,
         /// That of this suite alone: `<package>/<bench target>`.
-        #[arg(long)]
+        #[arg(long, value_parser = crate::pick::suite_name)]
         suite: Option<String>,
     },
 }

@@ -15,6 +15,18 @@ pub struct PickedRuns {
     pub remarks: Vec<String>,
 }
 
+/// A suite as it is typed: a bench target's name as cargo writes it, or as its crate is called, which is how
+/// runs have it.
+///
+/// # Errors
+/// None: a name that no run has is told with those that there are.
+pub fn suite_name(typed: &str) -> Result<String, std::convert::Infallible> {
+    Ok(match typed.rsplit_once('/') {
+        Some((package, target)) => format!("{package}/{}", target.replace('-', "_")),
+        None => typed.to_owned(),
+    })
+}
+
 /// The run that `typed` names, or, when nothing (or `latest`) is typed, the latest complete run of every
 /// suite.
 ///

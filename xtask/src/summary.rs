@@ -16,7 +16,7 @@ pub(crate) struct Summary {
     /// The run: an id, its start, or `latest` [default: the latest of every suite].
     pub(crate) run: Option<String>,
     /// This suite alone: `<package>/<bench target>`.
-    #[arg(long)]
+    #[arg(long, value_parser = crate::pick::suite_name)]
     pub(crate) suite: Option<String>,
 }
 

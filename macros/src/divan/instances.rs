@@ -1,6 +1,6 @@
 //! What a bench is run with: its types, its constants, its arguments.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Expr, GenericParam, Signature, Type};
 
@@ -30,37 +30,21 @@ pub(super) fn check(signature: &Signature, options: &DivanOptions, errors: &mut 
         }
     }
     let types = match (type_parameter, &options.types) {
-        (Some(_), Some((key, types))) => {
-            if types.is_empty() {
-                errors.at(key, "no type to run it with: write `types = [Vec<u64>, VecDeque<u64>]`");
-            }
-            types.iter().map(Some).collect()
-        }
-        (Some(parameter), None) => {
-            errors.at(
-                parameter,
-                format!("which types `{parameter}` stands for is not said: write `types = [Vec<u64>]`"),
-            );
-            Vec::new()
-        }
+        (Some(_), Some((_, types))) => types.iter().map(Some).collect(),
+        // The compiler finds the type that a parameter stands for, or says that it cannot.
         (None, Some((key, _))) => {
             errors.at(key, "nothing takes the values of `types`: write `fn name<T: Trait>()`");
             Vec::new()
         }
-        (None, None) => vec![None],
+        (_, None) => vec![None],
     };
     let consts = match (const_parameter, &options.consts) {
-        (Some(_), Some((key, list))) => constants(key, list, errors).into_iter().map(Some).collect(),
-        (Some(parameter), None) => {
-            let name = &parameter.ident;
-            errors.at(name, format!("which values `{name}` has is not said: write `consts = [1, 64]`"));
-            Vec::new()
-        }
+        (Some(_), Some((_, list))) => constants(list).into_iter().map(Some).collect(),
         (None, Some((key, _))) => {
             errors.at(key, "nothing takes the values of `consts`: write `fn name<const N: usize>()`");
             Vec::new()
         }
-        (None, None) => vec![None],
+        (_, None) => vec![None],
     };
     let const_type = const_parameter.map(|parameter| &parameter.ty);
     let mut instances = Vec::new();
@@ -73,18 +57,15 @@ pub(super) fn check(signature: &Signature, options: &DivanOptions, errors: &mut 
 }
 
 /// The constants of a list in brackets, or of one that is elsewhere.
-fn constants(key: &Ident, list: &Expr, errors: &mut Errors) -> Vec<ConstantType> {
+fn constants(list: &Expr) -> Vec<ConstantType> {
     if let Expr::Array(list) = list {
-        if list.elems.is_empty() {
-            errors.at(key, "no value to run it with: write `consts = [1, 64]`");
-        }
         let of = |value: &Expr| ConstantType { value: quote!(#value), exists: quote!(true) };
         return list.elems.iter().map(of).collect();
     }
-    let message = format!("a list of constants that is written elsewhere has 1 to {MOST_CONSTS} of them");
+    let message = format!("a list of constants that is written elsewhere has {MOST_CONSTS} of them at most");
     let of = |at: usize| ConstantType {
         value: quote! {{
-            const { ::core::assert!(!#list.is_empty() && #list.len() <= #MOST_CONSTS, #message) };
+            const { ::core::assert!(#list.len() <= #MOST_CONSTS, #message) };
             if #at < #list.len() { #list[#at] } else { #list[0] }
         }},
         exists: quote!(#at < #list.len()),
@@ -100,11 +81,14 @@ fn instance(
 ) -> TokenStream {
     // In the order of the parameters; lifetimes are found by the compiler.
     let arguments = signature.generics.params.iter().filter_map(|parameter| match parameter {
-        GenericParam::Type(_) => ty.map(|ty| quote!(#ty)),
-        GenericParam::Const(_) => constant.map(|(constant, _)| {
-            let value = &constant.value;
-            quote!({ #value })
-        }),
+        GenericParam::Type(_) => Some(ty.map_or_else(|| quote!(_), |ty| quote!(#ty))),
+        GenericParam::Const(_) => Some(constant.map_or_else(
+            || quote!(_),
+            |(constant, _)| {
+                let value = &constant.value;
+                quote!({ #value })
+            },
+        )),
         GenericParam::Lifetime(_) => None,
     });
     let name = &signature.ident;

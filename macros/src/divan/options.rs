@@ -174,14 +174,11 @@ impl DivanOptions {
         }
     }
 
-    /// The module that stands for divan: `crate = path`, else that of the runtime crate.
+    /// The crate that stands for divan: `crate = path`, else `divan` as divan's own attributes have it.
     pub(super) fn runtime(&self) -> TokenStream {
         match &self.runtime {
             Some(path) => path.to_token_stream(),
-            None => {
-                let runtime = crate::dependency::runtime();
-                quote!(#runtime::divan_compat)
-            }
+            None => quote!(::divan),
         }
     }
 

@@ -332,10 +332,17 @@ impl Bencher {
 
     /// States how many iterations a sample has, instead of as many as fill a block. A smoke run and a duel
     /// have their own number.
-    #[cfg(any(test, feature = "divan_compat"))]
-    pub(crate) fn state_iterations_of_a_sample(&self, iterations: u64) -> &Self {
+    #[doc(hidden)] // for benches in divan's style
+    pub fn state_iterations_of_a_sample(&self, iterations: u64) -> &Self {
         self.iterations_of_a_sample.set(Some(iterations.max(1)));
         self
+    }
+
+    /// Forgets what a body that panicked has left, for another try. What it took stays in the ledger.
+    #[doc(hidden)] // for benches in criterion's style
+    pub fn begin_again(&self) {
+        self.state.replace(BencherState::default());
+        self.regions.replace(Regions::default());
     }
 
     fn state_budget(&self, change: impl FnOnce(&mut PartialBudget)) -> &Self {

@@ -27,6 +27,9 @@ pub struct Evidence {
     /// Nanoseconds that a loop of the author's own claimed and those that passed, where it claimed more than
     /// all processors had.
     pub overclaimed: Option<(u64, u64)>,
+    /// True if the samples are what the author's own loop or measurement says, whatever passed meanwhile.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stated: bool,
     /// Memory that opening the pipeline made, in bytes; `None` where it is not known.
     pub grown: Option<u64>,
     /// Processor time of this process, and of those that it waited for, while the pipeline was opened, in

@@ -63,6 +63,21 @@ impl Bencher {
         });
     }
 
+    /// Takes the time that a loop says, whatever passed meanwhile: it may be scaled, modelled, or no time. A
+    /// sample has as many iterations as fill it by the longer of both.
+    #[doc(hidden)] // for benches in criterion's style
+    pub fn iter_stated(&self, mut body: impl FnMut(u64) -> Duration) {
+        let mut plan = self.begin(MOST_STATED);
+        while let Some(iterations) = plan.next(self) {
+            plan.windows.open();
+            let took = body(iterations);
+            plan.windows.close();
+            plan.took(took);
+        }
+        self.end(plan);
+        self.state.borrow_mut().evidence.stated = true;
+    }
+
     /// Returns the time that a loop of the author's own claims. Where that is more than all processors had,
     /// it is noted, and the time that passed is returned.
     fn believable(&self, took: Duration, passed: Duration) -> Duration {
@@ -274,6 +289,9 @@ impl Bencher {
         (seen.elements, seen.bytes, seen.flops) = (elements, bytes, flops);
     }
 }
+
+/// The most iterations of a sample whose time is what its loop says: it may say none, and take none.
+const MOST_STATED: u64 = 1 << 24;
 
 /// Decides what the next sample is for: the first iteration, calibration, warm-up, measuring.
 struct HostSampling {

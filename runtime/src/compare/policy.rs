@@ -138,7 +138,8 @@ impl Policy {
     /// The first that is not, with the nearest that is known.
     pub fn check_scenarios(&self, known: &[&str], listed: &str) -> Result<(), String> {
         for id in self.scenarios.keys() {
-            let case = CaseId { scenario: id.clone(), point: Point::default(), adapter: None };
+            let case =
+                CaseId { scenario: id.clone(), point: Point::default(), adapter: None, told_apart: false };
             let slug = case.slug();
             let is_listed = listed.lines().any(|line| line.split("::").next() == Some(&slug));
             if !is_listed && !known.contains(&id.as_str()) {

@@ -50,6 +50,55 @@ fn count(bytes: usize) {
     BYTES.fetch_add(bytes as u64, Relaxed);
 }
 
+/// The same before any allocator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CountingOf<A = System>(A);
+
+impl CountingOf<System> {
+    /// Before that of the system.
+    pub const fn system() -> Self {
+        Self(System)
+    }
+}
+
+impl<A> CountingOf<A> {
+    /// Before this one.
+    pub const fn new(allocator: A) -> Self {
+        Self(allocator)
+    }
+}
+
+#[expect(
+    unsafe_code,
+    reason = "an allocator is unsafe by its trait; every call is handed to the other as it is"
+)]
+// SAFETY: every method passes its arguments on to the other allocator, whose contract is the same; counting
+// neither allocates nor unwinds.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingOf<A> {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: the caller keeps the contract.
+        unsafe { self.0.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: as above.
+        unsafe { self.0.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size.saturating_sub(layout.size()));
+        // SAFETY: as above.
+        unsafe { self.0.realloc(memory, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { self.0.dealloc(memory, layout) }
+    }
+}
+
 #[expect(
     unsafe_code,
     reason = "an allocator is unsafe by its trait; every call is handed to the system's as it is"
@@ -58,25 +107,22 @@ fn count(bytes: usize) {
 // allocates nor unwinds.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
         // SAFETY: the caller keeps the contract.
-        unsafe { System.alloc(layout) }
+        unsafe { CountingOf(System).alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
         // SAFETY: as above.
-        unsafe { System.alloc_zeroed(layout) }
+        unsafe { CountingOf(System).alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size.saturating_sub(layout.size()));
         // SAFETY: as above.
-        unsafe { System.realloc(memory, layout, size) }
+        unsafe { CountingOf(System).realloc(memory, layout, size) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
+        unsafe { CountingOf(System).dealloc(memory, layout) }
     }
 }

@@ -26,7 +26,7 @@ mod seam;
 mod terminal;
 mod usage;
 
-pub use alloc::{Counting, HeapUse};
+pub use alloc::{Counting, CountingOf, HeapUse};
 pub use clock::Clock;
 #[cfg(test)]
 pub use clock::ManualClock;

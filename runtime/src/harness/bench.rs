@@ -320,6 +320,7 @@ mod tests {
             args: BenchArgs { allow_debug, ..BenchArgs::default() },
             terminal: Terminal::detect(Some(false), true),
             settings: Some((".config/weighbridge.toml".to_owned(), settings.to_owned())),
+            styled: crate::harness::style::Styled::default(),
             interrupted: Arc::new(AtomicBool::new(false)),
         };
         let asked = request(&BenchArgs::default(), HarnessMode::Bench, None).unwrap();

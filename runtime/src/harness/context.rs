@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::Suite;
 use super::args::BenchArgs;
+use super::style::Styled;
 use crate::report::Terminal;
 
 /// The suite, what was typed, and where to answer.
@@ -15,6 +16,8 @@ pub(super) struct Context<'a> {
     pub(super) terminal: Terminal,
     /// The workspace's settings file: its name and its text.
     pub(super) settings: Option<(String, String)>,
+    /// The facts on benches in another style.
+    pub(super) styled: Styled,
     /// Set by Ctrl-C.
     pub(super) interrupted: Arc<AtomicBool>,
 }

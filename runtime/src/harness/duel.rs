@@ -206,7 +206,9 @@ fn programs<'a>(
     }
     // What this program would list as well is not gone: its profile leaves it out.
     let settings = context.settings.as_ref().map(|(file, text)| (file.as_str(), text.as_str()));
-    let all = plan::build(registry, &request(&context.args, HarnessMode::List, settings)?)?;
+    let mut request = request(&context.args, HarnessMode::List, settings)?;
+    request.expressions = context.styled.expressions;
+    let all = plan::build(registry, &request)?;
     let ours: HashSet<_> = all.cases.iter().map(|case| case.id.to_string()).collect();
     for id in theirs.iter().filter(|id| !ours.contains(&id.to_string())) {
         rows.push(Row::bare(id, names::WALL_TIME, Verdict::Removed));

@@ -23,8 +23,12 @@ pub(super) enum TargetError {
         "nothing is registered: a bench target must say `use your_scenarios as _;` or the linker drops them"
     )]
     NothingRegistered,
+    #[error("the benches of this target cannot be found: {0}")]
+    Find(String),
     #[error("nothing selected: {0}")]
     NothingSelected(String),
+    #[error("{0}")]
+    NothingMatches(String),
     #[error(
         "this binary was built with debug assertions, so its figures would mean nothing: use `cargo bench`, \
          or pass --allow-debug to measure all the same"
@@ -68,11 +72,14 @@ impl TargetError {
             | Self::Store(store::StoreError::BadName(_) | store::StoreError::NoRun { .. }) => Exit::Usage,
             Self::NothingRegistered
             | Self::NothingSelected(_)
+            | Self::NothingMatches(_)
             | Self::NoDevice { .. }
             | Self::Backend { .. }
             | Self::Waited { .. }
             | Self::Store(store::StoreError::NoBaseline { .. }) => Exit::NothingToJudge,
-            Self::Settings { .. } | Self::Store(_) | Self::Program(_) | Self::Signal(_) => Exit::Unexpected,
+            Self::Settings { .. } | Self::Find(_) | Self::Store(_) | Self::Program(_) | Self::Signal(_) => {
+                Exit::Unexpected
+            }
         }
     }
 }

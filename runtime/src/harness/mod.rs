@@ -21,6 +21,7 @@ mod session;
 mod siblings;
 mod smoke;
 mod stated_budgets;
+mod style;
 mod suite;
 mod suite_file;
 mod targets;
@@ -28,9 +29,11 @@ mod traces;
 mod usage;
 
 pub use exit_code::Exit;
-pub use suite::Suite;
+pub use style::{Find, FindRequest, FoundBenches};
+pub use suite::{Suite, target_of_program};
 
 use std::env;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,6 +42,7 @@ use args::BenchArgs;
 use context::Context;
 use error::TargetError;
 use request::{HarnessMode, request};
+use style::Styled;
 
 use nix::sys::signal::{SigSet, Signal};
 
@@ -52,11 +56,12 @@ use crate::store::{Layout, Runs};
 
 /// The whole of a bench binary: `weighbridge::main!()` calls it.
 pub fn main(suite: Suite) -> ExitCode {
-    ExitCode::from(code(suite))
+    ExitCode::from(code(suite, None))
 }
 
-/// The same, as the number that the shell sees.
-pub fn code(suite: Suite) -> u8 {
+/// The same, as the number that the shell sees, of a program whose benches are found once the command line is
+/// known.
+pub fn code(suite: Suite, find: Option<Find>) -> u8 {
     if env::args_os().nth(1).is_some_and(|arg| arg == CHILD_FLAG) {
         return serve();
     }
@@ -68,14 +73,14 @@ pub fn code(suite: Suite) -> u8 {
     let mut too_large = SigSet::empty();
     too_large.add(Signal::SIGXFSZ);
     let _ = too_large.thread_block();
-    let exit = start(&suite).unwrap_or_else(|error| {
+    let exit = start(&suite, find).unwrap_or_else(|error| {
         Terminal::detect(None, false).error(&format!("error: {error}"));
         error.exit()
     });
     exit.code()
 }
 
-fn start(suite: &Suite) -> Result<Exit, TargetError> {
+fn start(suite: &Suite, find: Option<Find>) -> Result<Exit, TargetError> {
     let args = BenchArgs::parse(env::args_os().skip(1).collect(), &|name| env::var(name).ok())?;
     let terminal = Terminal::detect(args.color, args.quiet);
     if args.help {
@@ -99,6 +104,14 @@ fn start(suite: &Suite) -> Result<Exit, TargetError> {
         BenchArgs { bench: true, test: false, .. } => HarnessMode::Bench,
         _ => HarnessMode::Smoke,
     };
+    let styled = Styled::register(
+        find,
+        &FindRequest {
+            folder: Layout::new(suite.data(args.data.as_deref())).found(),
+            directory: Path::new(suite.directory),
+            filtered: !args.filters.is_empty(),
+        },
+    )?;
     let registry = Registry::collect()?;
     let registry = match suite.family {
         Some(family) => registry.of_crate(family),
@@ -112,7 +125,9 @@ fn start(suite: &Suite) -> Result<Exit, TargetError> {
     let chosen = suite_file::read(&args)?;
     let args = suite_file::args(args, chosen.as_ref());
     let settings = settings(suite)?;
-    let request = request(&args, mode, settings.as_ref().map(|(file, text)| (file.as_str(), text.as_str())))?;
+    let mut request =
+        request(&args, mode, settings.as_ref().map(|(file, text)| (file.as_str(), text.as_str())))?;
+    request.expressions = styled.expressions;
     // A process cannot safely change its own environment, which is where scenarios look for the folders.
     for (name, typed) in args.for_children() {
         let set = env::var(name).ok().filter(|value| !value.is_empty());
@@ -132,7 +147,7 @@ fn start(suite: &Suite) -> Result<Exit, TargetError> {
         None => plan::build(&registry, &request)?,
     };
     let interrupted = Arc::new(AtomicBool::new(false));
-    let context = Context { suite, args, terminal, settings, interrupted: interrupted.clone() };
+    let context = Context { suite, args, terminal, settings, styled, interrupted: interrupted.clone() };
     if mode == HarnessMode::List {
         terminal.answer(&list::list(&registry, &plan, context.args.format));
         return Ok(Exit::Fine);
@@ -140,9 +155,12 @@ fn start(suite: &Suite) -> Result<Exit, TargetError> {
     if let Some(said) = siblings::refused_elsewhere(&context) {
         context.terminal.remark(&said);
     }
-    if let Some(said) = siblings::passed_over(&context, &registry, &plan, mode) {
+    if let Some(said) = siblings::passed_over(&context, &registry, &plan, mode)? {
         context.terminal.remark(&said);
         return Ok(Exit::Fine);
+    }
+    for note in &context.styled.notes {
+        context.terminal.remark(note);
     }
     // The first Ctrl-C ends the run in order; a second one, in a body that nobody can stop, ends it at once.
     ctrlc::set_handler(move || {

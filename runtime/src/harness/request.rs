@@ -63,6 +63,7 @@ pub(super) fn request(
         together,
         filters: args.filters.clone(),
         exact: args.exact,
+        expressions: false,
         skip: args.skip.clone(),
         scenarios: args.scenarios.clone(),
         adapters: adapters(args),

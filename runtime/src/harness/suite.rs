@@ -53,3 +53,15 @@ impl Suite {
         package.ancestors().find(|folder| folder.join("Cargo.lock").exists()).unwrap_or(package).to_owned()
     }
 }
+
+/// The target by the name of its program, which cargo gives a hash: `sorting-0a1b2c3d4e5f6071`.
+pub fn target_of_program() -> &'static str {
+    let program = env::current_exe().unwrap_or_default();
+    let stem = program.file_stem().unwrap_or_default().to_string_lossy();
+    let is_hash = |text: &str| text.len() == 16 && text.chars().all(|digit| digit.is_ascii_hexdigit());
+    let name = match stem.rsplit_once('-') {
+        Some((name, hash)) if is_hash(hash) => name,
+        _ => &stem,
+    };
+    name.replace('-', "_").leak()
+}

@@ -1,8 +1,9 @@
 //! Making the plan: which cases run, which are skipped and why, which points were left out.
 
-use std::collections::BTreeMap;
 use std::ptr;
 
+use super::apart::tell_apart;
+use super::filter::named_in;
 use super::{Absent, CaseId, Filter, Param, Plan, PlanError, PlannedCase, RepeatTimes, Request, Skip};
 use crate::bencher::{Budget, SkipReason};
 use crate::registry::{
@@ -51,7 +52,7 @@ pub fn build_all(registry: &Registry, request: &Request, requests: &[Request]) -
         once(&mut plan);
     }
     lead_groups(&mut plan.cases);
-    check_names(&plan)?;
+    tell_apart(registry, &mut plan.cases)?;
     Ok(plan)
 }
 
@@ -100,11 +101,11 @@ impl Choice {
         let all = registry.scenarios();
         let ids: Vec<&str> = all.iter().map(|scenario| scenario.id).collect();
         let parse = |texts: &[String]| -> Result<Vec<Filter>, PlanError> {
-            texts.iter().map(|text| Filter::parse(text, request.exact, &ids)).collect()
+            texts.iter().map(|text| Filter::parse(text, request.matching(), &ids)).collect()
         };
         let (filters, skip) = (parse(&request.filters)?, parse(&request.skip)?);
         for name in &request.scenarios {
-            if !ids.iter().any(|id| id.eq_ignore_ascii_case(name)) {
+            if named_in(&ids, name).is_none() {
                 return Err(PlanError::unknown("scenario", name, &mut ids.into_iter()));
             }
         }
@@ -119,7 +120,7 @@ impl Choice {
         };
         // A scenario that is named is run whatever the profile's set holds.
         let named = |scenario: &ScenarioEntry| {
-            request.scenarios.iter().any(|name| name.eq_ignore_ascii_case(scenario.id))
+            request.scenarios.iter().any(|name| named_in(&ids, name) == Some(scenario.id))
                 || filters.iter().any(|filter| matches!(filter, Filter::Scenario(id) if id == scenario.id))
         };
         let names_scenarios = !request.scenarios.is_empty()
@@ -254,6 +255,7 @@ fn case(scenario: &ScenarioEntry, point: &Point, adapter: Option<&AdapterEntry>)
         scenario: scenario.id.to_owned(),
         point: point.clone(),
         adapter: adapter.map(|adapter| adapter.name.to_owned()),
+        told_apart: false,
     }
 }
 
@@ -413,20 +415,6 @@ fn chosen(scenario: &str, axis: &Axis, request: &Request) -> (Vec<AxisValue>, Ve
 
 fn typed(axis: &str, text: &str) -> AxisValue {
     AxisValue { axis: axis.to_owned(), text: text.to_owned(), labelled: false, debug: None }
-}
-
-/// Two cases of one name could not be told apart in files.
-fn check_names(plan: &Plan) -> Result<(), PlanError> {
-    let mut names: BTreeMap<String, &CaseId> = BTreeMap::new();
-    for case in &plan.cases {
-        // Of two points of one name each has a value where the other implies one.
-        if let Some(other) = names.insert(case.id.slug(), &case.id)
-            && *other != case.id
-        {
-            return Err(PlanError::Clash(other.to_string(), case.id.to_string(), case.id.slug()));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

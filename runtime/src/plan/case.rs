@@ -5,13 +5,13 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::registry::{Point, slug};
+use crate::registry::{AxisValue, Point, slug};
 
 /// The longest file name that is made from a slug, in bytes, before it is cut.
 const LONGEST: usize = 120;
 
 /// The name of a case: `CV-1/small/workers=2/Google Grain`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CaseId {
     /// The scenario's id.
     pub scenario: String,
@@ -19,12 +19,38 @@ pub struct CaseId {
     pub point: Point,
     /// The adapter's name; `None` for a scenario without a contract.
     pub adapter: Option<String>,
+    /// True if the names for programs and for files end in a hash of this one, since another case would have
+    /// the same there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub told_apart: bool,
+}
+
+/// A case is the same whatever others there are.
+impl PartialEq for CaseId {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.scenario, &self.point, &self.adapter) == (&other.scenario, &other.point, &other.adapter)
+    }
 }
 
 impl CaseId {
-    /// The name for other programs: `cv_1::small::workers=2::google_grain`.
+    /// The name for other programs: `cv_1::small::workers=2::google_grain`; with `-` and 8 hex digits of the
+    /// id where another case would have the same.
     pub fn slug(&self) -> String {
+        self.plain_slug() + &self.mark('-')
+    }
+
+    /// The same without the digits.
+    pub(crate) fn plain_slug(&self) -> String {
         self.parts().join("::")
+    }
+
+    /// The digits that tell it from others, behind this sign; nothing where there are no such others.
+    fn mark(&self, sign: char) -> String {
+        if self.told_apart { format!("{sign}{:08x}", self.hash()) } else { String::new() }
+    }
+
+    fn hash(&self) -> u32 {
+        xxh3_64(self.to_string().as_bytes()) as u32
     }
 
     /// The name for files: the slug's parts joined by `@`; over 120 bytes it is cut and given 8 hex digits of
@@ -32,19 +58,23 @@ impl CaseId {
     pub fn file_name(&self) -> String {
         let whole = self.parts().join("@");
         if whole.len() <= LONGEST {
-            return whole;
+            return whole + &self.mark('-');
         }
-        let hash = xxh3_64(self.to_string().as_bytes()) as u32;
-        format!("{}@{hash:08x}", &whole[..LONGEST]) // a slug is ASCII: any byte is a border
+        format!("{}@{:08x}", &whole[..LONGEST], self.hash()) // a slug is ASCII: any byte is a border
     }
 
     fn parts(&self) -> Vec<String> {
-        let values = self.point.iter().map(|value| match value.labelled {
-            true => slug(&value.text),
-            false => format!("{}={}", slug(&value.axis), slug(&value.text)),
-        });
+        let values = self.point.iter().map(part);
         let adapter = self.adapter.iter().map(|name| slug(name));
         std::iter::once(slug(&self.scenario)).chain(values).chain(adapter).collect()
+    }
+}
+
+/// The name of a value for programs.
+pub(super) fn part(value: &AxisValue) -> String {
+    match value.labelled {
+        true => slug(&value.text),
+        false => format!("{}={}", slug(&value.axis), slug(&value.text)),
     }
 }
 
@@ -64,7 +94,6 @@ impl fmt::Display for CaseId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::AxisValue;
 
     fn case(adapter: &str) -> CaseId {
         let value = |axis: &str, text: &str, labelled| AxisValue {
@@ -77,6 +106,7 @@ mod tests {
             scenario: "CV-1".into(),
             point: Point(vec![value("variant", "small", true), value("workers", "2", false)]),
             adapter: Some(adapter.into()),
+            told_apart: false,
         }
     }
 
@@ -86,6 +116,17 @@ mod tests {
         assert_eq!(case.to_string(), "CV-1/small/workers=2/Google Grain");
         assert_eq!(case.slug(), "cv_1::small::workers=2::google_grain");
         assert_eq!(case.file_name(), "cv_1@small@workers=2@google_grain");
+    }
+
+    #[test]
+    fn what_has_the_name_of_another_gets_a_hash_and_is_the_same_case_still() {
+        let [times, minus] = ["a * b", "a - b"].map(|name| CaseId { told_apart: true, ..case(name) });
+        assert_eq!(times.plain_slug(), case("a   b").slug());
+        assert!(times.slug() != minus.slug() && times.file_name() != minus.file_name());
+        assert!(times.slug().starts_with("cv_1::small::workers=2::a_b-"), "{}", times.slug());
+        assert_eq!(times, case("a * b"));
+        let stored = serde_json::to_string(&case("a")).unwrap();
+        assert!(!stored.contains("told_apart"), "{stored}");
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub enum PlanError {
         /// The platform of the run.
         platform: String,
     },
-    /// Two cases whose names for programs are the same.
+    /// Two cases that are called the same.
     #[error("the cases `{0}` and `{1}` have the same name for programs, `{2}`: rename a label or an adapter")]
     Clash(String, String, String),
 }

@@ -17,23 +17,50 @@ pub enum Filter {
     /// A regular expression over either name.
     #[cfg(feature = "regex")]
     Expression(Regex),
+    /// An expression, or the same text as a part of a name: names have signs that mean something else in
+    /// expressions.
+    Either(Box<Self>, String),
+}
+
+/// The way in which filters match that are neither a scenario's id nor between slashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Matching {
+    /// Parts of names.
+    Parts,
+    /// Whole names.
+    Whole,
+    /// Regular expressions, and what is none is a part of a name.
+    Expressions,
+}
+
+/// The one of these ids that is meant by a name: the very same, else the first that differs in case alone.
+pub(super) fn named_in<'a>(ids: &[&'a str], name: &str) -> Option<&'a str> {
+    let same = ids.iter().find(|id| **id == name);
+    same.or_else(|| ids.iter().find(|id| id.eq_ignore_ascii_case(name))).copied()
 }
 
 impl Filter {
-    /// Parses a filter: `/expression/`, a scenario's id, else a part of a name (the whole of it if `exact`).
+    /// Parses a filter: `/expression/`, a scenario's id, else what `matching` says.
     ///
     /// # Errors
     /// When what stands between slashes is no regular expression.
-    pub fn parse(text: &str, exact: bool, scenarios: &[&str]) -> Result<Self, PlanError> {
-        if exact {
+    pub fn parse(text: &str, matching: Matching, scenarios: &[&str]) -> Result<Self, PlanError> {
+        if matching == Matching::Whole {
             return Ok(Self::Whole(text.to_owned()));
         }
-        if let Some(id) = scenarios.iter().find(|id| id.eq_ignore_ascii_case(text)) {
-            return Ok(Self::Scenario((*id).to_owned()));
+        if matching == Matching::Parts
+            && let Some(id) = named_in(scenarios, text)
+        {
+            return Ok(Self::Scenario(id.to_owned()));
         }
         if let Some(filter) = text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
             return Self::expression(filter)
                 .map_err(|why| PlanError::Filter { filter: filter.to_owned(), why });
+        }
+        if matching == Matching::Expressions
+            && let Ok(expression) = Self::expression(text)
+        {
+            return Ok(Self::Either(Box::new(expression), text.to_owned()));
         }
         Ok(Self::Part(text.to_owned()))
     }
@@ -54,6 +81,9 @@ impl Filter {
             Self::Scenario(id) => case.scenario == *id,
             Self::Part(text) => names(case).iter().any(|name| name.contains(text)),
             Self::Whole(text) => names(case).contains(text),
+            Self::Either(expression, text) => {
+                expression.takes(case) || names(case).iter().any(|name| name.contains(text))
+            }
             #[cfg(feature = "regex")]
             Self::Expression(regex) => names(case).iter().any(|name| regex.is_match(name)),
         }
@@ -61,10 +91,12 @@ impl Filter {
 }
 
 /// Returns the names of a case: with `::`, as paths of code have it (`sort::stable::100`), for people, and
-/// for programs.
-fn names(case: &CaseId) -> [String; 3] {
+/// for programs, with the hash that tells it apart and without.
+fn names(case: &CaseId) -> [String; 4] {
     let name = case.to_string();
-    [name.replace('/', "::"), name, case.slug()]
+    // Which of the two it has is known only once all cases are.
+    let marked = CaseId { told_apart: true, ..case.clone() };
+    [name.replace('/', "::"), name, marked.slug(), case.plain_slug()]
 }
 
 #[cfg(test)]
@@ -77,8 +109,10 @@ mod tests {
             scenario: scenario.into(),
             point: Point::default(),
             adapter: Some("Google Grain".into()),
+            told_apart: false,
         };
-        Filter::parse(text, exact, &["CV-1", "HCV-1"]).unwrap().takes(&case)
+        let matching = if exact { Matching::Whole } else { Matching::Parts };
+        Filter::parse(text, matching, &["CV-1", "HCV-1"]).unwrap().takes(&case)
     }
 
     #[test]
@@ -103,7 +137,25 @@ mod tests {
         assert!(!takes("cv_1", true, "CV-1"));
         #[cfg(feature = "regex")]
         assert!(takes("/^H?CV-1/", false, "HCV-1"));
-        let error = Filter::parse("/(/", false, &[]).unwrap_err();
+        let error = Filter::parse("/(/", Matching::Parts, &[]).unwrap_err();
         assert!(error.to_string().contains("cannot be an expression"), "{error}");
+    }
+
+    #[test]
+    #[cfg(feature = "regex")]
+    fn where_filters_are_expressions_a_scenarios_id_is_one_too_and_so_is_what_else_would_be_a_part() {
+        let takes = |text: &str, scenario: &str| {
+            let case = CaseId {
+                scenario: scenario.into(),
+                point: Point::default(),
+                adapter: None,
+                told_apart: false,
+            };
+            Filter::parse(text, Matching::Expressions, &["sort", "resort"]).unwrap().takes(&case)
+        };
+        assert!(takes("^sort$", "sort") && !takes("^sort$", "resort"));
+        assert!(takes("sort", "resort"));
+        assert!(takes("a + b", "a + b"), "a sign of expressions in a name");
+        assert!(takes("a (", "a (b)"), "no expression");
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn entry(id: &'static str, equivalence: Equivalence) -> &'static Scen
 /// A plan of scenarios that need no adapter and are not verified.
 pub(crate) fn plan(ids: &[&'static str], repeats: u32, order: CaseOrder) -> Plan {
     let case = |id: &&'static str| PlannedCase {
-        id: CaseId { scenario: (*id).to_owned(), point: Point::default(), adapter: None },
+        id: CaseId { scenario: (*id).to_owned(), point: Point::default(), adapter: None, told_apart: false },
         scenario: entry(id, Equivalence::None),
         adapter: None,
         version: None,

@@ -3,6 +3,7 @@
 //! Takes the registry and what the user asked for ([`Request`]), hands on a [`Plan`]. A plan is a value: a
 //! dry run prints it.
 
+mod apart;
 mod build;
 mod case;
 mod error;

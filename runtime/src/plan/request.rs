@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::filter::Matching;
 use super::{Param, Profile};
 use crate::bencher::RunSettings;
 
@@ -18,6 +19,8 @@ pub struct Request {
     pub filters: Vec<String>,
     /// True if filters must match whole names.
     pub exact: bool,
+    /// True if filters are regular expressions, as in other harnesses.
+    pub expressions: bool,
     /// Filters of cases that are not to run.
     pub skip: Vec<String>,
     /// Scenarios named one by one.
@@ -36,6 +39,17 @@ pub struct Request {
     pub smoke: bool,
     /// True if work is verified: an unmeasured repeat of each case that has work to compare.
     pub verify: bool,
+}
+
+impl Request {
+    /// The way in which its filters match.
+    pub(super) fn matching(&self) -> Matching {
+        match (self.exact, self.expressions) {
+            (true, _) => Matching::Whole,
+            (false, true) => Matching::Expressions,
+            (false, false) => Matching::Parts,
+        }
+    }
 }
 
 /// The settings for all repeats together, by whoever runs: one value, handed on from the command line to the

@@ -17,9 +17,7 @@ mod sweep;
 
 pub use adapter::{AdapterEntry, AdapterOutput, Availability, Contract};
 pub use additions::{Additions, add};
-#[cfg(feature = "divan_compat")]
-pub(crate) use axis::without_modules;
-pub use axis::{Axis, AxisValue, DisplayValue, Point, TypedAxis, WrittenValue, plain};
+pub use axis::{Axis, AxisValue, DisplayValue, Point, TypedAxis, WrittenValue, plain, without_modules};
 pub use collect::{Registry, RegistryError, find_adapter, find_scenario};
 pub use id::slug;
 pub use location::Location;

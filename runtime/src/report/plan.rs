@@ -148,8 +148,12 @@ mod tests {
     }
 
     fn plan() -> Plan {
-        let id =
-            CaseId { scenario: "CV-2".into(), point: Point::default(), adapter: Some("Google Grain".into()) };
+        let id = CaseId {
+            scenario: "CV-2".into(),
+            point: Point::default(),
+            adapter: Some("Google Grain".into()),
+            told_apart: false,
+        };
         Plan {
             profile: "ci_cpu".into(),
             cases: Vec::new(),

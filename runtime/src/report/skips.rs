@@ -42,6 +42,7 @@ mod tests {
             scenario: scenario.into(),
             adapter: Some(adapter.into()),
             point: Point::default(),
+            told_apart: false,
         };
         let (one, two, three) = (of("CV-1", "rayon"), of("CV-2", "rayon"), of("CV-2", "Lance"));
         let no_workers = || "it asks for no workers\nand more".to_owned();

@@ -619,7 +619,7 @@ CPU: by the processor's clock, since threads waited for a processor in over 10 %
         let lone = |scenario: &str, point: usize, scale: f64| {
             let base = fixtures::case_id(point);
             let point = if point == 0 { crate::registry::Point::default() } else { base.point };
-            let id = CaseId { scenario: scenario.to_owned(), point, adapter: None };
+            let id = CaseId { scenario: scenario.to_owned(), point, adapter: None, told_apart: false };
             let values = FAST.map(|value| value * scale);
             let mut case = fixtures::case(id, &values, 1);
             case.metrics[0].estimate = crate::record::Estimate::of(&values);

@@ -11,12 +11,13 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::unistd::{Pid, dup2_stdin, getpgrp, getppid};
 
-use super::protocol::{ChildMessage, LONGEST, ParentMessage, VERSION};
-use super::repeat::{Resident, execute};
+use super::protocol::{ChildMessage, LONGEST, ParentMessage, RepeatRequest, VERSION};
+use super::repeat::{Body, Resident, execute};
 use crate::bencher::{Pace, PerIteration};
 use crate::json::{Frames, send};
 use crate::metric::Block;
 use crate::process::{ChildPlace, end_tree, leftovers, reaper};
+use crate::registry::Point;
 
 /// Serves the parent on the socket that stands in for stdin, until it hangs up.
 ///
@@ -72,32 +73,87 @@ fn clean_up(since: SystemTime) {
 }
 
 fn try_serve(since: SystemTime) -> io::Result<()> {
-    // The clone is close-on-exec, so that grandchildren do not hold the socket; the subject gets /dev/null
-    // for stdin.
-    let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    dup2_stdin(std::fs::File::open("/dev/null")?)?;
-    let told = Rc::new(listen(socket.try_clone()?, since)?);
-    send(&mut &socket, &ChildMessage::Hello { version: VERSION, debug: cfg!(debug_assertions) })?;
-    let mut resident = Resident::default();
-    while let Ok(tell) = told.recv() {
-        // What is left of the talk about an earlier repeat's blocks is no ask.
-        let ParentMessage::Repeat(ask) = tell else { continue };
+    let mut serving = Serving::since(since)?;
+    while let Some(ask) = serving.next_request() {
+        serving.answer(&ask, None)?;
+    }
+    Ok(())
+}
+
+/// The talk of a child with its parent.
+pub struct Serving {
+    told: Rc<Receiver<ParentMessage>>,
+    socket: UnixStream,
+    resident: Resident,
+}
+
+impl Serving {
+    /// Begins it: once in a process, on the socket that stands in for stdin.
+    ///
+    /// # Errors
+    /// When there is no parent at its other end.
+    pub fn begin() -> io::Result<Self> {
+        let since = leftovers::now();
+        outlive_a_stop();
+        Self::since(since)
+    }
+
+    fn since(since: SystemTime) -> io::Result<Self> {
+        // The clone is close-on-exec, so that grandchildren do not hold the socket; the subject gets
+        // /dev/null for stdin.
+        let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+        dup2_stdin(std::fs::File::open("/dev/null")?)?;
+        let told = Rc::new(listen(socket.try_clone()?, since)?);
+        send(&mut &socket, &ChildMessage::Hello { version: VERSION, debug: cfg!(debug_assertions) })?;
+        Ok(Self { told, socket, resident: Resident::default() })
+    }
+
+    /// The next repeat that is asked for; `None` when the parent has hung up.
+    pub fn next_request(&mut self) -> Option<ServedRequest> {
+        loop {
+            // What is left of the talk about an earlier repeat's blocks is no ask.
+            if let ParentMessage::Repeat(ask) = self.told.recv().ok()? {
+                return Some(ServedRequest(ask));
+            }
+        }
+    }
+
+    /// Runs a repeat, with this body in the place of the scenario's own if there is one, and answers.
+    ///
+    /// # Errors
+    /// When the parent has gone.
+    pub fn answer(&mut self, asked: &ServedRequest, body: Option<Body<'_>>) -> io::Result<()> {
+        let ServedRequest(ask) = asked;
         limit_memory(ask.memory)?;
-        let teller = socket.try_clone()?;
+        let teller = self.socket.try_clone()?;
         let pace = match ask.paced {
             true => {
-                let paced = ParentPace { told: told.clone(), socket: socket.try_clone()? };
+                let paced = ParentPace { told: self.told.clone(), socket: self.socket.try_clone()? };
                 Some(Box::new(paced) as Box<dyn Pace>)
             }
             false => None,
         };
         // A parent that has gone is noticed by the guard.
         let tell = move |phase| drop(send(&mut &teller, &ChildMessage::Phase(phase)));
-        let answer = execute(&ask, &mut resident, tell, pace);
+        let answer = execute(ask, &mut self.resident, tell, pace, body);
         io::Write::flush(&mut io::stdout())?; // the parent ends this process as soon as it has the answer
-        send(&mut &socket, &ChildMessage::Done(Box::new(answer)))?;
+        send(&mut &self.socket, &ChildMessage::Done(Box::new(answer)))
     }
-    Ok(())
+}
+
+/// A repeat that a parent asks for.
+pub struct ServedRequest(Box<RepeatRequest>);
+
+impl ServedRequest {
+    /// The id of its scenario.
+    pub fn scenario(&self) -> &str {
+        &self.0.scenario
+    }
+
+    /// Its point.
+    pub fn point(&self) -> &Point {
+        &self.0.point
+    }
 }
 
 /// The parent's pace, as the body's bencher sees it.

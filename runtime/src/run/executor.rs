@@ -119,7 +119,7 @@ pub(super) struct InProcess(Resident);
 impl Executor for InProcess {
     fn run(&mut self, turn: Turn, request: &RepeatRequest, _tick: &mut dyn FnMut(Duration)) -> EndedRequest {
         let begun = Instant::now();
-        let (outcome, spots) = execute(request, &mut self.0, |_| {}, None).into_outcome();
+        let (outcome, spots) = execute(request, &mut self.0, |_| {}, None, None).into_outcome();
         // What a resident adapter has started is to stay.
         let left = if turn.resident { 0 } else { leftovers::end_children() };
         if left > 0 && matches!(outcome, Outcome::Measured { .. }) {

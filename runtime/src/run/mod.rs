@@ -21,7 +21,7 @@ mod schedule;
 mod stop;
 mod supervised_child;
 
-pub use child::serve;
+pub use child::{ServedRequest, Serving, serve};
 pub use child_fault::ChildFault;
 pub use duel::{BrokenDuel, Duel, DuelRound, EndedRound, Pair, Referee, RoundId, Side, duel};
 #[cfg(test)]

@@ -14,6 +14,9 @@ use crate::bencher::{
 use crate::device::Clock;
 use crate::registry::{AdapterEntry, Equivalence, find_adapter, find_scenario};
 
+/// A body in the place of a scenario's own function.
+pub type Body<'a> = &'a mut dyn FnMut(&mut Bencher) -> Result<(), Error>;
+
 /// Runs the repeat that is asked for. `tell` hears of every phase, never inside a timed window.
 /// A panic is caught and becomes an answer; what ends the process is the parent's to see.
 pub fn execute(
@@ -21,6 +24,7 @@ pub fn execute(
     resident: &mut Resident,
     tell: impl Fn(Phase) + 'static,
     pace: Option<Box<dyn Pace>>,
+    body: Option<Body<'_>>,
 ) -> ChildAnswer {
     panic_text::note_places();
     let phase = Rc::new(Cell::new(Phase::SetUp));
@@ -31,7 +35,7 @@ pub fn execute(
     };
     let attempted = catch_unwind(AssertUnwindSafe(|| {
         let profiler = Profiler::from_env()?;
-        let result = attempt(ask, resident, Box::new(on_phase), pace)?;
+        let result = attempt(ask, resident, Box::new(on_phase), pace, body)?;
         profiler.map(Profiler::end).transpose()?;
         Ok::<_, Error>(result)
     }));
@@ -77,6 +81,7 @@ fn attempt(
     resident: &mut Resident,
     on_phase: Box<dyn Fn(Phase)>,
     pace: Option<Box<dyn Pace>>,
+    body: Option<Body<'_>>,
 ) -> Result<RepeatResult, Error> {
     on_phase(Phase::SetUp);
     let unknown = |what: &str, name: &str| Error::new(format!("this binary has no {what} `{name}`"));
@@ -105,7 +110,10 @@ fn attempt(
         alone: true,
     });
     let mut adapter = entry.map(|entry| bencher.open(|| resident.take(entry))).transpose()?;
-    let ran = (scenario.run)(&mut bencher, adapter.as_deref_mut(), &ask.point);
+    let ran = match body {
+        Some(body) => body(&mut bencher),
+        None => (scenario.run)(&mut bencher, adapter.as_deref_mut(), &ask.point),
+    };
     // What the device has not told yet is of this case, and no other is to be blamed for it.
     let ran = match (ran, bencher.check_device()) {
         (Ok(()), told) => told,
@@ -220,6 +228,7 @@ mod tests {
             },
             &mut Resident::default(),
             |_| {},
+            None,
             None,
         )
     }

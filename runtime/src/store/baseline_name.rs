@@ -6,7 +6,8 @@ use std::str::FromStr;
 use super::StoreError;
 use crate::record::Environment;
 
-/// The name of a baseline: letters, digits, `.`, `_` and `-`, no leading `.`. A path can never pass for one.
+/// The name of a baseline: letters, digits, `.`, `_`, `-`, and `/` between parts as in a branch's name; no
+/// part begins with `.`. No file's name has a `/` from it, so a path can never pass for one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BaselineName(String);
 
@@ -14,8 +15,10 @@ impl FromStr for BaselineName {
     type Err = StoreError;
 
     fn from_str(text: &str) -> Result<Self, StoreError> {
-        let letters = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-        if letters && !text.is_empty() && !text.starts_with('.') && text.len() <= LONGEST {
+        let letters =
+            |part: &str| part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        let is_part = |part: &str| letters(part) && !part.is_empty() && !part.starts_with('.');
+        if text.split('/').all(is_part) && text.len() <= LONGEST {
             Ok(Self(text.to_owned()))
         } else {
             Err(StoreError::BadName(text.to_owned()))
@@ -30,6 +33,16 @@ impl BaselineName {
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The name in that of a file: `@`, which no name has, stands for `/`.
+    pub(super) fn in_file(&self) -> String {
+        self.0.replace('/', "@")
+    }
+
+    /// The name that a file's name stands for.
+    pub(super) fn of_file(stem: &str) -> String {
+        stem.replace('@', "/")
     }
 
     /// A name as it was typed. [`BaselineName::OF_COMMIT`] is the id of the commit that the environment has,
@@ -78,11 +91,21 @@ mod tests {
     }
 
     #[test]
+    fn a_baseline_may_be_called_as_a_branch_is_and_lies_in_one_file() {
+        let name: BaselineName = "feature/x".parse().unwrap();
+        assert_eq!((name.as_str(), &*name.in_file()), ("feature/x", "feature@x"));
+        assert_eq!(BaselineName::of_file("feature@x"), "feature/x");
+        for wrong in ["/x", "x/", "a//b", "../x", "a/.b", "a@b", ""] {
+            assert!(wrong.parse::<BaselineName>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn names_of_baselines_are_no_paths() {
         for good in ["main", "v1.2", "a-b_c", "2026"] {
             assert_eq!(good.parse::<BaselineName>().unwrap().to_string(), good);
         }
-        for bad in ["", ".", "..", ".main", "a/b", "../main", "a b", "ü", "a\\b", &"x".repeat(101)] {
+        for bad in ["", ".", "..", ".main", "a//b", "../main", "a b", "ü", "a\\b", &"x".repeat(101)] {
             assert!(bad.parse::<BaselineName>().is_err(), "{bad}");
         }
     }

@@ -131,7 +131,7 @@ impl Baselines {
     /// # Errors
     /// As [`Baselines::list`].
     pub fn named(&self, name: &BaselineName) -> Result<(Vec<StoredBaseline>, Vec<Unreadable>), StoreError> {
-        self.those(|_, path| path.file_stem().is_some_and(|stem| stem == name.as_str()))
+        self.those(|_, path| path.file_stem().is_some_and(|stem| stem == name.in_file().as_str()))
     }
 
     /// All baselines of a suite on a machine, by name; and what cannot be read in their place. No other is
@@ -157,7 +157,8 @@ impl Baselines {
         let mut names = BTreeSet::new();
         for (root, _) in self.roots() {
             let paths = self.beneath(&root)?;
-            names.extend(paths.iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())));
+            let stems = paths.iter().filter_map(|path| path.file_stem()?.to_str());
+            names.extend(stems.map(BaselineName::of_file));
         }
         Ok(names)
     }

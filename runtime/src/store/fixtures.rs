@@ -22,7 +22,12 @@ use crate::verify::Agreement;
 /// A case of scenario `PC-1` at a depth.
 pub(crate) fn case_id(depth: usize) -> CaseId {
     let value = AxisValue { axis: "depth".into(), text: depth.to_string(), labelled: false, debug: None };
-    CaseId { scenario: "PC-1".into(), point: Point(vec![value]), adapter: Some("Reference".into()) }
+    CaseId {
+        scenario: "PC-1".into(),
+        point: Point(vec![value]),
+        adapter: Some("Reference".into()),
+        told_apart: false,
+    }
 }
 
 /// The manifest of a run of `cases` cases that is running. `second` makes its name.

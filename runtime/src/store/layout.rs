@@ -204,6 +204,16 @@ impl Layout {
         workspace.join("benches").join("accepted.toml")
     }
 
+    /// The benches that were found in programs, by the digest of each.
+    pub fn found(&self) -> PathBuf {
+        self.data.join("found")
+    }
+
+    /// The bench targets in which the filters of the last call of cargo took no case.
+    pub fn passed_over(&self) -> PathBuf {
+        self.data.join("passed-over")
+    }
+
     /// All baselines that are committed with the workspace, if there is one.
     pub fn committed(&self) -> Option<PathBuf> {
         Some(self.workspace.as_ref()?.join("benches").join("baselines"))
@@ -211,7 +221,7 @@ impl Layout {
 
     /// A baseline under one of those two roots.
     pub(super) fn baseline(root: &Path, machine: &MachineId, suite: &str, name: &BaselineName) -> PathBuf {
-        Self::baselines_of(root, machine, suite).join(format!("{name}.json"))
+        Self::baselines_of(root, machine, suite).join(format!("{}.json", name.in_file()))
     }
 
     /// All baselines of a suite on a machine, under one of them.

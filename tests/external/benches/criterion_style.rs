@@ -1,8 +1,6 @@
-//! A bench file in criterion's style, as it would stand in a crate that uses criterion: one line differs.
+//! A bench file in criterion's style, as it would stand in a crate that uses criterion.
 
 use std::time::{Duration, Instant};
-
-use weighbridge::criterion_compat as criterion; // was: nothing; the crate itself
 
 use criterion::measurement::WallTime;
 use criterion::{

@@ -1,11 +1,9 @@
-//! A bench file in divan's style, as it would stand in a crate that uses divan: one line differs.
+//! A bench file in divan's style, as it would stand in a crate that uses divan.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-
-use weighbridge::divan_compat as divan; // was: nothing; the crate itself
 
 use divan::counter::{BytesCount, CharsCount, CyclesCount, ItemsCount};
 use divan::{AllocProfiler, Bencher, black_box, black_box_drop};
@@ -120,7 +118,7 @@ mod shared {
     skip_ext_time
 )]
 mod sorting {
-    use super::{Bencher, ItemsCount, divan};
+    use super::{Bencher, ItemsCount};
 
     fn numbers() -> Vec<u64> {
         (0..200_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()

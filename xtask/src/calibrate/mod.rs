@@ -23,7 +23,7 @@ use weighbridge::data::{Exit, quantity};
 #[derive(Debug, Args)]
 pub(crate) struct Calibrate {
     /// Calibrate this suite alone: `<package>/<bench target>`.
-    #[arg(long)]
+    #[arg(long, value_parser = crate::pick::suite_name)]
     pub(crate) suite: Option<String>,
     /// Number of times that each comparison is tried.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]

@@ -67,7 +67,7 @@ pub(crate) struct CompareBaseline {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ComparisonFormat,
     /// Judge this suite alone: `<package>/<bench target>`.
-    #[arg(long)]
+    #[arg(long, value_parser = crate::pick::suite_name)]
     pub(crate) suite: Option<String>,
     /// Compare although the machine is another one.
     #[arg(long, env = "WEIGHBRIDGE_ALLOW_DIFFERENT_MACHINE", hide_env_values = true)]

@@ -26,7 +26,7 @@ pub(crate) struct Explain {
     #[arg(long)]
     pub(crate) run: Option<String>,
     /// Look in this suite alone: `<package>/<bench target>`.
-    #[arg(long)]
+    #[arg(long, value_parser = crate::pick::suite_name)]
     pub(crate) suite: Option<String>,
     /// Draw with plain letters.
     #[arg(long)]

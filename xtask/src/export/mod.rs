@@ -43,7 +43,7 @@ pub(crate) struct Export {
     /// The run: an id, its start, or `latest` [default: the latest run].
     pub(crate) run: Option<String>,
     /// A run of this suite: `<package>/<bench target>`.
-    #[arg(long)]
+    #[arg(long, value_parser = crate::pick::suite_name)]
     pub(crate) suite: Option<String>,
     /// Write it to this file, or below this folder where the format is several files [default: standard
     /// output].

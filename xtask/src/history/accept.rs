@@ -32,7 +32,7 @@ pub(crate) struct Accept {
     #[arg(long)]
     pub(crate) run: Option<String>,
     /// A case of this suite: `<package>/<bench target>`.
-    #[arg(long)]
+    #[arg(long, value_parser = crate::pick::suite_name)]
     pub(crate) suite: Option<String>,
     /// Accept it on every machine: where each job of CI has another one.
     #[arg(long)]

@@ -25,7 +25,7 @@ pub(crate) struct Backfill {
     #[arg(value_name = "FROM..TO")]
     pub(crate) range: String,
     /// This suite alone: `<package>/<bench target>`.
-    #[arg(long)]
+    #[arg(long, value_parser = crate::pick::suite_name)]
     pub(crate) suite: Option<String>,
     /// Arguments for the bench programs: filters, `--quick`.
     #[arg(last = true, value_name = "BENCH ARGS")]

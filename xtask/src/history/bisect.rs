@@ -29,7 +29,7 @@ pub(crate) struct Bisect {
     /// The case, as a comparison names it.
     pub(crate) case: String,
     /// The case of this suite: `<package>/<bench target>`.
-    #[arg(long)]
+    #[arg(long, value_parser = crate::pick::suite_name)]
     pub(crate) suite: Option<String>,
     /// More arguments for the bench programs: `--quick`.
     #[arg(last = true, value_name = "BENCH ARGS")]

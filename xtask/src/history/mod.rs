@@ -67,7 +67,7 @@ pub(crate) struct Trend {
     #[arg(long, value_name = "NAME")]
     pub(crate) metric: Option<String>,
     /// Runs of this suite alone: `<package>/<bench target>`.
-    #[arg(long)]
+    #[arg(long, value_parser = crate::pick::suite_name)]
     pub(crate) suite: Option<String>,
     /// Draw with plain letters.
     #[arg(long)]

@@ -38,7 +38,7 @@ pub(crate) struct ReportComment {
     #[arg(long, conflicts_with = "runs")]
     pub(crate) duel: bool,
     /// This suite alone: `<package>/<bench target>`.
-    #[arg(long)]
+    #[arg(long, value_parser = crate::pick::suite_name)]
     pub(crate) suite: Option<String>,
     /// Write it to this file [default: standard output].
     #[arg(long, value_name = "FILE")]

@@ -1,5 +1,3 @@
-use weighbridge::divan_compat as divan;
-
 #[divan::bench]
 mod wrong {}
 

@@ -1,5 +1,3 @@
-use weighbridge::divan_compat as divan;
-
 #[divan::bench]
 #[divan::bench(sample_size = 1, sample_size = 2, min_time)]
 fn wrong() {}

@@ -1,5 +1,3 @@
-use weighbridge::divan_compat as divan;
-
 #[divan::bench(args = [1], types = [u8], consts = [2])]
 fn wrong() {}
 

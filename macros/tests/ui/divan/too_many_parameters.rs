@@ -1,5 +1,3 @@
-use weighbridge::divan_compat as divan;
-
 #[divan::bench(args = [1])]
 fn with_args(_bencher: divan::Bencher, _one: u8, _two: u8) {}
 

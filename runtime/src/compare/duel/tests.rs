@@ -6,7 +6,7 @@ use crate::run::Outcome;
 use crate::stats::SplitMix64;
 
 fn id() -> CaseId {
-    CaseId { scenario: "A".into(), point: Point::default(), adapter: None }
+    CaseId { scenario: "A".into(), point: Point::default(), adapter: None, told_apart: false }
 }
 
 /// The blocks of one side: their time as a factor, and their page faults.

@@ -29,7 +29,7 @@ pub(in super::super) fn case(scenario: &str, times: &[f64]) -> CaseRecord {
     let report =
         WorkReport { input: Some("d1".into()), transforms: vec!["sort".into()], ..WorkReport::default() };
     CaseRecord {
-        id: CaseId { scenario: scenario.into(), point: Point::default(), adapter: None },
+        id: CaseId { scenario: scenario.into(), point: Point::default(), adapter: None, told_apart: false },
         category: "Algorithms".into(),
         description: String::new(),
         beside: None,

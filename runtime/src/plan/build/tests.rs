@@ -96,6 +96,7 @@ fn request(profile: &str) -> Request {
         profile: Profiles::load(None).unwrap().get(profile).unwrap(),
         filters: Vec::new(),
         exact: false,
+        expressions: false,
         skip: Vec::new(),
         scenarios: Vec::new(),
         adapters: Vec::new(),

@@ -14,7 +14,7 @@ use crate::verify::Severity;
 
 fn facts() -> CaseFacts {
     CaseFacts {
-        id: CaseId { scenario: "SORT-1".into(), point: Point::default(), adapter: None },
+        id: CaseId { scenario: "SORT-1".into(), point: Point::default(), adapter: None, told_apart: false },
         category: "Algorithms".into(),
         description: "Sort.".into(),
         beside: None,

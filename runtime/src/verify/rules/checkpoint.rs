@@ -1,7 +1,7 @@
 //! A load has loaded when it is over, and a save has saved.
 
 use super::rule::{Accusation, Rule, gathered};
-use crate::bencher::visible;
+use crate::bencher::visible_in_line;
 use crate::run::How;
 use crate::verify::ExaminedCase;
 use crate::verify::finding::Severity;
@@ -32,7 +32,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     let failed = examined.failed().filter_map(|(repeat, how)| match how {
         How::Work(fault) if fault.is_of_checkpoint() && fault.is_proven() => {
-            Some((repeat.number, Severity::Fail, visible(&fault.to_string())))
+            Some((repeat.number, Severity::Fail, visible_in_line(&fault.to_string())))
         }
         _ => None,
     });

@@ -15,7 +15,7 @@ fn fibonacci() -> u64 {
 }
 
 mod grouped {
-    use super::{Bencher, black_box, divan, work};
+    use super::{Bencher, black_box, work};
 
     #[divan::bench]
     fn sum(bencher: Bencher<'_, '_>) {

@@ -170,6 +170,7 @@ mod tests {
                 scenario: scenario.into(),
                 point: Point(vec![small]),
                 adapter: Some(adapter.into()),
+                told_apart: false,
             },
             category: "Computer vision".into(),
             description: "Images to normalised float batches.".into(),

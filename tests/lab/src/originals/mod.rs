@@ -23,18 +23,19 @@ use side::{HarnessStyle, OriginalSide};
 /// # Errors
 /// When a bench target does not build, and when what a process measured cannot be read.
 pub(crate) fn run(args: &Originals, place: &Place) -> Result<Output> {
-    let targets =
-        HarnessStyle::ALL.iter().flat_map(|style| [style.target("original"), style.target("compat")]);
-    let targets: Vec<String> = targets.flat_map(|target| ["--bench".to_owned(), target]).collect();
-    let line: Vec<&str> =
-        ["bench", "--no-run"].into_iter().chain(targets.iter().map(String::as_str)).collect();
-    let programs = build(&place.lab().join("originals"), &place.target, &line)?;
+    let build_side = |package: &str, side: &str| {
+        let targets = HarnessStyle::ALL.iter().flat_map(|style| ["--bench".to_owned(), style.target(side)]);
+        let targets: Vec<String> = targets.collect();
+        let line: Vec<&str> =
+            ["bench", "--no-run"].into_iter().chain(targets.iter().map(String::as_str)).collect();
+        build(&place.lab().join(package), &place.target, &line)
+    };
+    let (originals, drop_ins) = (build_side("originals", "original")?, build_side("drop-ins", "drop_in")?);
     let mut cases = Vec::new();
     for style in HarnessStyle::ALL {
-        let program = |side: &str| Ok::<_, anyhow::Error>(of_target(&programs, &style.target(side))?.path);
         let sides = (
-            OriginalSide::original(style, program("original")?),
-            OriginalSide::compatible(program("compat")?),
+            OriginalSide::original(style, of_target(&originals, &style.target("original"))?.path),
+            OriginalSide::compatible(of_target(&drop_ins, &style.target("drop_in"))?.path),
         );
         for body in style.bodies() {
             let name = format!("{}/{body}", style.name());

@@ -38,7 +38,7 @@ pub(crate) struct ReportCharts {
     #[arg(value_name = "RUN")]
     pub(crate) runs: Vec<String>,
     /// This suite alone: `<package>/<bench target>`.
-    #[arg(long)]
+    #[arg(long, value_parser = crate::pick::suite_name)]
     pub(crate) suite: Option<String>,
     /// The folder that they are written to; of several suites each has a folder in it.
     #[arg(long, value_name = "DIR")]

@@ -44,7 +44,7 @@ pub(crate) struct ReportHtml {
     #[arg(value_name = "RUN")]
     pub(crate) runs: Vec<String>,
     /// This suite alone: `<package>/<bench target>`.
-    #[arg(long)]
+    #[arg(long, value_parser = crate::pick::suite_name)]
     pub(crate) suite: Option<String>,
     /// Write it to this file [default: `report.html` in the data directory].
     #[arg(long, value_name = "FILE")]

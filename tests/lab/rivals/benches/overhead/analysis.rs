@@ -38,7 +38,7 @@ pub fn print() -> Result<()> {
 
 fn facts() -> CaseFacts {
     CaseFacts {
-        id: CaseId { scenario: "MANY-2".into(), point: Point(Vec::new()), adapter: None },
+        id: CaseId { scenario: "MANY-2".into(), point: Point(Vec::new()), adapter: None, told_apart: false },
         category: "Overhead".into(),
         description: "Many samples.".into(),
         beside: None,

@@ -90,7 +90,12 @@ fn write(runs: &Runs, run: &RunRecord) -> Result<()> {
 fn run(started: u64, cases: usize) -> RunRecord {
     let id = |depth: usize| {
         let value = AxisValue { axis: "depth".into(), text: depth.to_string(), labelled: false, debug: None };
-        CaseId { scenario: "MANY-1".into(), point: Point(vec![value]), adapter: Some("Reference".into()) }
+        CaseId {
+            scenario: "MANY-1".into(),
+            point: Point(vec![value]),
+            adapter: Some("Reference".into()),
+            told_apart: false,
+        }
     };
     let manifest = RunManifest {
         id: RunId::new(started, 7),

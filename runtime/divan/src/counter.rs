@@ -1,3 +1,5 @@
+//! Counters of what each iteration processes.
+
 use std::any::Any;
 
 pub(super) use sealed::Sealed;
@@ -206,6 +208,17 @@ impl ItemsCount {
     pub fn of_iter<T, I: IntoIterator<Item = T>>(items: I) -> Self {
         Self::new(items.into_iter().count())
     }
+}
+
+/// The powers in which bytes are shown: accepted, without effect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum BytesFormat {
+    /// Of 1000.
+    #[default]
+    Decimal,
+    /// Of 1024.
+    Binary,
 }
 
 #[cfg(test)]

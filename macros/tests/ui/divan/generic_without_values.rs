@@ -1,6 +1,0 @@
-use weighbridge::divan_compat as divan;
-
-#[divan::bench]
-fn wrong<T, const N: usize>() {}
-
-fn main() {}
