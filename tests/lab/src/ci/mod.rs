@@ -37,7 +37,8 @@ const WIDE: &str = "50%";
 /// Features of the product that bring code of their own. That of a device is tried on the fake driver by the
 /// laboratory's tests.
 const FEATURES: &str = "burn,candle,zstd,weighbridge/criterion,weighbridge/nvml,weighbridge/tokio,\
-                        weighbridge-loaders/cuda,weighbridge-xtask/remote,weighbridge-xtask/png";
+                        weighbridge-loaders/cuda,weighbridge-criterion/async_tokio,\
+                        weighbridge-criterion/async_futures,weighbridge-xtask/remote,weighbridge-xtask/png";
 
 pub(crate) fn run(args: &Ci, place: &Place) -> Result<Output> {
     // Apart from the runs of people: the last one here is slowed down on purpose.
@@ -143,9 +144,9 @@ fn steps(place: &Place) -> Vec<CiStep> {
         name,
         does: StepAction::Command(StepCommand::cargo(&format!("lab {line}"))),
     };
-    let features = "--package weighbridge-suite --package weighbridge --package weighbridge-scenarios \
-                    --package weighbridge-loaders --package weighbridge-checkpoints \
-                    --package weighbridge-training --package weighbridge-xtask --features";
+    let features = "--package weighbridge-suite --package weighbridge --package weighbridge-criterion \
+                    --package weighbridge-scenarios --package weighbridge-loaders \
+                    --package weighbridge-checkpoints --package weighbridge-training --package weighbridge-xtask --features";
     let lab_manifest = "--manifest-path tests/lab/Cargo.toml";
     vec![
         CiStep { name: "tree", does: StepAction::Tree },
