@@ -146,7 +146,8 @@ fn steps(place: &Place) -> Vec<CiStep> {
     };
     let features = "--package weighbridge-suite --package weighbridge --package weighbridge-criterion \
                     --package weighbridge-scenarios --package weighbridge-loaders \
-                    --package weighbridge-checkpoints --package weighbridge-training --package weighbridge-xtask --features";
+                    --package weighbridge-checkpoints --package weighbridge-training \
+                    --package weighbridge-xtask --features";
     let lab_manifest = "--manifest-path tests/lab/Cargo.toml";
     vec![
         CiStep { name: "tree", does: StepAction::Tree },
