@@ -250,6 +250,8 @@ mod tests {
             let text = std::fs::read_to_string(file.path()).expect("a source file");
             let adapters = named(&text, "#[adapter(name = ").into_iter().chain(named(&text, "worker!("));
             there.extend(adapters.map(str::to_owned));
+            let ways = text.lines().filter(|line| line.contains("\", Way::"));
+            there.extend(ways.filter_map(|line| line.split('"').nth(1)).map(str::to_owned));
             let values = text.lines().filter(|line| line.contains("tells: &'static str"));
             there.extend(values.flat_map(|line| line.split('"').skip(1).step_by(2)).map(str::to_owned));
         }
