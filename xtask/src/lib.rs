@@ -19,6 +19,7 @@
 
 mod baseline;
 mod baseline_path;
+mod beside;
 mod calibrate;
 mod cli;
 mod command;

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, bail};
 use weighbridge::data::visible_in_line;
 
+use crate::beside;
 use crate::place::Place;
 use crate::stop;
 
@@ -147,6 +148,9 @@ impl Repository {
         if committed.is_none() && lock.exists() {
             // The same dependencies on both sides, where the repository does not keep them.
             fs::copy(&lock, root.join("Cargo.lock")).context("failed to copy Cargo.lock")?;
+        }
+        for name in beside::link(&place.root, &self.top, &tree)? {
+            eprintln!("note: `{}` is built as it lies beside the repository now", visible_in_line(&name));
         }
         let target = folder.join("target");
         if !target.exists() {
