@@ -5,7 +5,9 @@
 //! of them, and a process that measures it runs none.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::hash::{BuildHasher, RandomState};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -87,8 +89,11 @@ fn environment() -> u64 {
 /// Goes through the functions with closures and without.
 fn search(program: &Program, request: &FindRequest<'_>) -> Result<Catalogue, String> {
     let begun = Instant::now();
-    let folder = std::env::temp_dir().join(format!("weighbridge-find-{}", std::process::id()));
-    fs::create_dir_all(&folder).map_err(|why| format!("{}: {why}", folder.display()))?;
+    // Nobody else can foresee its name, make it first or look into it: what is found there is believed.
+    let name = format!("weighbridge-find-{:016x}", RandomState::new().hash_one(std::process::id()));
+    let folder = std::env::temp_dir().join(name);
+    let made = DirBuilder::new().mode(0o700).create(&folder);
+    made.map_err(|why| format!("{}: {why}", folder.display()))?;
     let found = search_in(program, request, &folder, begun);
     let _ = fs::remove_dir_all(&folder);
     found
