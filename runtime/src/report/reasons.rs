@@ -435,7 +435,7 @@ impl fmt::Display for WorkFault {
             Self::Tensor { tensor, looked, wrong } => write!(
                 f,
                 "of {looked} numbers of the tensor `{tensor}` that were looked at when a load was over, \
-                 {wrong} are not those that were saved"
+                 at least {wrong} are not those that were saved"
             ),
             Self::Load { files, read, state, grown } => write!(
                 f,

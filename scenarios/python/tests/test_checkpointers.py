@@ -152,8 +152,8 @@ def test_what_lies_somewhere_tells_what_is_in_it_is_loaded_and_handed_over_with_
         fields = worker.read(batch)
         assert json.loads(fields["header"].tobytes()) == header
         assert fields["bytes"].tobytes() == tensors[tensor].tobytes()
-    looked = [{"field": 1, "device": None, "width": 4, "places": [12]}]
-    seen = worker.read(call(worker, "look", parts=looked)[1])["seen"].reshape(-1).view(np.float32)
+    looked = [{"field": 1, "device": None, "width": 4, "places": [12], "first": 0}]
+    seen = worker.read(call(worker, "look", parts=looked)[1])["seen"].reshape(-1)[:4].view(np.float32)
     assert seen.tolist() == [tensors["weight"].reshape(-1)[3]]
     assert call(worker, "part", tensor=0, device=0)[0] == "failed"
     onto = {"mesh": [["data", 5]], "shardings": [[], []]}
@@ -275,15 +275,18 @@ def test_numbers_at_places_are_read_of_what_was_loaded(worker, state, tmp_path):
     directory = str(tmp_path / "saved")
     assert call(worker, "save", directory=directory, durable=False) == ("answer", {})
     parts = [
-        {"field": 1, "device": None, "width": 4, "places": [8, 0]},
-        {"field": 0, "device": None, "width": 4, "places": [4 * 34]},
+        {"field": 1, "device": None, "width": 4, "places": [8, 0], "first": 4},
+        {"field": 0, "device": None, "width": 4, "places": [4 * 34], "first": 0},
     ]
     assert call(worker, "look", parts=parts)[0] == "failed", "nothing was loaded"
     assert call(worker, "load", directory=directory) == ("answer", {})
     _, batch = call(worker, "look", parts=parts)
-    seen = worker.read(batch)["seen"].reshape(-1).view(np.float32)
     weight, bias = (state.fields[name].reshape(-1) for name in ("weight", "bias"))
-    assert seen.tolist() == [bias[2], bias[0], weight[34]]
+    numbers = [[bias[2], bias[0]], [weight[34]]]
+    # What is smaller than a page has one byte in the sum.
+    sums = [int(bias.view(np.uint8)[4]), int(weight.view(np.uint8)[0])]
+    expected = b"".join(np.array(of).tobytes() + sum.to_bytes(8, "little") for of, sum in zip(numbers, sums, strict=True))
+    assert worker.read(batch)["seen"].tobytes() == expected
 
 
 def test_a_manager_saves_what_is_due_keeps_the_newest_and_loads_them_again(worker, state, tmp_path):
@@ -311,9 +314,9 @@ def test_a_manager_saves_what_is_due_keeps_the_newest_and_loads_them_again(worke
             for _ in range(position + 1):
                 expected *= TRAINED
             assert np.array_equal(worker.read(batch)["bias"], expected)
-            looked = [{"field": 1, "device": None, "width": 4, "places": [12]}]
+            looked = [{"field": 1, "device": None, "width": 4, "places": [12], "first": 0}]
             seen = worker.read(call(worker, "look_restored", parts=looked)[1])["seen"]
-            assert seen.reshape(-1).view(np.float32).tolist() == [expected.reshape(-1)[3]]
+            assert seen.reshape(-1)[:4].view(np.float32).tolist() == [expected.reshape(-1)[3]]
             assert call(worker, "let_go") == ("answer", {})
     assert call(worker, "delete", step=2) == ("answer", {})
     assert numbers("kept", "steps") == [4]

@@ -52,9 +52,9 @@ def check(worker, state, directory, turned):
         _, batch = call(worker, "loaded", field=position)
         expected = bits_of(array) ^ (turned if position == 0 else 0)
         assert np.array_equal(bits_of(worker.read(batch)[tensor]), expected), tensor
-        parts = [{"field": position, "device": None, "width": 4, "places": [4 * 7, 0]}]
+        parts = [{"field": position, "device": None, "width": 4, "places": [4 * 7, 0], "first": 0}]
         seen = bits_of(worker.read(call(worker, "look", parts=parts)[1])["seen"])
-        assert seen.tolist() == [expected[7], expected[0]]
+        assert seen.tolist() == [expected[7], expected[0], expected[0] & 0xFF, 0]
     assert call(worker, "release") == ("answer", {})
 
 

@@ -663,8 +663,8 @@ fn a_checkpoint_is_there_when_its_time_is_over() {
     let numbers = |wrong| found(WorkFault::Tensor { tensor: "a".to_owned(), looked: 8, wrong });
     assert_eq!(
         numbers(1),
-        ["of 8 numbers of the tensor `a` that were looked at when a load was over, 1 are not those \
-          that were saved"]
+        ["of 8 numbers of the tensor `a` that were looked at when a load was over, at least 1 are not \
+          those that were saved"]
     );
     let load = |files, read, grown| found(WorkFault::Load { files, read, state: 10_000_000, grown });
     assert_eq!(

@@ -1,5 +1,5 @@
-//! Looks at what a load has brought, while its clock runs: drawn numbers of every tensor, and whether they
-//! are those of the state.
+//! Looks at what a load has brought, while its clock runs: drawn numbers of every tensor and one of each of
+//! its pages, and whether they are those of the state.
 
 use std::ops::Range;
 
@@ -112,7 +112,8 @@ pub(super) fn drawn(
     numbers: usize,
 ) -> LookedPart {
     let places = (0..NUMBERS.min(numbers)).map(|_| lots.below(numbers) * width).collect();
-    LookedPart { field, device, width, places }
+    let first = lots.below(numbers.min(LookedPart::PAGE / width.max(1))) * width;
+    LookedPart { field, device, width, places, first, bytes: numbers * width }
 }
 
 /// Holds what was seen of a part against the number that each of its places must have, and returns what was
@@ -126,12 +127,15 @@ pub(super) fn hold<'a>(
     expected: impl Fn(&usize) -> Vec<u8>,
     name: impl FnOnce() -> String,
 ) -> Result<&'a [u8], WorkFault> {
-    let due = part.places.len() * part.width;
-    let (own, rest) = seen.split_at_checked(due).unwrap_or((seen, &[]));
-    let mut found = own.chunks(part.width.max(1));
+    let (numbers, rest) = seen.split_at_checked(part.places.len() * part.width).unwrap_or((seen, &[]));
+    let (sum, rest) = rest.split_at_checked(LookedPart::SUM).unwrap_or((rest, &[]));
+    let mut found = numbers.chunks(part.width.max(1));
     let wrong = part.places.iter().filter(|place| found.next() != Some(&*expected(place))).count() as u64;
-    if wrong == 0 {
+    let lowest = |place| expected(&place).first().copied().map_or(0, u64::from);
+    let is_sum = sum == part.pages().map(lowest).sum::<u64>().to_le_bytes();
+    if wrong == 0 && is_sum {
         return Ok(rest);
     }
-    Err(WorkFault::Tensor { tensor: name(), looked: part.places.len() as u64, wrong })
+    let looked = (part.places.len() + part.pages().len()) as u64;
+    Err(WorkFault::Tensor { tensor: name(), looked, wrong: wrong.max(1) })
 }

@@ -203,7 +203,7 @@ fn each_way_to_lie_about_devices_is_told() {
     for (lie, words) in [
         // Eight parts have been looked at while the clock ran, and are too short.
         (Lie::KeepsTheOldMesh, "numbers of the tensor `embedding` that were looked at"),
-        (Lie::SwapsDevices, "of 8 numbers of the tensor `embedding` that were looked at"),
+        (Lie::SwapsDevices, "numbers of the tensor `embedding` that were looked at"),
         // By that number, if it is drawn.
         (Lie::LosesANumberOfAPart, "the tensor `norm`"),
         (Lie::LacksADevice, "there is no device 3: there are 3"),

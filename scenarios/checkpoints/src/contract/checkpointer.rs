@@ -300,8 +300,8 @@ pub trait Checkpoints {
         Ok(())
     }
 
-    /// Reads a byte of each page of what was loaded last, and returns the numbers at the places, one after
-    /// the other. It is part of what is timed: a load that is lazy reads everything here.
+    /// Reads what was loaded last, and returns of each part what [`LookedPart::read`] sees, one after the
+    /// other. It is part of what is timed: a load that is lazy reads everything here.
     ///
     /// # Errors
     /// As [`Checkpoints::view`].

@@ -2,6 +2,7 @@
 //! save is over or are not.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,16 +29,46 @@ fn a_checkpoint_that_lacks_a_tenth_is_less_and_an_honest_small_one_is_not() {
 struct MappedFile {
     kinds: Vec<FieldKind>,
     state: Vec<Vec<u8>>,
-    held: Option<Mmap>,
-    /// `true` if nothing is touched but what is looked at.
-    is_untouched: bool,
+    held: Option<(Mmap, File)>,
+    reading: MappedReading,
+}
+
+/// The bytes of a mapping that are read when a load is looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum MappedReading {
+    /// Those that are looked at.
+    Pages,
+    /// Those at the drawn places alone: a kernel may map all the others with them.
+    Places,
+    /// Those that are looked at, by a call for each: nothing is mapped.
+    Calls,
 }
 
 impl MappedFile {
     fn tensor(&self, field: usize) -> Result<&[u8]> {
-        let held = self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))?;
-        let offset: usize = self.state[..field].iter().map(Vec::len).sum();
-        Ok(&held[offset..][..self.state[field].len()])
+        let (held, _) = self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))?;
+        Ok(&held[self.offset(field)..][..self.state[field].len()])
+    }
+
+    /// The place of a tensor in the file.
+    fn offset(&self, field: usize) -> usize {
+        self.state[..field].iter().map(Vec::len).sum()
+    }
+
+    /// Reads of a tensor what is looked at, and maps nothing of it.
+    fn read_by_calls(&self, part: &LookedPart, seen: &mut Vec<u8>) -> Result<()> {
+        let (_, file) = self.held.as_ref().ok_or_else(|| Error::new("nothing was loaded"))?;
+        let read = |place, length| {
+            let mut bytes = vec![0; length];
+            file.read_exact_at(&mut bytes, (self.offset(part.field) + place) as u64)?;
+            Ok::<_, Error>(bytes)
+        };
+        for place in &part.places {
+            seen.extend(read(*place, part.width)?);
+        }
+        let sum = part.pages().try_fold(0, |sum, place| Ok::<_, Error>(sum + u64::from(read(place, 1)?[0])))?;
+        seen.extend(sum.to_le_bytes());
+        Ok(())
     }
 }
 
@@ -58,7 +89,7 @@ impl Checkpoints for MappedFile {
         let file = File::open(directory.join("tensors"))?;
         #[expect(unsafe_code, reason = "nobody changes the file while it is mapped")]
         let mapped = unsafe { Mmap::map(&file) }?;
-        self.held = Some(mapped);
+        self.held = Some((mapped, file));
         Ok(())
     }
 
@@ -77,10 +108,13 @@ impl Checkpoints for MappedFile {
         let mut seen = Vec::new();
         for part in parts {
             let tensor = self.tensor(part.field)?;
-            if self.is_untouched {
-                part.places.iter().for_each(|place| seen.extend(&tensor[*place..][..part.width]));
-            } else {
-                part.read(tensor, &mut seen);
+            match self.reading {
+                MappedReading::Pages => part.read(tensor, &mut seen),
+                MappedReading::Places => {
+                    part.places.iter().for_each(|place| seen.extend(&tensor[*place..][..part.width]));
+                    seen.extend([0; LookedPart::SUM]);
+                }
+                MappedReading::Calls => self.read_by_calls(part, &mut seen)?,
             }
         }
         Ok(seen)
@@ -97,7 +131,7 @@ impl Checkpoints for MappedFile {
 }
 
 /// Loads of a state of 16 MB by a mapping.
-fn load_mapped(is_untouched: bool) -> Result<()> {
+fn load_mapped(reading: MappedReading) -> Result<()> {
     let place = tempfile::tempdir().unwrap();
     let state: State = "a:float32[2000x1000];b:float32[2000000]".parse().unwrap();
     let data = Arc::new(Cache::at(place.path().join("data")).open(&state.data()).unwrap());
@@ -108,7 +142,7 @@ fn load_mapped(is_untouched: bool) -> Result<()> {
         kinds: data.kinds().cloned().collect(),
         state: (0..2).map(|field| data.rows(field, 0..1).to_vec()).collect(),
         held: None,
-        is_untouched,
+        reading,
     };
     let looked = LookedState { data: &data, onto: None };
     let rounds = SaveRounds::new(&bencher, &mut mapped, &directory, looked);
@@ -119,11 +153,15 @@ fn load_mapped(is_untouched: bool) -> Result<()> {
 fn a_mapping_is_read_in_the_time_of_a_load_or_told() {
     // What a process reads is counted for all its threads.
     alone(module_path!(), "a_mapping_is_read_in_the_time_of_a_load_or_told", || {
-        load_mapped(false).unwrap();
-        let told = load_mapped(true).unwrap_err();
-        let is_told =
-            matches!(told.kind(), ErrorKind::Work(fault) if matches!(**fault, WorkFault::Load { .. }));
-        assert!(is_told, "{told}");
+        load_mapped(MappedReading::Pages).unwrap();
+        let fault = |reading| match load_mapped(reading).unwrap_err().kind() {
+            ErrorKind::Work(fault) => (**fault).clone(),
+            other => panic!("{other:?}"),
+        };
+        let untouched = fault(MappedReading::Places);
+        assert!(matches!(untouched, WorkFault::Tensor { looked: 1961 | 1962, wrong: 1, .. }), "{untouched:?}");
+        let not_mapped = fault(MappedReading::Calls);
+        assert!(matches!(not_mapped, WorkFault::Load { .. }), "{not_mapped:?}");
     });
 }
 

@@ -217,11 +217,19 @@ impl Checkpoints for FileOfTensors {
         for part in parts {
             match &self.loaded {
                 Some(LoadedFile::Opened(file)) if self.way == Way::PlacesAlone => {
+                    let offset = self.place(part.field).0;
                     for place in &part.places {
                         let mut number = vec![0; part.width];
-                        file.read_exact_at(&mut number, (self.place(part.field).0 + place) as u64)?;
+                        file.read_exact_at(&mut number, (offset + place) as u64)?;
                         seen.extend(number);
                     }
+                    let mut sum = 0;
+                    for place in part.pages() {
+                        let mut byte = [0];
+                        file.read_exact_at(&mut byte, (offset + place) as u64)?;
+                        sum += u64::from(byte[0]);
+                    }
+                    seen.extend(sum.to_le_bytes());
                 }
                 Some(LoadedFile::Read(read)) => {
                     let (offset, bytes) = self.place(part.field);
