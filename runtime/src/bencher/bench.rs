@@ -15,7 +15,7 @@ use super::{
 };
 use crate::device::{Clock, Device, Platform, family_time, peak_memory};
 use crate::metric::{
-    Custom, DEVICE_METRICS, Direction, Entry, Ledger, METRICS, Observation, RankMetric, Reading, Unit,
+    Custom, DEVICE_METRICS, Direction, Entry, Ledger, METRICS, Note, Observation, RankMetric, Reading, Unit,
 };
 
 /// The order for one repeat.
@@ -211,7 +211,7 @@ fn is_built_in(name: &str) -> bool {
         || METRICS.iter().chain(DEVICE_METRICS).any(|metric| metric.name == name)
 }
 
-fn note_once(seen: &mut Observation, note: String) {
+fn note_once(seen: &mut Observation, note: Note) {
     if !seen.notes.contains(&note) {
         seen.notes.push(note);
     }
@@ -426,7 +426,8 @@ impl Bencher {
             return;
         }
         if !value.is_finite() {
-            let note = format!("the metric `{name}` was handed in as {value}: left out");
+            let note =
+                Note::NotFinite { metric: visible_in_line(name), rank: None, value: value.to_string() };
             self.state.borrow_mut().seen.notes.push(note);
             return;
         }
@@ -434,23 +435,17 @@ impl Bencher {
         let BencherState { seen, named, .. } = &mut *self.state.borrow_mut();
         if name.chars().count() > LONGEST_NAME {
             name = name.chars().take(LONGEST_NAME).chain("...".chars()).collect();
-            note_once(seen, format!("the name of the metric `{name}` was cut"));
+            note_once(seen, Note::CutName(name.clone()));
         }
         if !named.contains(&name) {
             if named.len() == MOST_NAMES {
-                note_once(
-                    seen,
-                    format!("more than {MOST_NAMES} metrics were handed in: the rest is left out"),
-                );
+                note_once(seen, Note::ManyMetrics(MOST_NAMES));
                 return;
             }
             named.insert(name.clone());
         }
         if seen.custom.len() == MOST_VALUES {
-            note_once(
-                seen,
-                format!("more than {MOST_VALUES} values of metrics were handed in: the rest is left out"),
-            );
+            note_once(seen, Note::ManyValues(MOST_VALUES));
             return;
         }
         seen.custom.push(Custom { name, value, unit, direction });
@@ -464,7 +459,7 @@ impl Bencher {
         if *noted < MOST_NOTES {
             *noted += 1;
             let cut: String = note.chars().take(LONGEST_NOTE).collect();
-            note_once(seen, visible_in_line(&cut));
+            note_once(seen, Note::Scenario(visible_in_line(&cut)));
         }
     }
 
@@ -491,8 +486,8 @@ impl Bencher {
         for (rank, value) in values.iter().enumerate() {
             let known = value.filter(|value| value.is_finite());
             if let (Some(value), None) = (value, known) {
-                seen.notes
-                    .push(format!("the metric `{name}` of rank {rank} was handed in as {value}: left out"));
+                let (metric, value) = (name.clone(), value.to_string());
+                seen.notes.push(Note::NotFinite { metric, rank: Some(rank), value });
             }
             finite.push(known);
         }
@@ -647,7 +642,10 @@ mod tests {
         bencher.rank_metric("step", &values, Unit::SECONDS, Direction::Lower);
         let seen = bencher.finish().unwrap().seen;
         assert_eq!(seen.ranks[0].values, [Some(2.0), None, None]);
-        assert_eq!(seen.notes, ["the metric `step` of rank 2 was handed in as NaN: left out"]);
+        assert_eq!(
+            seen.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["the metric `step` of rank 2 was handed in as NaN: left out"]
+        );
         for name in ["wall_time", "step", "own"] {
             let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
             bencher.metric("own", 1.0, Unit::SECONDS, Direction::Lower);
@@ -684,7 +682,7 @@ mod tests {
         bencher.metric(&long, 1.0, Unit::COUNT, Direction::Lower);
         let seen = bencher.finish().unwrap().seen;
         assert_eq!(seen.custom.len(), MOST_VALUES);
-        let notes = seen.notes.join("\n");
+        let notes: String = seen.notes.iter().map(ToString::to_string).collect();
         for told in ["more than 1000 metrics", "more than 100000 values", "x...` was cut"] {
             assert!(notes.contains(told) && notes.len() < 1_000, "{notes}");
         }
@@ -700,7 +698,8 @@ mod tests {
         for at in 0..1_000 {
             bencher.note(&format!("{at}{}", "x".repeat(10_000)));
         }
-        let notes = bencher.finish().unwrap().seen.notes;
+        let notes: Vec<String> =
+            bencher.finish().unwrap().seen.notes.iter().map(ToString::to_string).collect();
         assert!(
             notes.len() <= MOST_NOTES && notes.iter().all(|note| note.len() <= LONGEST_NOTE),
             "{notes:?}"
@@ -716,6 +715,7 @@ mod tests {
         bencher.metric("accuracy", 0.5, Unit::RATIO, Direction::Higher);
         let seen = bencher.finish().unwrap().seen;
         assert_eq!(seen.custom.len(), 1);
-        assert!(seen.notes[0].contains("`loss` was handed in as NaN"), "{:?}", seen.notes);
+        let told = seen.notes[0].to_string();
+        assert!(told.contains("`loss` was handed in as NaN"), "{told}");
     }
 }

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use super::Bencher;
-use crate::device::{Clock, page_fault_cost};
+use crate::device::{Clock, has_gpu_open, page_fault_cost};
 
 /// A copy of so many bytes stays in a cache of each processor's own.
 const IN_CACHE: usize = 256 << 10;
@@ -24,7 +24,8 @@ const PART: usize = 2 << 10;
 const TOGETHER: usize = 64 << 10;
 
 impl Bencher {
-    /// Notes how long a copy of a batch takes and what a page fault costs, once a stream has been measured.
+    /// Notes how long a copy of a batch takes, what a page fault costs and whether a graphics processor is
+    /// open, once a stream has been measured.
     pub(super) fn note_machine(&self) {
         let clock = &self.settings.clock;
         let evidence = &mut self.state.borrow_mut().evidence;
@@ -32,6 +33,7 @@ impl Bencher {
         let bytes = evidence.expected.map(|of| batch(of.bytes, of.elements, of.batch));
         evidence.copy = bytes.filter(|bytes| *bytes > 0).map(|bytes| fastest_copy(clock, bytes));
         evidence.page_fault = Some(page_fault_cost().as_nanos() as u64);
+        evidence.gpu_open = has_gpu_open();
     }
 }
 

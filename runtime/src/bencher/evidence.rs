@@ -43,6 +43,8 @@ pub struct Evidence {
     pub copy: Option<f64>,
     /// Nanoseconds of a page fault on this machine.
     pub page_fault: Option<u64>,
+    /// True if this process has a graphics processor open; `None` where the system does not say.
+    pub gpu_open: Option<bool>,
     /// True if batches lie in the memory of the data set; `None` where it was not looked at.
     pub view: Option<bool>,
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::Budget;
+use super::{Budget, ClockFault};
+use crate::metric::Note;
 
 /// A repeat may take so long for its samples where the profile asks for less. (Criterion's target for a body,
 /// too.)
@@ -21,9 +22,9 @@ pub(super) enum Fit {
     /// All that was asked for.
     All,
     /// Less: this much, and why.
-    Less(Budget, String),
+    Less(Budget, Note),
     /// Nothing beside the first iteration itself, and why.
-    First(String),
+    First(Note),
 }
 
 /// Looks at the first iteration. `passed` is how long the repeat has taken with it, and `deadline` the
@@ -39,26 +40,22 @@ pub(super) fn fit(budget: Budget, first: Duration, passed: Duration, deadline: O
     if let (Some(left), Some(deadline)) = (left, deadline)
         && first > left
     {
-        return Fit::First(format!(
-            "one iteration takes so long that a second does not fit the timeout of {deadline:?}: the first, \
-             which is cold, is the only sample; --timeout allows for more"
-        ));
+        return Fit::First(Note::OneSample(ClockFault::nanoseconds(deadline)));
     }
     let fits = (room.as_nanos() / first.as_nanos().max(1)) as u64;
     let warmup = budget.warmup.min(fits / WARM_UP);
     let batches = (fits - warmup).clamp(1, budget.batches);
     let wanted = round_up(takes(first, asked + 1).as_secs_f64());
-    let timeout = match deadline {
-        Some(deadline) if wanted >= deadline.as_secs_f64() => format!(" --timeout {}", 2.0 * wanted),
-        _ => String::new(),
+    let is_too_short = deadline.is_some_and(|deadline| wanted >= deadline.as_secs_f64());
+    let timeout = is_too_short.then_some(2.0 * wanted);
+    let note = Note::FewSamples {
+        asked: budget.batches,
+        time: ClockFault::nanoseconds(time),
+        needed: wanted,
+        timeout,
     };
-    let why = format!(
-        "one iteration takes so long that fewer than {} samples fit into {time:?} a repeat: \
-         --measurement-time {wanted}{timeout} takes them all",
-        budget.batches
-    );
     // A pass fills the time: there is no second one.
-    Fit::Less(Budget { warmup, batches, min_time: budget.min_time.min(first), ..budget }, why)
+    Fit::Less(Budget { warmup, batches, min_time: budget.min_time.min(first), ..budget }, note)
 }
 
 /// The number of iterations a sample may have so that all samples fit the time, where one of so many took
@@ -116,19 +113,23 @@ mod tests {
 
     #[test]
     fn whoever_asks_for_more_time_gets_all_samples_and_the_words_say_how() {
-        let Fit::Less(_, why) = fit(ASKED, Duration::from_secs(3), Duration::from_secs(3), DEADLINE) else {
+        let Fit::Less(_, note) = fit(ASKED, Duration::from_secs(3), Duration::from_secs(3), DEADLINE) else {
             panic!("a body of 3 s does not fit")
         };
+        let why = note.to_string();
         assert!(
-            why.contains("fewer than 20 samples fit into 5s") && why.contains("--measurement-time 80 takes")
+            why.contains("fewer than 20 samples fit into 5s") && why.contains("--measurement-time 80 takes"),
+            "{why}"
         );
         assert_eq!(
             fits(Budget { min_time: Duration::from_secs(80), ..ASKED }, Duration::from_secs(3)),
             (3, 20)
         );
-        let Fit::Less(_, why) = fit(ASKED, Duration::from_secs(30), Duration::from_secs(30), DEADLINE) else {
+        let Fit::Less(_, note) = fit(ASKED, Duration::from_secs(30), Duration::from_secs(30), DEADLINE)
+        else {
             panic!("a body of 30 s does not fit")
         };
+        let why = note.to_string();
         assert!(why.contains("--measurement-time 800 --timeout 1600 takes"), "{why}");
     }
 
@@ -139,7 +140,7 @@ mod tests {
             Fit::Less(Budget { batches: 1, .. }, _)
         ));
         let first = fit(ASKED, Duration::from_secs(160), Duration::from_secs(161), DEADLINE);
-        assert!(matches!(first, Fit::First(why) if why.contains("the timeout of 300s")));
+        assert!(matches!(first, Fit::First(note) if note.to_string().contains("the timeout of 300s")));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::window::Windows;
 use super::yardstick::Yard;
 use super::{Bencher, Budget, PerIteration, Phase, Purpose};
 use crate::device::thread_time;
-use crate::metric::{Block, SampleKind};
+use crate::metric::{Block, Note, SampleKind};
 
 /// About how long one sample (a block of iterations) should take: short enough that a quarter of the blocks
 /// at most is hit by a preemption, long enough that two clock readings are a ten-thousandth of it.
@@ -257,9 +257,7 @@ impl Bencher {
         let seen = &mut self.state.borrow_mut().seen;
         if plan.inject.is_on() {
             let (more, of) = plan.repeated;
-            let share = more as f64 / of.max(1) as f64 * 100.0;
-            seen.notes
-                .push(format!("a slowdown was planted: {more} of {of} iterations ran twice, {share:.2} %"));
+            seen.notes.push(Note::PlantedSlowdown { twice: more, of });
         }
         seen.notes.extend(plan.note);
         seen.taken = Some(SampleKind::Iterations);
@@ -306,7 +304,7 @@ struct HostSampling {
     /// The budget that was asked for, where it does not fit.
     asked: Option<Budget>,
     /// The reason why there are fewer samples than were asked for.
-    note: Option<String>,
+    note: Option<Note>,
     /// The least of the samples of warm-up.
     least: Duration,
     inject: Inject,
@@ -743,7 +741,11 @@ mod tests {
         let (result, calls) = measure(BUDGET, Duration::from_secs(3));
         assert_eq!((result.seen.samples.len(), calls), (1, 2), "the first, and one sample");
         assert_eq!((result.seen.passes, result.seen.iterations_per_sample), (1, 1));
-        assert!(result.seen.notes[0].contains("fewer than 20 samples"), "{:?}", result.seen.notes);
+        assert!(
+            matches!(result.seen.notes[0], Note::FewSamples { asked: 20, .. }),
+            "{:?}",
+            result.seen.notes
+        );
         let (result, calls) = measure(BUDGET, Duration::from_secs(1));
         assert_eq!((result.seen.samples.len(), calls), (4, 5));
     }
@@ -778,7 +780,7 @@ mod tests {
         bencher.iter(|| hand.advance(Duration::from_secs(200)));
         let seen = bencher.finish().unwrap().seen;
         assert_eq!((&seen.samples[..], seen.wall), (&[200_000_000_000][..], 200_000_000_000));
-        assert!(seen.notes[0].contains("--timeout"), "{:?}", seen.notes);
+        assert!(matches!(seen.notes[0], Note::OneSample(_)), "{:?}", seen.notes);
     }
 
     /// Asks for these blocks, one after the other, and keeps what it is told.
@@ -842,7 +844,7 @@ mod tests {
         let seen = bencher.finish().unwrap().seen;
         assert_eq!(seen.iterations_per_sample, 50, "so that every block holds a repeated one");
         assert!(seen.samples.iter().all(|sample| *sample == 5_100_000), "{:?}", seen.samples);
-        assert!(seen.notes[0].ends_with("iterations ran twice, 2.00 %"), "{:?}", seen.notes);
+        assert!(seen.notes[0].to_string().ends_with("iterations ran twice, 2.00 %"), "{:?}", seen.notes);
     }
 
     #[test]

@@ -6,11 +6,11 @@ use super::stream::empty;
 use super::watch::SampleWatch;
 use super::yardstick::Yard;
 use super::{
-    Account, Audit, Bencher, Budget, Costs, Error, ErrorKind, Evidence, ExpectedEpoch, FileUse, ItemCopy,
-    Phase, Purpose, ResourceUse, Result, StoppedClock, UnstoppedEpoch, WorkFault,
+    Account, Audit, Bencher, Budget, ClockFault, Costs, Error, ErrorKind, Evidence, ExpectedEpoch, FileUse,
+    ItemCopy, Phase, Purpose, ResourceUse, Result, StoppedClock, UnstoppedEpoch, WorkFault,
 };
 use crate::device::Usage;
-use crate::metric::{Block, Direction, Entry, Ledger, RanOut, SampleKind, Unit};
+use crate::metric::{Block, Direction, Entry, Ledger, Note, RanOut, SampleKind, Unit};
 
 /// A stream that another process goes through, and times, with the same loop as [`Bencher::stream`].
 pub trait Remote {
@@ -221,11 +221,7 @@ impl Bencher {
         self.take_spots(&ran.checked)?;
         self.hand_in_costs(remote.costs(), &ran);
         if is_chunked {
-            self.state.borrow_mut().seen.notes.push(format!(
-                "its batches are made many at a time: each pass has {} of them, and the first of an epoch is \
-                 among them",
-                budget.batches
-            ));
+            self.state.borrow_mut().seen.notes.push(Note::Chunks(budget.batches));
         }
         self.hand_in_remote(ran, budget, watch, yard);
         self.note_machine();
@@ -341,13 +337,11 @@ impl Bencher {
             seen.ran_out = Some(RanOut { batches: budget.batches, warmup: budget.warmup });
         }
         if is_short(&ran, budget) {
-            seen.notes.push(format!(
-                "beginning an epoch takes too long for what was asked: the clock stood for {:?}, and {:?} \
-                 were measured instead of {:?}",
-                stood(&ran),
-                Duration::from_nanos(ran.wall),
-                budget.min_time
-            ));
+            seen.notes.push(Note::LongBeginning {
+                stood: ClockFault::nanoseconds(stood(&ran)),
+                measured: ran.wall,
+                asked: ClockFault::nanoseconds(budget.min_time),
+            });
         }
         let ResourceUse { cpu, wait, minor_faults, major_faults, voluntary_switches, involuntary_switches } =
             ran.usage;
@@ -604,7 +598,7 @@ mod tests {
         bencher.stream_remote(&mut Elsewhere { change: |_| {}, pass: Some(29) }, 0).unwrap();
         let seen = bencher.finish().unwrap().seen;
         assert_eq!((seen.samples.len(), seen.elements, seen.warmup), (29, 58, 0));
-        assert!(seen.notes.iter().any(|note| note.contains("each pass has 29 of them")));
+        assert!(seen.notes.contains(&Note::Chunks(29)));
     }
 
     #[test]
@@ -701,11 +695,8 @@ mod tests {
         });
         let seen = seen.unwrap().seen;
         assert_eq!(seen.wall, 200);
-        assert!(
-            seen.notes
-                .iter()
-                .any(|note| note.contains("stood for 20s, and 200ns were measured instead of 1s"))
-        );
+        let told = seen.notes.iter().map(ToString::to_string).collect::<String>();
+        assert!(told.contains("stood for 20s, and 200ns were measured instead of 1s"), "{told}");
         let said = run(|ran| (ran.stopped.wall, ran.passed) = (Some(STANDS - 1), STANDS)).unwrap_err();
         assert!(said.to_string().contains("measured 200ns and was asked for 1s"), "{said}");
     }

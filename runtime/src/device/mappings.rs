@@ -18,6 +18,18 @@ pub fn file_mappings() -> Option<Vec<Mapping>> {
     Some(of(&fs::read_to_string("/proc/self/smaps").ok()?))
 }
 
+/// Returns whether this process has a graphics processor open: its driver has files of the device mapped.
+/// `None` where the system does not say.
+pub fn has_gpu_open() -> Option<bool> {
+    Some(is_of_gpu(&fs::read_to_string("/proc/self/maps").ok()?))
+}
+
+fn is_of_gpu(maps: &str) -> bool {
+    // The second is that of a guest of Windows.
+    let is_gpu = |name: &str| name.starts_with("/dev/nvidia") || name.starts_with("/dev/dxg");
+    maps.lines().filter_map(head).any(|(name, ..)| is_gpu(name))
+}
+
 fn of(text: &str) -> Vec<Mapping> {
     let mut found: Vec<(&str, bool, Mapping)> = Vec::new();
     for line in text.lines() {
@@ -73,6 +85,13 @@ Rss:                8192 kB
 7ffc00000000-7ffc00100000 rw-p 00000000 00:00 0 [stack]
 Rss:                  16 kB
 ";
+
+    #[test]
+    fn a_graphics_processor_is_open_where_files_of_it_are_mapped() {
+        assert!(is_of_gpu(SMAPS));
+        let without: Vec<&str> = SMAPS.lines().filter(|line| !line.contains("nvidia")).collect();
+        assert!(!is_of_gpu(&without.join("\n")));
+    }
 
     #[test]
     fn files_are_found_and_programs_devices_and_nameless_memory_are_not() {

@@ -18,6 +18,7 @@ mod latency;
 mod ledger;
 mod memory;
 pub mod names;
+mod note;
 mod observation;
 mod on_device;
 mod overhead;
@@ -38,6 +39,7 @@ pub use definition::Metric;
 pub use device_caveat::DeviceCaveat;
 pub use device_rules::{device_caveats, fatal};
 pub use ledger::{Entry, Ledger};
+pub use note::Note;
 pub use observation::{Collector, Custom, Observation, RanOut, RankMetric, Region, SampleKind};
 pub use on_device::{
     Calibration, DeviceAudit, DevicePhase, DeviceSample, Mode, OnDevice, ReplayCosts, Returns, Roofline,

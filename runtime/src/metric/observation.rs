@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Direction, DisturbedSamples, Hardware, Ledger, OnDevice, Reading, Stationarity, Surroundings, Unit,
+    Direction, DisturbedSamples, Hardware, Ledger, Note, OnDevice, Reading, Stationarity, Surroundings, Unit,
     Yardsticks,
 };
 use crate::device::Usage;
@@ -79,7 +79,7 @@ pub struct Observation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ran_out: Option<RanOut>,
     /// Things worth knowing about how the samples came about.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// A data set that was too small for a pass.

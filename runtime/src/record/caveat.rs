@@ -3,7 +3,7 @@
 use super::MetricRecord;
 use super::derive::MeasuredRepeat;
 use crate::metric::names;
-use crate::metric::{Observation, Reading, SampleKind};
+use crate::metric::{Note, Observation, Reading, SampleKind};
 use crate::run::Repeat;
 use crate::stats;
 use crate::verify::{Caveat, Finding};
@@ -32,20 +32,20 @@ pub(super) fn short_data(measured: &[MeasuredRepeat<'_>]) -> Option<Finding> {
 }
 
 /// Notes of the repeats, each once.
-pub(super) fn notes(measured: &[(&Repeat, &[String])]) -> Vec<Finding> {
-    let mut found: Vec<(&String, Vec<u32>)> = Vec::new();
+pub(super) fn notes(measured: &[(&Repeat, &[Note])]) -> Vec<Finding> {
+    let mut found: Vec<(&Note, Vec<u32>)> = Vec::new();
     for (repeat, notes) in measured {
         for note in *notes {
-            match found.iter_mut().find(|(text, _)| *text == note) {
+            match found.iter_mut().find(|(known, _)| *known == note) {
                 Some((_, repeats)) if repeats.contains(&repeat.number) => {}
                 Some((_, repeats)) => repeats.push(repeat.number),
                 None => found.push((note, vec![repeat.number])),
             }
         }
     }
-    let warn = |(text, repeats): (&String, Vec<u32>)| {
+    let warn = |(note, repeats): (&Note, Vec<u32>)| {
         let repeats = if repeats.len() == measured.len() { Vec::new() } else { repeats };
-        Caveat::Note(text.clone()).of_repeats(repeats)
+        Caveat::Note(note.clone()).of_repeats(repeats)
     };
     found.into_iter().map(warn).collect()
 }

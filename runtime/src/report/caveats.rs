@@ -1,8 +1,9 @@
 //! The words for findings: above all for what the estimates of a case say of themselves.
 
 use std::fmt;
+use std::time::Duration;
 
-use crate::metric::Stationarity;
+use crate::metric::{Note, Stationarity};
 use crate::verify::{Caveat, Finding, FindingDetail, SpentLimit};
 
 const MEBIBYTE: f64 = (1 << 20) as f64;
@@ -22,10 +23,69 @@ impl fmt::Display for FindingDetail {
     }
 }
 
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scenario(words) => f.write_str(words),
+            Self::PlantedSlowdown { twice, of } => {
+                let share = *twice as f64 / (*of).max(1) as f64 * 100.0;
+                write!(f, "a slowdown was planted: {twice} of {of} iterations ran twice, {share:.2} %")
+            }
+            Self::FewSamples { asked, time, needed, timeout } => {
+                let timeout = timeout.map_or_else(String::new, |seconds| format!(" --timeout {seconds}"));
+                write!(
+                    f,
+                    "one iteration takes so long that fewer than {asked} samples fit into {:?} a repeat: \
+                     --measurement-time {needed}{timeout} takes them all",
+                    Duration::from_nanos(*time)
+                )
+            }
+            Self::OneSample(timeout) => write!(
+                f,
+                "one iteration takes so long that a second does not fit the timeout of {:?}: the first, \
+                 which is cold, is the only sample; --timeout allows for more",
+                Duration::from_nanos(*timeout)
+            ),
+            Self::Collectors(each) => write!(
+                f,
+                "`measure` blocks in a body on a device: their collectors took {:.1} us a body, which is in \
+                 its time where the device did not work meanwhile; `measure_with(name, &[], ...)` takes the \
+                 clock alone",
+                each * 1e-3
+            ),
+            Self::Chunks(batches) => write!(
+                f,
+                "its batches are made many at a time: each pass has {batches} of them, and the first of an \
+                 epoch is among them"
+            ),
+            Self::LongBeginning { stood, measured, asked } => {
+                let [stood, measured, asked] =
+                    [stood, measured, asked].map(|time| Duration::from_nanos(*time));
+                write!(
+                    f,
+                    "beginning an epoch takes too long for what was asked: the clock stood for {stood:?}, and \
+                     {measured:?} were measured instead of {asked:?}"
+                )
+            }
+            Self::NotFinite { metric, rank, value } => {
+                let rank = rank.map_or_else(String::new, |rank| format!(" of rank {rank}"));
+                write!(f, "the metric `{metric}`{rank} was handed in as {value}: left out")
+            }
+            Self::CutName(name) => write!(f, "the name of the metric `{name}` was cut"),
+            Self::ManyMetrics(most) => {
+                write!(f, "more than {most} metrics were handed in: the rest is left out")
+            }
+            Self::ManyValues(most) => {
+                write!(f, "more than {most} values of metrics were handed in: the rest is left out")
+            }
+        }
+    }
+}
+
 impl fmt::Display for Caveat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Note(text) => f.write_str(text),
+            Self::Note(note) => note.fmt(f),
             Self::ShortData(of) => write!(
                 f,
                 "the data set is too small for a pass of {} batches after {} of warm-up: the epoch was begun \

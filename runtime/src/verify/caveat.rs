@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::metric::{RanOut, Stationarity};
+use crate::metric::{Note, RanOut, Stationarity};
 use crate::run::TreeMemory;
 
 /// A kind of thing to know.
@@ -86,7 +86,7 @@ pub const CAVEATS: &[CaveatKind] = &[
 #[serde(rename_all = "kebab-case")]
 pub enum Caveat {
     /// A note of a repeat on itself.
-    Note(String),
+    Note(Note),
     /// The data set was too small for a pass: the batches and the warm-up that it was to have.
     ShortData(RanOut),
     /// A figure of a device is from a fake that computes nothing.

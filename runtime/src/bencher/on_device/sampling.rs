@@ -20,7 +20,7 @@ use crate::bencher::window::Windows;
 use crate::bencher::{Bencher, Error, INJECT, PerIteration, Phase, Purpose, skip};
 use crate::device::{Backend, Device, DeviceMemory, Numbers, throttle_reasons};
 use crate::metric::{
-    Block, DeviceCaveat, DevicePhase, DeviceSample, Mode, OnDevice, Returns, SampleKind, TimedBy,
+    Block, DeviceCaveat, DevicePhase, DeviceSample, Mode, Note, OnDevice, Returns, SampleKind, TimedBy,
     device_caveats, fatal,
 };
 use crate::stats;
@@ -445,12 +445,7 @@ impl<'a> DeviceSampling<'a> {
         seen.samples = self.walls;
         seen.cpu = self.cpu;
         if self.collected > 0 {
-            seen.notes.push(format!(
-                "`measure` blocks in a body on a device: their collectors took {:.1} us a body, which is in \
-                 its time where the device did not work meanwhile; `measure_with(name, &[], ...)` takes the \
-                 clock alone",
-                self.collected as f64 * 1e-3 / bodies
-            ));
+            seen.notes.push(Note::Collectors(self.collected as f64 / bodies));
         }
         // The stationarity is that of the figures: by the clock of the mode, of the samples that count.
         seen.classify_by(&self.seen.times(), |place| kept[place]);

@@ -6,7 +6,7 @@ use super::*;
 use crate::bencher::{Account, Evidence, Phase, UnstoppedEpoch, WorkFault, WorkReport};
 use crate::device::Usage;
 use crate::metric::{
-    Custom, Direction, Observation, RankMetric, Reading, Region, SampleKind, Surroundings, Unit,
+    Custom, Direction, Note, Observation, RankMetric, Reading, Region, SampleKind, Surroundings, Unit,
 };
 use crate::registry::Point;
 use crate::run::{Failure, How, TreeMemory};
@@ -260,7 +260,7 @@ fn few_repeats_wide_spread_and_outliers_are_told_and_nothing_is_dropped() {
 #[test]
 fn notes_are_told_once_with_the_repeats_that_made_them() {
     let noted = |notes: &[&str]| Observation {
-        notes: notes.iter().map(|note| (*note).to_owned()).collect(),
+        notes: notes.iter().map(|note| Note::Scenario((*note).to_owned())).collect(),
         ..seen(10)
     };
     let mut all: Vec<Repeat> = (1..=6).map(|number| repeat(number, noted(&["short pass"]))).collect();

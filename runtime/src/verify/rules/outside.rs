@@ -16,8 +16,8 @@ pub(super) const RULE: Rule = Rule {
             the measured passes; in a worker it counts from 50 ms of processor time for each beginning on. \
             In a native pipeline it may take three tenths of the passes with workers and two hundredths \
             without, in the quickest of two repeats. Opening a native pipeline may take three times an \
-            epoch, in the quickest repeat, or a second where it runs on a device, for which kernels are \
-            compiled; up to 0.1 s the processor's time must say the same. Two fifths of an epoch may not \
+            epoch, in the quickest repeat, or a second where it says that it runs on a device and has one \
+            open, for which kernels are compiled; up to 0.1 s the processor's time must say the same. Two fifths of an epoch may not \
             lie side by side in the memory of a native pipeline. A worker's opening may take long, but not \
             take long and make an epoch of memory. Time that no entry explains, in the repeat in which it \
             is least, is a caveat from a fifth of the repeat and 0.2 s on; it fails where it is longer \
@@ -25,8 +25,8 @@ pub(super) const RULE: Rule = Rule {
     blind: "beginning epochs of systems that start processes for each, or for little processor time in a \
         worker, which stands beside the rank and takes none away; less than two fifths of a native epoch \
         that is over in milliseconds; one that a process left running prepares within 0.1 s of `open`; \
-        an epoch that is prepared within a second by a native pipeline that says that it runs on a \
-        device; one that a worker prepares on the disk in `converted`, or one of less than some 130 MiB \
+        an epoch that is prepared within a second by a native pipeline that has a device open and says \
+        that it runs there; one that a worker prepares on the disk in `converted`, or one of less than some 130 MiB \
         beside a compiler that it says it has",
     remedy: "make batches when they are asked for; what is made once belongs into `open`, what is made for \
         every epoch into the time of its first batch",
@@ -57,7 +57,7 @@ const LEAST_OPEN: u64 = 5_000_000;
 /// wait for its processor in every repeat of a busy machine.
 const SHORT_OPEN: u64 = 100_000_000;
 
-/// So much where it says that it runs on a device: a compiler makes its kernels.
+/// So much where it says that it runs on a device and has one open: a compiler makes its kernels.
 const LEAST_OPEN_ON_DEVICE: u64 = 1_000_000_000;
 
 /// From so many batches on it is looked whether each has an address of its own, and so large a part of the
@@ -213,8 +213,10 @@ fn open(examined: &ExaminedCase<'_>) -> Option<Accusation> {
         })
         .collect::<Option<_>>()?;
     let (ratio, open, epoch) = openings.into_iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let runs_there =
-        |one: EndedRepeat<'_>| one.work.is_some_and(|work| work.report.ran_on.starts_with("cuda"));
+    let runs_there = |one: EndedRepeat<'_>| {
+        one.evidence.gpu_open == Some(true)
+            && one.work.is_some_and(|work| work.report.ran_on.starts_with("cuda"))
+    };
     let least = if examined.ended().any(runs_there) { LEAST_OPEN_ON_DEVICE } else { LEAST_OPEN };
     (open > least && ratio > OPEN).then(|| Accusation {
         severity: Severity::Fail,

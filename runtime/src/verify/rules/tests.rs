@@ -375,10 +375,15 @@ fn what_is_made_before_a_pass_is_told() {
     fails(honest(), |case| short(case, 30_000_000), "outside", "opening the pipeline took 30ms");
     let on_device = |case: &mut super::fixture::Case, open: u64| {
         case.work.report.ran_on = "cuda:0, delivered to cpu".to_owned();
-        case.seen.ledger.open = open;
+        (case.seen.ledger.open, case.evidence.gpu_open) = (open, Some(true));
     };
     passes(honest(), |case| on_device(case, 999_000_000));
     fails(honest(), |case| on_device(case, 1_001_000_000), "outside", "opening the pipeline took 1.001s");
+    let said_alone = |case: &mut super::fixture::Case| {
+        on_device(case, 999_000_000);
+        case.evidence.gpu_open = Some(false);
+    };
+    fails(honest(), said_alone, "outside", "opening the pipeline took 999ms");
     passes(honest(), |case| {
         case.seen.ledger.open = 301_000_000;
         // There is nothing to prepare.

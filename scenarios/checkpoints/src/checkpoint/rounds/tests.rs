@@ -66,7 +66,8 @@ impl MappedFile {
         for place in &part.places {
             seen.extend(read(*place, part.width)?);
         }
-        let sum = part.pages().try_fold(0, |sum, place| Ok::<_, Error>(sum + u64::from(read(place, 1)?[0])))?;
+        let sum =
+            part.pages().try_fold(0, |sum, place| Ok::<_, Error>(sum + u64::from(read(place, 1)?[0])))?;
         seen.extend(sum.to_le_bytes());
         Ok(())
     }
@@ -159,7 +160,10 @@ fn a_mapping_is_read_in_the_time_of_a_load_or_told() {
             other => panic!("{other:?}"),
         };
         let untouched = fault(MappedReading::Places);
-        assert!(matches!(untouched, WorkFault::Tensor { looked: 1961 | 1962, wrong: 1, .. }), "{untouched:?}");
+        assert!(
+            matches!(untouched, WorkFault::Tensor { looked: 1961 | 1962, wrong: 1, .. }),
+            "{untouched:?}"
+        );
         let not_mapped = fault(MappedReading::Calls);
         assert!(matches!(not_mapped, WorkFault::Load { .. }), "{not_mapped:?}");
     });
