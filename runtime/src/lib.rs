@@ -160,7 +160,7 @@ pub mod prelude {
 /// Authors of scenarios and of adapters in Rust need none of it.
 pub mod remote {
     pub use crate::bencher::{
-        Audit, CheckedBatch, Costs, Evidence, ExpectedEpoch, HashKey, Purpose, Remote, RemoteEpoch,
+        Audit, CheckedBatch, Costs, Evidence, ExpectedEpoch, HashKey, LifeData, Purpose, Remote, RemoteEpoch,
         RemoteRun, RepeatResult, ResourceUse, RunSettings, See, Settings, Spot, StoppedClock,
         UnstoppedRequest,
     };

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FileUse, MomentsByField};
+use super::{FileUse, LifePair, MomentsByField};
 
 /// The evidence of one repeat. It is journalled with the repeat, so that a stored run can be judged again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,9 @@ pub struct Evidence {
     pub compared: Option<ReferenceComparison>,
     /// An epoch without a stop.
     pub unstopped: Option<UnstoppedEpoch>,
+    /// Whole lives of the pipeline, in the order in which they were timed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lives: Vec<LifePair>,
     /// A worker's account of its time, beside what the harness saw of it.
     pub account: Option<Account>,
     /// Nanoseconds that a loop of the author's own claimed and those that passed, where it claimed more than

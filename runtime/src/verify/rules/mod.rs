@@ -8,6 +8,7 @@ mod count;
 mod device;
 mod faults;
 mod files;
+mod growth;
 mod no_time;
 mod outside;
 mod pending;
@@ -30,6 +31,7 @@ pub const RULES: &[Rule] = &[
     spot_check::RULE,
     count::RULE,
     unstopped::RULE,
+    growth::RULE,
     outside::RULE,
     files::RULE,
     claims::RULE,

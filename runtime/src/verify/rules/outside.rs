@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::growth::Growth;
 use super::rule::{Accusation, Rule, each_measured};
 use crate::bencher::Delivery;
 use crate::metric::{Ledger, SampleKind};
@@ -94,17 +95,19 @@ const LEAST_UNEXPLAINED: u64 = 200_000_000;
 const TOO_LONG: u64 = 2_000_000_000;
 
 fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
-    each_measured(examined, |one| {
+    // What does not grow with the data is no batch: an arena is one, and what is compiled.
+    let is_free = Growth::of(examined).is_some_and(Growth::is_work_of_passes);
+    let mut found = each_measured(examined, |one| {
         if !matches!(one.seen.taken, Some(SampleKind::Items | SampleKind::Passes)) {
             return None;
         }
-        begin(one).or_else(|| kept(one)).or_else(|| prepared(one))
-    })
-    .into_iter()
-    .chain(begun(examined))
-    .chain(open(examined))
-    .chain(unexplained(examined))
-    .collect()
+        let kept = || if is_free { None } else { kept(one) };
+        begin(one).or_else(kept).or_else(|| prepared(one))
+    });
+    found.extend(begun(examined));
+    found.extend(if is_free { None } else { open(examined) });
+    found.extend(unexplained(examined));
+    found
 }
 
 /// Time of a repeat that is in no entry of its ledger. On a busy machine a process may wait before it is seen

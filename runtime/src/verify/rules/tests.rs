@@ -3,8 +3,8 @@
 use super::fixture::{EPOCH, fails, found, honest, honest_worker, passes, work};
 use super::{RULES, outside, unstopped};
 use crate::bencher::{
-    Audit, ClockFault, Delivery, Dtype, ExpectedEpoch, FileUse, Miscount, Phase, Purpose,
-    ReferenceComparison, WorkFault,
+    Audit, ClockFault, Delivery, Dtype, ExpectedEpoch, FileUse, LifePair, Miscount, Phase, PipelineLife,
+    Purpose, ReferenceComparison, WorkFault,
 };
 use crate::metric::{DeviceAudit, OnDevice, Returns, SampleKind};
 use crate::registry::Equivalence;
@@ -311,6 +311,59 @@ fn an_epoch_that_nobody_stops_takes_no_longer() {
     fails(honest(), longer, "unstopped", "5.0 ms of it are made where no clock runs");
     passes(honest(), |case| case.evidence.unstopped = None);
     const { assert!(unstopped::BESIDE < unstopped::BOUND) }
+}
+
+/// Lives of so many nanoseconds over so many elements, and over a quarter of them.
+fn lives(elements: u64, pairs: &[[u64; 2]]) -> Vec<LifePair> {
+    let life = |elements, wall| PipelineLife { elements, wall, cpu: wall, ..PipelineLife::default() };
+    pairs
+        .iter()
+        .map(|[whole, part]| LifePair { whole: life(elements, *whole), part: life(elements / 4, *part) })
+        .collect()
+}
+
+#[test]
+fn what_grows_with_the_data_is_work_wherever_it_is_done() {
+    // An element takes 20 us in a pass.
+    let over = |whole, part| {
+        move |case: &mut super::fixture::Case| case.evidence.lives = lives(5_000, &[[whole, part]])
+    };
+    fails(
+        honest(),
+        over(500_000_000, 125_000_000),
+        "growth",
+        "a pipeline takes 5.0 times as long for each further element as a measured pass: 400.0 ms",
+    );
+    passes(honest(), over(199_000_000, 50_000_000));
+    // What a compiler takes is the same whatever the data: it is no work of an epoch, and its opening is free.
+    passes(honest(), |case| {
+        over(405_000_000, 330_000_000)(case);
+        case.seen.ledger.open = 301_000_000;
+    });
+    // So is an arena with a place for each batch.
+    passes(honest(), |case| {
+        over(105_000_000, 30_000_000)(case);
+        let epoch = case.evidence.unstopped.as_mut().unwrap();
+        (epoch.addresses, epoch.span) = (100, EPOCH.bytes);
+    });
+    // What the machine took is no work: waiting, and faults of new memory.
+    passes(honest(), |case| {
+        over(305_000_000, 30_000_000)(case);
+        let LifePair { whole, .. } = &mut case.evidence.lives[0];
+        (whole.wait, whole.cpu) = (Some(200_000_000), 105_000_000);
+    });
+    passes(honest(), |case| {
+        over(205_000_000, 30_000_000)(case);
+        case.evidence.lives[0].whole.faults = 100_000;
+    });
+    // Of a short epoch three pairs of four must say so.
+    let short = |pairs: &'static [[u64; 2]]| {
+        move |case: &mut super::fixture::Case| case.evidence.lives = lives(40, pairs)
+    };
+    const LONG: [u64; 2] = [4_000_000, 1_000_000];
+    const USUAL: [u64; 2] = [800_000, 200_000];
+    fails(honest(), short(&[LONG, LONG, USUAL, LONG, LONG]), "growth", "3.2 ms of an epoch");
+    passes(honest(), short(&[LONG, LONG, USUAL, USUAL, LONG]));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use weighbridge::{
 use weighbridge_data::{Batch, Cache, DataSet, Epochs, cut};
 
 use super::deliver::{check_platform, deliver};
+use super::lives::live;
 use crate::contract::{Loader, experiments};
 use crate::workload::{Destination, PipelineSpec};
 
@@ -36,6 +37,7 @@ pub trait Load {
 impl Load for Bencher {
     fn load(&self, loader: &mut dyn Loader, spec: &PipelineSpec) -> Result<()> {
         let (spec, data) = open_data(self, spec)?;
+        live(self, loader, &spec, &data)?;
         let epochs = self.open(|| deliver(loader.open(&spec, &data)?, &spec))?;
         load_and_close(self, epochs, &spec, &data)?;
         experiment_if_asked(self, loader, &spec, &data)
@@ -54,6 +56,7 @@ pub fn load_in_order(
     spec: &PipelineSpec,
 ) -> Result<(PipelineSpec, Arc<DataSet>)> {
     let (spec, data) = open_data(bencher, spec)?;
+    live(bencher, loader, &spec, &data)?;
     let epochs = bencher.open(|| deliver(loader.open(&spec, &data)?, &spec))?;
     keep_order(&*epochs)?;
     load_and_close(bencher, epochs, &spec, &data)?;

@@ -16,6 +16,11 @@ pub trait Loader {
     /// another pipeline under the same name would be worse than none. A failure for anything else.
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>>;
 
+    /// Returns whether its pipelines run in other processes, which a worker of the protocol does.
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+
     /// Makes one pipeline for each of `specs` over the same data, to be driven side by side from threads of
     /// their own: the shards of a distributed run. Each may be in a process of its own ([`Epochs::rank`]).
     ///

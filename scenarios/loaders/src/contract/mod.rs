@@ -6,6 +6,7 @@ mod deliver;
 mod experiments;
 mod learn;
 mod learner;
+mod lives;
 mod load;
 mod loader;
 mod phases;

@@ -61,6 +61,8 @@ const NLP: &str = "NLP-1";
 const ALL: &[&str] = &[CV, TAB, NLP];
 /// Those with a transform.
 const TRANSFORMED: &[&str] = &[CV, TAB];
+/// And one whose epoch is dear.
+const SHORT_TOO: &[&str] = &[CV, TAB, NLP, "AUG-1"];
 /// One without any, which is all that the worker in plain Python can do.
 const UNTRANSFORMED: &[&str] = &[NLP];
 /// Those whose batches are larger than what they are made from.
@@ -87,6 +89,7 @@ pub(super) const CLASSES: &[LieClass] = &[
     class("later-passes", By::Adapters, "0.02"),
     class("lazy-bytes", By::Adapters, "0.02"),
     class("elsewhere", By::Adapters, "0.02"),
+    class("starts", By::Adapters, "0.1"),
     class("remembered", By::Adapters, "0.1"),
     class("whole-pass", By::Adapters, "0.02"),
     class("approximate", By::Adapters, "0.02"),
@@ -120,6 +123,11 @@ pub(super) const LIES: &[CataloguedLie] = &[
     lie("elsewhere", "made-by-a-thread", ALL, &["outside", "unstopped"]),
     twin("elsewhere", "prefetches", ALL),
     twin("elsewhere", "dear-open", ALL),
+    lie("starts", "made-with-the-first", SHORT_TOO, &["growth"]),
+    lie("starts", "made-when-asked-for-the-order", SHORT_TOO, &["growth", "outside"]),
+    twin("starts", "compiles", SHORT_TOO),
+    twin("starts", "arena", SHORT_TOO),
+    twin("starts", "sixteen-ahead", SHORT_TOO),
     lie("remembered", "kept-in-memory", ALL, &["unstopped", "outside"]),
     lie("remembered", "kept-on-disk", WIDER, &["files", "spot-check"]),
     twin("remembered", "four-buffers", ALL),

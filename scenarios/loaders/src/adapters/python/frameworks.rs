@@ -17,6 +17,10 @@ registered! {
             open::open(&mut self.0, spec, data)
         }
 
+        fn is_elsewhere(&self) -> bool {
+            true
+        }
+
         fn open_many(
             &mut self,
             specs: &[PipelineSpec],

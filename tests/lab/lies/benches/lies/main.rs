@@ -15,6 +15,7 @@ mod later_passes;
 mod lazy_bytes;
 mod lie;
 mod remembered;
+mod starts;
 mod whole_pass;
 mod worker;
 

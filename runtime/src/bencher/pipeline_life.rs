@@ -1,0 +1,144 @@
+//! Whole lives of a pipeline, from before its opening to after its end.
+//!
+//! Whoever makes batches before they are asked for has them in the time of an opening, of a beginning, of the
+//! first batch, or of a question about something else. A compiler, an arena or threads may take that time as
+//! well; but what they take does not grow with the data. So lives over a part of the data and over all of it
+//! are timed, and what is between them is work.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::window::Windows;
+use super::{Bencher, Purpose, Result};
+use crate::device::NoiseReader;
+use crate::metric::{Entry, ExcludedTime, Surroundings};
+
+/// The data that a pipeline lives over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LifeData {
+    /// A part of it, at a place that follows from this number.
+    Part(usize),
+    /// All of it.
+    Whole,
+}
+
+/// The life of a pipeline. Times in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PipelineLife {
+    /// Elements that it delivered.
+    pub elements: u64,
+    /// Its length.
+    pub wall: u64,
+    /// Time on a processor of all threads.
+    pub cpu: u64,
+    /// Time that threads waited for a processor; `None` where it is not known.
+    pub wait: Option<u64>,
+    /// Page faults meanwhile.
+    pub faults: u64,
+}
+
+/// Two lives that follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LifePair {
+    /// The life over all data.
+    pub whole: PipelineLife,
+    /// The life over a part.
+    pub part: PipelineLife,
+}
+
+/// Pairs are timed until lives over all data have taken so long together.
+const ENOUGH: Duration = Duration::from_millis(100);
+
+/// So many pairs at least, unless one is long enough, and so many at most.
+const LEAST: usize = 3;
+const MOST: usize = 9;
+
+impl Bencher {
+    /// Times whole lives of a pipeline in turns, over all data and over a part of it, in a verifying repeat
+    /// alone. `elements` are those of a part and of the whole; `live` opens a pipeline over what it is given,
+    /// goes through an epoch and lets it go. A pipeline that cannot be opened over a part has no such lives.
+    ///
+    /// # Errors
+    /// What `live` says of all data, a skip among it.
+    pub fn lives(&self, elements: [u64; 2], live: &mut dyn FnMut(LifeData) -> Result<()>) -> Result<()> {
+        if self.settings.purpose != Purpose::Verify {
+            return Ok(());
+        }
+        let [part, whole] = elements;
+        // What is done once in a process is in no life that counts.
+        if live(LifeData::Part(0)).is_err() {
+            return Ok(());
+        }
+        let (mut pairs, mut took) = (Vec::new(), Duration::ZERO);
+        while pairs.len() < MOST && (took < ENOUGH || pairs.len() < LEAST && took < LEAST as u32 * ENOUGH) {
+            let whole = self.life(whole, || live(LifeData::Whole))?;
+            let part = self.life(part, || live(LifeData::Part(pairs.len() + 1)))?;
+            took += Duration::from_nanos(whole.wall);
+            pairs.push(LifePair { whole, part });
+        }
+        self.state.borrow_mut().evidence.lives = pairs;
+        self.charge(Entry::Verify);
+        Ok(())
+    }
+
+    fn life(&self, elements: u64, live: impl FnOnce() -> Result<()>) -> Result<PipelineLife> {
+        let noise = NoiseReader::new();
+        let before = noise.read();
+        let mut windows = Windows::new(self.settings.clock.clone());
+        windows.open();
+        live()?;
+        windows.close();
+        let last = windows.last;
+        let passed = Duration::from_nanos(last.wall);
+        let wait = Surroundings::between(&before, &noise.read(), passed, ExcludedTime::default()).waited;
+        Ok(PipelineLife { elements, wall: last.wall, cpu: last.cpu, wait, faults: last.faults })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bencher::{Budget, Settings, skip};
+    use crate::device::ManualClock;
+
+    fn lives(purpose: Purpose, whole: Duration) -> (Vec<LifeData>, Vec<LifePair>) {
+        let hand = ManualClock::default();
+        let settings = Settings { clock: hand.clock(), ..Settings::new(purpose, Budget::SMOKE) };
+        let bencher = Bencher::new(settings);
+        let mut asked = Vec::new();
+        let live = &mut |data| {
+            asked.push(data);
+            hand.advance(if data == LifeData::Whole { whole } else { whole / 4 });
+            Ok(())
+        };
+        bencher.lives([25, 100], live).unwrap();
+        let lives = bencher.state.borrow().evidence.lives.clone();
+        (asked, lives)
+    }
+
+    #[test]
+    fn lives_over_all_and_over_parts_follow_each_other_after_one_that_does_not_count() {
+        let (asked, pairs) = lives(Purpose::Verify, Duration::from_millis(40));
+        let part = LifeData::Part;
+        let whole = LifeData::Whole;
+        assert_eq!(asked, [part(0), whole, part(1), whole, part(2), whole, part(3)]);
+        let life = |elements, milliseconds: u64| (elements, milliseconds * 1_000_000);
+        for LifePair { whole, part } in &pairs {
+            assert_eq!((whole.elements, whole.wall), life(100, 40));
+            assert_eq!((part.elements, part.wall), life(25, 10));
+        }
+        let count = |milliseconds| lives(Purpose::Verify, Duration::from_millis(milliseconds)).1.len();
+        assert_eq!([0, 11, 12, 90, 200, 300, 1_000].map(count), [9, 9, 9, 3, 2, 1, 1]);
+    }
+
+    #[test]
+    fn no_other_repeat_has_them_nor_a_pipeline_that_has_no_parts() {
+        assert_eq!(lives(Purpose::Measure, Duration::from_millis(1)), (Vec::new(), Vec::new()));
+        let bencher = Bencher::new(Settings::new(Purpose::Verify, Budget::SMOKE));
+        bencher.lives([25, 100], &mut |_| Err(skip("it has no parts"))).unwrap();
+        assert!(bencher.state.borrow().evidence.lives.is_empty());
+        let whole_fails = &mut |data| if data == LifeData::Whole { Err(skip("no")) } else { Ok(()) };
+        assert!(bencher.lives([25, 100], whole_fails).unwrap_err().is_skip());
+    }
+}

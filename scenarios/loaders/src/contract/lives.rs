@@ -1,0 +1,50 @@
+//! Whole lives of a pipeline, for the rule `growth`.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use weighbridge::remote::LifeData;
+use weighbridge::{Bencher, Result, skip};
+use weighbridge_data::DataSet;
+
+use super::deliver::deliver;
+use super::load::for_each_batch;
+use crate::contract::Loader;
+use crate::workload::{Destination, PipelineSpec, Shard};
+
+/// A part is one of so many of the data, if there are enough batches that it has two.
+const PARTS: usize = 4;
+const LEAST_BATCHES: usize = 2;
+
+/// Has the harness time lives of a pipeline, in its own time: over all of the data and over shards.
+///
+/// # Errors
+/// What the loader says of all of the data.
+pub(super) fn live(
+    bencher: &Bencher,
+    loader: &mut dyn Loader,
+    spec: &PipelineSpec,
+    data: &Arc<DataSet>,
+) -> Result<()> {
+    let elements = spec.source.elements;
+    let parts = PARTS.min(elements / (LEAST_BATCHES * spec.batch_size).max(1));
+    let is_whole = spec.shard == Shard::ALL && spec.destination == Destination::Host;
+    if !is_whole || spec.structure.cache || loader.is_elsewhere() || parts < 2 {
+        return Ok(());
+    }
+    let shard = |index: usize| Shard { index: index % parts, count: parts };
+    let of_part = shard(0).of(elements).len() as u64;
+    bencher.lives([of_part, elements as u64], &mut |over| {
+        let spec = match over {
+            LifeData::Whole => spec.clone(),
+            LifeData::Part(index) => PipelineSpec { shard: shard(index), ..spec.clone() },
+        };
+        let mut epochs = deliver(loader.open(&spec, data)?, &spec)?;
+        if epochs.remote()?.is_some() {
+            return Err(skip("it lives in another process"));
+        }
+        for_each_batch(&mut *epochs, bencher.epoch(), &mut |batch| {
+            black_box(batch.size());
+        })
+    })
+}
