@@ -64,7 +64,7 @@ fn killing_the_parent_at_a_hundred_moments_loses_nothing_and_measures_nothing_tw
         wait(after);
         parent.kill().unwrap(); // SIGKILL
         parent.wait().unwrap();
-        let deadline = Instant::now() + Duration::from_secs(5);
+        let deadline = Instant::now() + Duration::from_mins(2);
         while !left_behind(bench.data()).is_empty() {
             assert!(Instant::now() < deadline, "moment {moment}: a child outlives its parent");
         }
@@ -131,7 +131,7 @@ fn a_child_that_was_stopped_when_its_parent_was_killed_is_ended_even_where_its_h
     assert!(Command::new("kill").args(["-STOP", &child]).status().unwrap().success());
     parent.kill().unwrap();
     parent.wait().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_mins(2);
     while !left_behind(bench.data()).is_empty() {
         assert!(Instant::now() < deadline, "a child outlives its parent");
     }
