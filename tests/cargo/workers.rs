@@ -7,7 +7,6 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use weighbridge::data::RULES;
 
 use crate::external::{Bench, ProcessEnd, catalogue, two_at_a_time, xtask};
 
