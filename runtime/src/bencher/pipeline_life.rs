@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::window::Windows;
 use super::{Bencher, Purpose, Result};
-use crate::device::NoiseReader;
+use crate::device::{NoiseReader, keep_freed_memory};
 use crate::metric::{Entry, ExcludedTime, Surroundings};
 
 /// The data that a pipeline lives over.
@@ -66,6 +66,8 @@ impl Bencher {
             return Ok(());
         }
         let [part, whole] = elements;
+        // Memory that is touched for the first time would be most of a life.
+        keep_freed_memory();
         // What is done once in a process is in no life that counts.
         if live(LifeData::Part(0)).is_err() {
             return Ok(());

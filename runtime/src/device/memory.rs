@@ -33,6 +33,22 @@ pub fn available_memory() -> Option<u64> {
     Some(container.map_or(machine, |container| machine.min(container)))
 }
 
+/// Has the C library keep memory that is freed, as far as it can: whoever asks for memory again has it without
+/// page faults. Allocators of one's own do as they do.
+pub fn keep_freed_memory() {
+    #[cfg(target_env = "gnu")]
+    {
+        use nix::libc::{M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, mallopt};
+        // The most that it takes for the first; above it memory is mapped and given back each time.
+        const MAPPED_FROM: i32 = 32 << 20;
+        for (option, value) in [(M_MMAP_THRESHOLD, MAPPED_FROM), (M_TRIM_THRESHOLD, i32::MAX)] {
+            #[expect(unsafe_code, reason = "it sets a number of the allocator, from any thread")]
+            // SAFETY: `mallopt` takes two integers, and refuses what it does not know.
+            let _ = unsafe { mallopt(option, value) };
+        }
+    }
+}
+
 fn status_field(process: &str, name: &str) -> io::Result<u64> {
     let text = fs::read_to_string(format!("/proc/{process}/status"))?;
     kilobytes(&text, name)

@@ -13,90 +13,94 @@ pub(super) const RULE: Rule = Rule {
         else is asked, however short it is",
     looks: "the unmeasured repeat of a native pipeline: whole lives of it, from before its opening to after \
         its end, over all data and over a quarter of it, in turns. For each element that they differ by they \
-        may differ by twice what an element takes in the measured passes, by the wall clock and by \
-        processor time, in three pairs of four; in the first one by four times where that hides 5 ms. What a \
-        compiler, threads or an arena take does not grow with the data, and is free",
-    blind: "a gain below the bound; a pipeline of less than four batches, on a device or of several ranks; \
-        work for which no processor is busy; who knows a pipeline that will be measured from one that will \
-        not; work in a worker, for which `outside` looks",
+        may differ by three times what an element takes in the measured passes, in three pairs of four, by \
+        the wall clock and by half as much processor time. What a compiler, threads or an arena take does \
+        not grow with the data, and is free",
+    blind: "a gain below the bound, or below a quarter of a life whose start is dear; a life with more page \
+        faults than work; what an earlier pipeline of the process has left to the next; a pipeline of less \
+        than four batches, on a device or of several ranks; work for which no processor is busy; who knows \
+        a pipeline that will be measured from one that will not; work in a worker, for which `outside` looks",
     remedy: "make batches when they are asked for; a cache is what IO-4 measures",
     test: "verify::rules::tests::what_grows_with_the_data_is_work_wherever_it_is_done",
     check,
 };
 
-/// An element may take so many times what it takes in a pass: in three pairs of four, and in the first one,
-/// whose later ones may have what it has left in the process.
-const BOUND: f64 = 2.0;
-const FIRST_BOUND: f64 = 4.0;
+/// An element may take so many times what it takes in a pass, in three pairs of four.
+const BOUND: f64 = 3.0;
 
-/// Differences below this say nothing, and below this the first pair alone does not, in nanoseconds.
+/// Differences below this say nothing, in nanoseconds. The processor's time must say half as much.
 const LEAST: f64 = 0.25e6;
-const SHORT: f64 = 5e6;
+const ON_PROCESSOR: f64 = 0.5;
 
-/// The time of a page fault, in nanoseconds: what one costs on the machine, within these.
-const FAULT: u64 = 1_000;
-const DEAR_FAULT: u64 = 3_000;
+/// A smaller share of a life says nothing: what a dear start takes is not the same twice.
+const SHARE: f64 = 0.25;
+
+/// A life that may have spent a larger share on page faults says nothing: memory that is touched for the
+/// first time takes longer than many a batch. A fault takes so long at most, in nanoseconds.
+const FAULTS: f64 = 0.25;
+const FAULT: u64 = 4_000;
 
 /// The growth of lives over that of passes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Growth {
     ratio: f64,
-    /// What is made in no pass, of all data, in nanoseconds.
+    /// What is made in no pass, of all data, in nanoseconds: by the wall clock, and on a processor.
     hidden: f64,
+    on_processor: f64,
+    /// Its share of the whole life.
+    share: f64,
 }
 
 impl Growth {
-    /// Returns the growth of a case; `None` where its lives were not timed.
+    /// Returns the growth of a case; `None` where its lives were not timed, or say nothing.
     pub(super) fn of(examined: &ExaminedCase<'_>) -> Option<Self> {
         let measured = || examined.ended().filter(EndedRepeat::is_measured);
         let each: Vec<f64> = measured().filter_map(|one| one.each()).collect();
-        let on_processor: Vec<f64> = measured().filter_map(|one| processor_time(&one)).collect();
+        let on_processor: Vec<f64> = measured().filter_map(|one| on_processor(&one)).collect();
         if each.is_empty() {
             return None;
         }
         let (each, on_processor) = (median(&each), median(&on_processor));
-        let fault = measured().find_map(|one| one.evidence.page_fault);
-        let fault = fault.unwrap_or_default().clamp(FAULT, DEAR_FAULT);
         let lives = examined.ended().map(|one| &one.evidence.lives).find(|lives| !lives.is_empty())?;
-        let growth = |pair: &LifePair| Self::between(pair, fault, each, on_processor);
-        let pairs: Vec<Self> = lives.iter().filter_map(growth).collect();
-        let first = *pairs.first()?;
-        if first.hidden >= SHORT && first.ratio > FIRST_BOUND {
-            return Some(first);
-        }
-        let mut sorted = pairs;
-        sorted.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
-        sorted.get((sorted.len() - 1) / 4).copied()
+        let growth = |pair: &LifePair| Self::between(pair, each, on_processor);
+        let mut pairs: Vec<Self> = lives.iter().filter_map(growth).collect();
+        pairs.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+        pairs.get(pairs.len().saturating_sub(1) / 4).copied()
     }
 
-    fn between(pair: &LifePair, fault: u64, each: f64, on_processor: f64) -> Option<Self> {
+    fn between(pair: &LifePair, each: f64, on_processor: f64) -> Option<Self> {
         let LifePair { whole, part } = pair;
         let more = whole.elements.checked_sub(part.elements).filter(|more| *more > 0)? as f64;
-        let wall = (own_time(whole, fault) - own_time(part, fault)) / more;
+        let own = own_time(whole) as f64;
+        if whole.faults.saturating_mul(FAULT) as f64 > own * FAULTS {
+            return None;
+        }
+        let elements = whole.elements as f64;
+        let wall = (own - own_time(part) as f64) / more;
         let cpu = (whole.cpu as f64 - part.cpu as f64) / more;
-        let by_processor = if on_processor > 0.0 { cpu / on_processor } else { f64::INFINITY };
-        let hidden = (wall - each) * whole.elements as f64;
-        Some(Self { ratio: (wall / each).min(by_processor), hidden })
+        let hidden = (wall - each) * elements;
+        let on_processor = (cpu - on_processor) * elements;
+        Some(Self { ratio: wall / each, hidden, on_processor, share: hidden / own })
     }
 
     /// Tells whether lives take for an element no more than passes may.
     pub(super) fn is_work_of_passes(self) -> bool {
-        self.ratio <= BOUND || self.hidden < LEAST
+        self.ratio <= BOUND
+            || self.hidden < LEAST
+            || self.on_processor < self.hidden * ON_PROCESSOR
+            || self.share < SHARE
     }
 }
 
-/// Nanoseconds on a processor for an element of the measured passes.
-fn processor_time(one: &EndedRepeat<'_>) -> Option<f64> {
-    let ran = one.seen.around.ran.unwrap_or(one.seen.usage.cpu.as_nanos() as u64);
-    (one.seen.elements > 0 && ran > 0).then(|| ran as f64 / one.seen.elements as f64)
+/// Nanoseconds on a processor for an element of the measured passes, in their windows alone.
+fn on_processor(one: &EndedRepeat<'_>) -> Option<f64> {
+    (one.seen.elements > 0).then(|| one.seen.usage.cpu.as_nanos() as f64 / one.seen.elements as f64)
 }
 
-/// The nanoseconds of a life that are its own: waiting for a processor is the machine's time, and faults of
-/// memory that is touched for the first time are no batch's.
-fn own_time(life: &PipelineLife, fault: u64) -> f64 {
+/// The nanoseconds of a life that are its own: waiting for a processor is the machine's time.
+fn own_time(life: &PipelineLife) -> u64 {
     let off = life.wall.saturating_sub(life.cpu);
-    let own = life.wall - life.wait.unwrap_or(0).min(off);
-    (own - life.faults.saturating_mul(fault).min(own / 2)) as f64
+    life.wall - life.wait.unwrap_or(0).min(off)
 }
 
 fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {

@@ -346,7 +346,7 @@ fn what_grows_with_the_data_is_work_wherever_it_is_done() {
         let epoch = case.evidence.unstopped.as_mut().unwrap();
         (epoch.addresses, epoch.span) = (100, EPOCH.bytes);
     });
-    // What the machine took is no work: waiting, and faults of new memory.
+    // What the machine took is no work: waiting, and faults of new memory, with which nothing is told.
     passes(honest(), |case| {
         over(305_000_000, 30_000_000)(case);
         let LifePair { whole, .. } = &mut case.evidence.lives[0];
@@ -356,6 +356,8 @@ fn what_grows_with_the_data_is_work_wherever_it_is_done() {
         over(205_000_000, 30_000_000)(case);
         case.evidence.lives[0].whole.faults = 100_000;
     });
+    // A start that is not the same twice is no growth.
+    passes(honest(), |case| case.evidence.lives = lives(40, &[[304_000_000, 300_000_000]]));
     // Of a short epoch three pairs of four must say so.
     let short = |pairs: &'static [[u64; 2]]| {
         move |case: &mut super::fixture::Case| case.evidence.lives = lives(40, pairs)

@@ -1,5 +1,6 @@
 //! An epoch without a stop takes about as long for an element as the passes that are ranked.
 
+use super::growth::Growth;
 use super::rule::{Accusation, Rule};
 use crate::verify::ExaminedCase;
 use crate::verify::examined::EndedRepeat;
@@ -11,8 +12,8 @@ pub(super) const RULE: Rule = Rule {
         that is remembered",
     looks: "one epoch, or its first 10 s, as the first thing of every measured repeat: nothing was made \
         before, and nothing stops. After its first batch an element may take three times what it takes in \
-        the ranked passes, in the middle one of the repeats, or where that hides less than 5 ms in three \
-        of four. The wall clock decides; where threads waited for a processor, processor time must say \
+        the ranked passes, in the middle one of the repeats. Where that hides less than 5 ms, three of four \
+        must say so, and the lives of the pipeline (`growth`) must not say otherwise. The wall clock decides; where threads waited for a processor, processor time must say \
         the same",
     blind: "a gain below the bound; in a run of one repeat, where it is a caveat, less than 5 ms, or what no \
         processor is busy with; work in `open`, which `outside` looks for; what an earlier process has left \
@@ -53,6 +54,11 @@ fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     ratios.sort_by(|a, b| a.0.ratio.total_cmp(&b.0.ratio));
     let middle = deciding(&ratios);
     let Some((GainRatio { ratio, hidden, by_processor }, _)) = ratios.get(middle) else { return Vec::new() };
+    // A short epoch begins with cold caches. Where lives of the pipeline were timed, again and again, they
+    // know better: what no life takes is made nowhere.
+    if *hidden < SHORT && Growth::of(examined).is_some_and(Growth::is_work_of_passes) {
+        return Vec::new();
+    }
     // Nor is one epoch, beside which no other stands, enough to take a rank away where it is one of
     // milliseconds, or where no processor was busy for so long: a machine may stop for a quarter of a second.
     let idle = by_processor.is_some_and(|ratio| ratio <= BOUND);

@@ -2,8 +2,8 @@
 //! is dear, whatever the data.
 
 use std::cell::{OnceCell, RefCell};
+use std::hint::black_box;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use weighbridge::{Result, adapter};
 use weighbridge_data::{Batch, DataSet, Epochs, ExecutedWork};
@@ -14,23 +14,29 @@ use weighbridge_loaders::workload::PipelineSpec;
 use crate::copied::BatchCopy;
 use crate::lie::{Lie, LyingPipeline, Sizes};
 
-/// Makes batches of the epoch when the first one is asked for, each at a place of its own.
+/// Makes batches of the epoch when the first one is asked for, each at a place of its own, which is there
+/// from the first epoch on.
 struct FirstAsked {
     sizes: Sizes,
     /// The number that are made then; all others when they are asked for.
     ahead: usize,
-    made: Vec<BatchCopy>,
+    places: Vec<BatchCopy>,
+    made: usize,
     next: usize,
 }
 
 impl FirstAsked {
     fn new(spec: &PipelineSpec, ahead: usize) -> Self {
-        Self { sizes: Sizes::of(spec), ahead, made: Vec::new(), next: 0 }
+        Self { sizes: Sizes::of(spec), ahead, places: Vec::new(), made: 0, next: 0 }
     }
 
     fn make(&mut self, honest: &mut dyn Epochs) -> Result<()> {
         if honest.advance()? {
-            self.made.push(BatchCopy::of(honest.batch()));
+            if self.made == self.places.len() {
+                self.places.push(BatchCopy::default());
+            }
+            self.places[self.made].take(honest.batch());
+            self.made += 1;
         }
         Ok(())
     }
@@ -38,8 +44,7 @@ impl FirstAsked {
 
 impl Lie for FirstAsked {
     fn begin(&mut self, honest: &mut dyn Epochs, epoch: u64) -> Result<()> {
-        self.made.clear();
-        self.next = 0;
+        (self.made, self.next) = (0, 0);
         honest.begin(epoch)
     }
 
@@ -49,19 +54,19 @@ impl Lie for FirstAsked {
                 self.make(honest)?;
             }
         }
-        if self.next == self.made.len() {
+        if self.next == self.made {
             self.make(honest)?;
         }
         self.next += 1;
-        Ok(self.next <= self.made.len())
+        Ok(self.next <= self.made)
     }
 
     fn elements(&self, _: &dyn Batch) -> usize {
-        self.made[self.next - 1].elements()
+        self.places[self.next - 1].elements()
     }
 
     fn bytes<'b>(&'b self, _: &'b dyn Batch, field: usize) -> &'b [u8] {
-        self.made[self.next - 1].bytes(field)
+        self.places[self.next - 1].bytes(field)
     }
 }
 
@@ -137,14 +142,14 @@ impl Epochs for AskedEpoch<'_> {
 #[derive(Default)]
 struct Compiles(Reference);
 
-/// Honest: opening compiles something for 300 ms of processor time, whatever the data.
+/// Steps that take a processor some 300 ms.
+const COMPILING: u64 = 300_000_000;
+
+/// Honest: opening compiles something, which takes as long whatever the data.
 #[adapter(name = "compiles", tier = 2)]
 impl Loader for Compiles {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_millis(300) {
-            std::hint::spin_loop();
-        }
+        black_box((0..COMPILING).fold(1_u64, |state, step| black_box(state).rotate_left(5) ^ step));
         self.0.open(spec, data)
     }
 }
@@ -180,7 +185,7 @@ impl Lie for Ahead {
     }
 
     fn advance(&mut self, honest: &mut dyn Epochs) -> Result<bool> {
-        if self.0.next > 0 && self.0.made.len() < self.0.sizes.count() {
+        if self.0.next > 0 && self.0.made < self.0.sizes.count() {
             self.0.make(honest)?;
         }
         self.0.advance(honest)
