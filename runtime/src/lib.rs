@@ -160,12 +160,12 @@ pub mod prelude {
 /// Authors of scenarios and of adapters in Rust need none of it.
 pub mod remote {
     pub use crate::bencher::{
-        Audit, CheckedBatch, Costs, Evidence, ExpectedEpoch, HashKey, LifeData, Purpose, Remote, RemoteEpoch,
+        Audit, CheckedBatch, Costs, Evidence, ExpectedEpoch, HashKey, Purpose, Remote, RemoteEpoch,
         RemoteRun, RepeatResult, ResourceUse, RunSettings, See, Settings, Spot, StoppedClock,
         UnstoppedRequest,
     };
     #[doc(hidden)]
-    pub use crate::bencher::{ClockFault, Content, FileUse, Moments, MomentsByField, WorkFault};
+    pub use crate::bencher::{ClockFault, Content, FileUse, LifeData, Moments, MomentsByField, WorkFault};
 }
 
 /// The door for crates in the place of another harness: it may change in any release.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FileUse, LifePair, MomentsByField};
+use super::{FileUse, MomentsByField};
 
 /// The evidence of one repeat. It is journalled with the repeat, so that a stored run can be judged again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,7 +23,6 @@ pub struct Evidence {
     /// An epoch without a stop.
     pub unstopped: Option<UnstoppedEpoch>,
     /// Whole lives of the pipeline, in the order in which they were timed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lives: Vec<LifePair>,
     /// A worker's account of its time, beside what the harness saw of it.
     pub account: Option<Account>,
@@ -280,6 +279,30 @@ pub struct UnstoppedEpoch {
     pub span: u64,
     /// Time that passed meanwhile by the harness's clock; `None` where the times are of that clock.
     pub passed: Option<u64>,
+}
+
+/// The life of a pipeline. Times in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PipelineLife {
+    /// Elements that it delivered.
+    pub elements: u64,
+    /// Its length.
+    pub wall: u64,
+    /// Time on a processor of all threads.
+    pub cpu: u64,
+    /// Time that threads waited for a processor; `None` where it is not known.
+    pub wait: Option<u64>,
+    /// Page faults meanwhile.
+    pub faults: u64,
+}
+
+/// Two lives that follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LifePair {
+    /// The life over all data.
+    pub whole: PipelineLife,
+    /// The life over a part.
+    pub part: PipelineLife,
 }
 
 /// A worker's account of a measured run, beside what the harness saw. Times in nanoseconds.

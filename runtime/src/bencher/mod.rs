@@ -57,8 +57,8 @@ pub use content::{Content, HashKey};
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result, fail, skip};
 pub use evidence::{
-    Account, Audit, Costs, Evidence, ExpectedEpoch, Hashes, Miscount, ReferenceComparison, Spot,
-    StoppedClock, UnstoppedEpoch,
+    Account, Audit, Costs, Evidence, ExpectedEpoch, Hashes, LifePair, Miscount, PipelineLife,
+    ReferenceComparison, Spot, StoppedClock, UnstoppedEpoch,
 };
 pub use file_use::FileUse;
 pub(crate) use inject::{VARIABLE as INJECT, read as read_share};
@@ -68,7 +68,7 @@ pub use moments::{Moments, MomentsByField};
 pub use on_device::{DeviceBencher, Stream};
 pub use pace::{Pace, PerIteration};
 pub use partial_budget::PartialBudget;
-pub use pipeline_life::{LifeData, LifePair, PipelineLife};
+pub use pipeline_life::LifeData;
 pub use remote::{CheckedBatch, Remote, RemoteEpoch, RemoteRun, UnstoppedRequest};
 pub use resource_use::ResourceUse;
 pub use run_settings::RunSettings;

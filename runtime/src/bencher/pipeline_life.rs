@@ -7,10 +7,8 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use super::window::Windows;
-use super::{Bencher, Purpose, Result};
+use super::{Bencher, LifePair, PipelineLife, Purpose, Result};
 use crate::device::{NoiseReader, keep_freed_memory};
 use crate::metric::{Entry, ExcludedTime, Surroundings};
 
@@ -21,30 +19,6 @@ pub enum LifeData {
     Part(usize),
     /// All of it.
     Whole,
-}
-
-/// The life of a pipeline. Times in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PipelineLife {
-    /// Elements that it delivered.
-    pub elements: u64,
-    /// Its length.
-    pub wall: u64,
-    /// Time on a processor of all threads.
-    pub cpu: u64,
-    /// Time that threads waited for a processor; `None` where it is not known.
-    pub wait: Option<u64>,
-    /// Page faults meanwhile.
-    pub faults: u64,
-}
-
-/// Two lives that follow each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LifePair {
-    /// The life over all data.
-    pub whole: PipelineLife,
-    /// The life over a part.
-    pub part: PipelineLife,
 }
 
 /// Pairs are timed until lives over all data have taken so long together.

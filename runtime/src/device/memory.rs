@@ -33,8 +33,8 @@ pub fn available_memory() -> Option<u64> {
     Some(container.map_or(machine, |container| machine.min(container)))
 }
 
-/// Has the C library keep memory that is freed, as far as it can: whoever asks for memory again has it without
-/// page faults. Allocators of one's own do as they do.
+/// Has the C library keep memory that is freed, as far as it can: whoever asks for memory again has it
+/// without page faults. Allocators of one's own do as they do.
 pub fn keep_freed_memory() {
     #[cfg(target_env = "gnu")]
     {

@@ -63,8 +63,8 @@ impl fmt::Display for Note {
                     [stood, measured, asked].map(|time| Duration::from_nanos(*time));
                 write!(
                     f,
-                    "beginning an epoch takes too long for what was asked: the clock stood for {stood:?}, and \
-                     {measured:?} were measured instead of {asked:?}"
+                    "beginning an epoch takes too long for what was asked: the clock stood for {stood:?}, \
+                     and {measured:?} were measured instead of {asked:?}"
                 )
             }
             Self::NotFinite { metric, rank, value } => {

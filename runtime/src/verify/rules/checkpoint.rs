@@ -18,10 +18,10 @@ pub(super) const RULE: Rule = Rule {
         file system have room taken for them, and what is at 64 drawn places of the files must be there \
         later too; drawn saves are loaded at once, and the last one by a system that was opened anew. \
         Steps beside a save in the background change the whole state",
-    blind: "a checkpoint or a state of less than 4 MiB, where only content is looked at; the other bytes of \
-        the pages of a mapping; a copy of what was loaded before, made in the time of a load; who reads or writes as many bytes that are none of the \
-        checkpoint's; what is kept where the loads of CKPT-7 find it, whose files stay as they are \
-        until the last",
+    blind: "a checkpoint or a state of less than 4 MiB, where only content is looked at; the other \
+        bytes of the pages of a mapping; a copy of what was loaded before, made in the time of a \
+        load; who reads or writes as many bytes that are none of the checkpoint's; what is kept \
+        where the loads of CKPT-7 find it, whose files stay as they are until the last",
     remedy: "return from a load when the tensors are in memory, and from a save, or from `wait`, when the \
         files are complete; copy what is written in the background before the caller goes on. A system \
         that is lazy by design is measured as one that loads and reads everything once",

@@ -44,8 +44,9 @@ const FAULT: u64 = 4_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Growth {
     ratio: f64,
-    /// What is made in no pass, of all data, in nanoseconds: by the wall clock, and on a processor.
+    /// Nanoseconds of an epoch that are made in no pass, by the wall clock.
     hidden: f64,
+    /// The same on a processor.
     on_processor: f64,
     /// Its share of the whole life.
     share: f64,

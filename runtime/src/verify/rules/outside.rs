@@ -13,22 +13,23 @@ use crate::verify::finding::Severity;
 pub(super) const RULE: Rule = Rule {
     name: "outside",
     lie: "an epoch, or a part of one, is made in `open` or in `begin`",
-    looks: "the ledger of a measured repeat, and where batches lie. Beginning epochs may take as long as \
-            the measured passes; in a worker it counts from 50 ms of processor time for each beginning on. \
-            In a native pipeline it may take three tenths of the passes with workers and two hundredths \
-            without, in the quickest of two repeats. Opening a native pipeline may take three times an \
-            epoch, in the quickest repeat, or a second where it says that it runs on a device and has one \
-            open, for which kernels are compiled; up to 0.1 s the processor's time must say the same. Two fifths of an epoch may not \
-            lie side by side in the memory of a native pipeline. A worker's opening may take long, but not \
-            take long and make an epoch of memory. Time that no entry explains, in the repeat in which it \
-            is least, is a caveat from a fifth of the repeat and 0.2 s on; it fails where it is longer \
-            than 2 s and than what was measured",
-    blind: "beginning epochs of systems that start processes for each, or for little processor time in a \
-        worker, which stands beside the rank and takes none away; less than two fifths of a native epoch \
-        that is over in milliseconds; one that a process left running prepares within 0.1 s of `open`; \
-        an epoch that is prepared within a second by a native pipeline that has a device open and says \
-        that it runs there; one that a worker prepares on the disk in `converted`, or one of less than some 130 MiB \
-        beside a compiler that it says it has",
+    looks: "the ledger of a measured repeat, and where batches lie. Beginning epochs may take as \
+        long as the measured passes; in a worker it counts from 50 ms of processor time for each \
+        beginning on. In a native pipeline it may take three tenths of the passes with workers and \
+        two hundredths without, in the quickest of two repeats. Opening a native pipeline may take \
+        three times an epoch, in the quickest repeat, or a second where it says that it runs on a \
+        device and has one open, for which kernels are compiled; up to 0.1 s the processor's time \
+        must say the same. Two fifths of an epoch may not lie side by side in the memory of a \
+        native pipeline. A worker's opening may take long, but not take long and make an epoch of \
+        memory. Time that no entry explains, in the repeat in which it is least, is a caveat from a \
+        fifth of the repeat and 0.2 s on; it fails where it is longer than 2 s and than what was \
+        measured",
+    blind: "beginning epochs of systems that start processes for each, or for little processor time \
+        in a worker, which stands beside the rank and takes none away; less than two fifths of a \
+        native epoch that is over in milliseconds; one that a process left running prepares within \
+        0.1 s of `open`; an epoch that is prepared within a second by a native pipeline that has a \
+        device open and says that it runs there; one that a worker prepares on the disk in \
+        `converted`, or one of less than some 130 MiB beside a compiler that it says it has",
     remedy: "make batches when they are asked for; what is made once belongs into `open`, what is made for \
         every epoch into the time of its first batch",
     test: "verify::rules::tests::what_is_made_before_a_pass_is_told",

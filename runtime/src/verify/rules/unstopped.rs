@@ -13,8 +13,8 @@ pub(super) const RULE: Rule = Rule {
     looks: "one epoch, or its first 10 s, as the first thing of every measured repeat: nothing was made \
         before, and nothing stops. After its first batch an element may take three times what it takes in \
         the ranked passes, in the middle one of the repeats. Where that hides less than 5 ms, three of four \
-        must say so, and the lives of the pipeline (`growth`) must not say otherwise. The wall clock decides; where threads waited for a processor, processor time must say \
-        the same",
+        must say so, and the lives of the pipeline (`growth`) must not say otherwise. The wall clock \
+        decides; where threads waited for a processor, processor time must say the same",
     blind: "a gain below the bound; in a run of one repeat, where it is a caveat, less than 5 ms, or what no \
         processor is busy with; work in `open`, which `outside` looks for; what an earlier process has left \
         in a file, which `files` looks for",

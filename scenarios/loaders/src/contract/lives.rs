@@ -8,7 +8,7 @@ use weighbridge::{Bencher, Result, skip};
 use weighbridge_data::DataSet;
 
 use super::deliver::deliver;
-use super::load::for_each_batch;
+use super::each_batch::for_each_batch;
 use crate::contract::Loader;
 use crate::workload::{Destination, PipelineSpec, Shard};
 

@@ -144,23 +144,6 @@ pub fn open_data(bencher: &Bencher, spec: &PipelineSpec) -> Result<(PipelineSpec
     Ok((spec, Arc::new(data)))
 }
 
-/// Goes through one epoch in the way that the pipeline has, batch by batch or in one pass.
-///
-/// # Errors
-/// What the pipeline says.
-pub fn for_each_batch(epochs: &mut dyn Epochs, epoch: u64, each: &mut dyn FnMut(&dyn Batch)) -> Result<()> {
-    epochs.begin(epoch)?;
-    if epochs.whole_pass() {
-        epochs.pass(u64::MAX, each)?;
-        return Ok(());
-    }
-    while epochs.advance()? {
-        epochs.ready()?;
-        each(epochs.batch());
-    }
-    Ok(())
-}
-
 /// Declines a pipeline whose batches come in any order, where they are to be compared place by place.
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 #[cfg(any(test, feature = "testing"))]
 pub mod changed_loader;
 mod deliver;
+mod each_batch;
 mod experiments;
 mod learn;
 mod learner;
@@ -14,13 +15,12 @@ mod phases;
 pub(crate) mod to_device;
 
 pub use deliver::deliver;
+pub use each_batch::for_each_batch;
 pub use experiments::{EXPERIMENT, Experiment};
 pub use learn::{
     Learn, RECOMPILATIONS, check_gradient, open_learning_task, tell_recompilations, time_steps, time_steps_of,
 };
 pub use learner::{Learner, LearningLoop, Tensors};
-pub use load::{
-    EpochStream, Load, for_each_batch, keep_order, load_epochs, load_in_order, open_data, stream_epochs,
-};
+pub use load::{EpochStream, Load, keep_order, load_epochs, load_in_order, open_data, stream_epochs};
 pub use loader::Loader;
 pub use phases::{PHASE, Phases, WHOLE_STEP, mean_phases, tell_phases};
