@@ -282,10 +282,12 @@ def test_numbers_at_places_are_read_of_what_was_loaded(worker, state, tmp_path):
     assert call(worker, "load", directory=directory) == ("answer", {})
     _, batch = call(worker, "look", parts=parts)
     weight, bias = (state.fields[name].reshape(-1) for name in ("weight", "bias"))
-    numbers = [[bias[2], bias[0]], [weight[34]]]
     # What is smaller than a page has one byte in the sum.
-    sums = [int(bias.view(np.uint8)[4]), int(weight.view(np.uint8)[0])]
-    expected = b"".join(np.array(of).tobytes() + sum.to_bytes(8, "little") for of, sum in zip(numbers, sums, strict=True))
+    seen = [
+        (np.array([bias[2], bias[0]]), bias.view(np.uint8)[4]),
+        (np.array([weight[34]]), weight.view(np.uint8)[0]),
+    ]
+    expected = b"".join(numbers.tobytes() + int(added).to_bytes(8, "little") for numbers, added in seen)
     assert worker.read(batch)["seen"].tobytes() == expected
 
 
