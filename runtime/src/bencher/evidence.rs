@@ -23,6 +23,7 @@ pub struct Evidence {
     /// An epoch without a stop.
     pub unstopped: Option<UnstoppedEpoch>,
     /// Whole lives of the pipeline, in the order in which they were timed.
+    #[serde(default)]
     pub lives: Vec<LifePair>,
     /// A worker's account of its time, beside what the harness saw of it.
     pub account: Option<Account>,

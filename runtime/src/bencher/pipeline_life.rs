@@ -24,6 +24,9 @@ pub enum LifeData {
 /// Pairs are timed until lives over all data have taken so long together.
 const ENOUGH: Duration = Duration::from_millis(100);
 
+/// A part that takes longer has no lives: the repeat has a deadline, and an epoch to go through.
+const LONGEST: Duration = Duration::from_secs(2);
+
 /// So many pairs at least, unless one is long enough, and so many at most.
 const LEAST: usize = 3;
 const MOST: usize = 9;
@@ -43,7 +46,8 @@ impl Bencher {
         // Memory that is touched for the first time would be most of a life.
         keep_freed_memory();
         // What is done once in a process is in no life that counts.
-        if live(LifeData::Part(0)).is_err() {
+        let begun = self.settings.clock.now();
+        if live(LifeData::Part(0)).is_err() || self.settings.clock.now() - begun > LONGEST {
             return Ok(());
         }
         let (mut pairs, mut took) = (Vec::new(), Duration::ZERO);
@@ -106,6 +110,7 @@ mod tests {
         }
         let count = |milliseconds| lives(Purpose::Verify, Duration::from_millis(milliseconds)).1.len();
         assert_eq!([0, 11, 12, 90, 200, 300, 1_000].map(count), [9, 9, 9, 3, 2, 1, 1]);
+        assert_eq!(count(8_004), 0, "a part takes over two seconds");
     }
 
     #[test]

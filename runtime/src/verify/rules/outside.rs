@@ -97,7 +97,7 @@ const TOO_LONG: u64 = 2_000_000_000;
 
 fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     // What does not grow with the data is no batch: an arena is one, and what is compiled.
-    let is_free = Growth::of(examined).is_some_and(Growth::is_work_of_passes);
+    let is_free = Growth::of(examined).is_some_and(Growth::clears);
     let mut found = each_measured(examined, |one| {
         if !matches!(one.seen.taken, Some(SampleKind::Items | SampleKind::Passes)) {
             return None;

@@ -360,6 +360,17 @@ fn what_grows_with_the_data_is_work_wherever_it_is_done() {
         over(205_000_000, 30_000_000)(case);
         case.evidence.lives[0].whole.faults = 100_000;
     });
+    // Whom it does not accuse it need not clear: another process may have made the epoch, or a long start may
+    // hide a part of it.
+    let opened = "opening the pipeline took 301ms at least";
+    for (pair, cpu) in [([400_000_000, 100_000_000], 0), ([1_500_000_000, 1_250_000_000], 1_500_000_000)] {
+        let unclear = |case: &mut super::fixture::Case| {
+            case.evidence.lives = lives(5_000, &[pair]);
+            case.evidence.lives[0].whole.cpu = cpu;
+            case.seen.ledger.open = 301_000_000;
+        };
+        fails(honest(), unclear, "outside", opened);
+    }
     // A start that is not the same twice is no growth.
     passes(honest(), |case| case.evidence.lives = lives(40, &[[304_000_000, 300_000_000]]));
     // Of a short epoch three pairs of four must say so.

@@ -56,7 +56,7 @@ fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     let Some((GainRatio { ratio, hidden, by_processor }, _)) = ratios.get(middle) else { return Vec::new() };
     // A short epoch begins with cold caches. Where lives of the pipeline were timed, again and again, they
     // know better: what no life takes is made nowhere.
-    if *hidden < SHORT && Growth::of(examined).is_some_and(Growth::is_work_of_passes) {
+    if *hidden < SHORT && Growth::of(examined).is_some_and(Growth::clears) {
         return Vec::new();
     }
     // Nor is one epoch, beside which no other stands, enough to take a rank away where it is one of
