@@ -1,7 +1,9 @@
 //! The run or the case that was meant.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, anyhow};
-use weighbridge::data::{CaseId, CaseRecord, RunId, RunManifest, RunRecord, RunStatus};
+use weighbridge::data::{CaseId, CaseRecord, RunId, RunManifest, RunRecord, RunStatus, Workspace};
 
 use crate::place::Place;
 use crate::stop;
@@ -55,7 +57,14 @@ fn latest(place: &Place, suite: Option<&str>) -> Result<PickedRuns> {
         Some(suite) => runs.retain(|run| run.suite == suite),
         None => {}
     }
+    let here = Workspace::of(&place.root);
+    let mut elsewhere = BTreeSet::new();
     for run in runs {
+        let workspace = run.environment.workspace();
+        if here.is_other_than(&workspace) {
+            elsewhere.insert((run.suite, workspace.name()));
+            continue;
+        }
         if picked.runs.iter().any(|newer| run.suite == newer.suite) {
             continue;
         }
@@ -69,6 +78,9 @@ fn latest(place: &Place, suite: Option<&str>) -> Result<PickedRuns> {
                 state(run.status)
             ));
         }
+    }
+    for (suite, workspace) in elsewhere {
+        picked.remarks.push(format!("note: passed over runs of {suite} of the workspace {workspace}"));
     }
     picked.runs.sort_by(|a, b| a.suite.cmp(&b.suite));
     // Ids begin with the time.

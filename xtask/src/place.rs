@@ -97,6 +97,14 @@ impl Place {
         }
     }
 
+    /// Returns whether a suite, as runs have it, is none of the bench targets of the workspace, where those
+    /// are known.
+    pub fn has_lost(&self, suite: &str) -> bool {
+        let mut all = self.suites.iter().chain(&self.behind_features).peekable();
+        let is_it = |one: &BenchSuite| Ok(suite.to_owned()) == crate::pick::suite_name(&one.to_string());
+        all.peek().is_some() && !all.any(is_it)
+    }
+
     /// The commands that make a baseline of this name.
     pub fn how_to_set(&self, name: &str) -> String {
         match &self.kept {

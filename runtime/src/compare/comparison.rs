@@ -161,6 +161,13 @@ pub enum Refusal {
     },
     /// The baseline was taken on another machine: what differs, with the run's value here.
     OtherMachine(Vec<Difference>),
+    /// The baseline was measured for another workspace.
+    OtherWorkspace {
+        /// The baseline's.
+        baseline: String,
+        /// The run's.
+        here: String,
+    },
     /// No case could be weighed.
     NothingCompared,
 }
@@ -184,12 +191,14 @@ pub enum GateOutcome {
 impl Comparison {
     /// Tells how the gate ends. If several hold: a failure first, then that there is nothing to judge by, a
     /// regression, and last that a case could not be decided. A case that cannot be compared was not decided
-    /// either: a gate fails closed.
+    /// either, and for one that is gone, or that lacks a metric which gates, there is nothing to judge by: a
+    /// gate fails closed.
     pub fn outcome(&self, policy: &Policy) -> GateOutcome {
         let open = self.counts.inconclusive + self.counts.incomparable;
+        let removed = self.counts.removed > 0 && !policy.removed_passes;
         if !self.failures.is_empty() {
             GateOutcome::Failed
-        } else if self.refused.is_some() {
+        } else if self.refused.is_some() || removed || self.rows.iter().any(Row::lacks_its_metric) {
             GateOutcome::NothingToJudge
         } else if self.rows.iter().any(|row| row.fails(policy)) {
             GateOutcome::Regressed
@@ -240,6 +249,11 @@ impl Row {
         self.metrics
             .iter()
             .filter(|metric| metric.tendency == Tendency::Worse && metric.metric != self.metric)
+    }
+
+    /// Tells whether a metric that the case is to be judged by has no value on one side.
+    fn lacks_its_metric(&self) -> bool {
+        matches!(self.verdict, Verdict::Incomparable(IncomparableReason::NoValue(_)))
     }
 
     /// Tells whether the case regressed so far that it fails the gate.

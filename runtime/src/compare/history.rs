@@ -63,6 +63,7 @@ impl History {
     /// reference down, say) is an experiment, not noise.
     pub fn belongs(run: &RunManifest, baseline: &Baseline) -> bool {
         run.suite == baseline.suite
+            && !run.environment.workspace().is_other_than(&baseline.environment.workspace())
             && run.profile == baseline.profile
             && run.environment.machine == baseline.environment.machine
             && run.environment.differences(&baseline.environment).variables.is_empty()

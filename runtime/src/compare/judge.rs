@@ -15,7 +15,7 @@ use super::{
 use crate::device::on_all_processors;
 use crate::metric::Direction;
 use crate::plan::CaseId;
-use crate::record::{Baseline, BaselineCase, CaseRecord, CaseStatus, MetricRecord, RunRecord};
+use crate::record::{Baseline, BaselineCase, CaseRecord, CaseStatus, Environment, MetricRecord, RunRecord};
 use crate::run::Side;
 use crate::verify::Agreement;
 
@@ -58,6 +58,10 @@ fn refusal(baseline: &Baseline, candidate: &RunRecord, policy: &Policy) -> Optio
     }
     if manifest.suite != baseline.suite {
         return Some(Refusal::OtherSuite { baseline: baseline.suite.clone() });
+    }
+    let [there, here] = [&baseline.environment, &manifest.environment].map(Environment::workspace);
+    if here.is_other_than(&there) {
+        return Some(Refusal::OtherWorkspace { baseline: there.name(), here: here.name() });
     }
     let elsewhere = manifest.environment.machine_id() != baseline.environment.machine_id();
     (elsewhere && !policy.allow_different_machine)
@@ -132,18 +136,15 @@ fn row(
         }
         CaseStatus::Measured => {}
     }
-    if let Some(verdict) = of_nothing(before, after) {
-        return bare(verdict);
+    if let Some(why) = unlike(before, after) {
+        return incomparable(why);
     }
-    match unlike(before, after) {
-        Some(why) => incomparable(why),
-        None => {
-            // How far figures wandered is known of the runs that have what was accepted.
-            let since = Acceptance::last_run(&policy.accepted, &after.id, &after.primary_metric);
-            let past = history.past(&after.id).map(|past| past.since(since));
-            Some(weighed(Sides { before, after, past: past.as_deref() }, revision, policy))
-        }
-    }
+    let without = || unfit(before, after).map(Verdict::Incomparable);
+    let stated = of_nothing(before, after).or_else(without);
+    // How far figures wandered is known of the runs that have what was accepted.
+    let since = Acceptance::last_run(&policy.accepted, &after.id, &after.primary_metric);
+    let past = history.past(&after.id).map(|past| past.since(since));
+    Some(weighed(Sides { before, after, past: past.as_deref() }, stated, revision, policy))
 }
 
 /// The verdict on a body that has a bound and no figure, on one side or on both: it cannot be told from an
@@ -194,6 +195,12 @@ fn unlike(before: &BaselineCase, after: &CaseRecord) -> Option<IncomparableReaso
     if before.primary_metric != metric {
         return Some(IncomparableReason::PrimaryMetric([before.primary_metric.clone(), metric]));
     }
+    None
+}
+
+/// The reason why the metric that stands for both cannot be weighed.
+fn unfit(before: &BaselineCase, after: &CaseRecord) -> Option<IncomparableReason> {
+    let metric = after.primary_metric.clone();
     let named = |metrics: &[MetricRecord]| {
         metrics.iter().find(|one| one.name == metric && one.estimate.is_some()).cloned()
     };
@@ -215,8 +222,20 @@ pub(crate) fn axis_changed(before: &CaseId, after: &CaseId) -> Option<AxisChange
     })
 }
 
-/// The row of a case whose figures are weighed.
-fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
+/// The metric that is to gate beside the one that stands for the case, and that one side alone has.
+fn lacking(before: &BaselineCase, after: &CaseRecord, policy: &Policy) -> Option<IncomparableReason> {
+    let has = |metrics: &[MetricRecord], name: &str| {
+        let named = metrics.iter().find(|metric| metric.name == name);
+        named.is_some_and(|metric| metric.estimate.is_some() || metric.below().is_some())
+    };
+    let gated = policy.gated(&after.id.scenario).iter().filter(|name| **name != after.primary_metric);
+    let mut lacking = gated.filter(|name| has(&before.metrics, name) != has(&after.metrics, name));
+    lacking.next().map(|name| IncomparableReason::NoValue(name.clone()))
+}
+
+/// The row of a case whose figures are weighed. `stated` is the verdict on the metric that stands for it,
+/// where that has no figures; those that the policy gates are judged all the same.
+fn weighed(sides: Sides<'_>, stated: Option<Verdict>, revision: Option<&str>, policy: &Policy) -> Row {
     let Sides { before, after, .. } = sides;
     let find = |metrics: &[MetricRecord], name: &str| metrics.iter().position(|metric| metric.name == name);
     let gone = before.metrics.iter().filter(|metric| find(&after.metrics, &metric.name).is_none());
@@ -234,16 +253,25 @@ fn weighed(sides: Sides<'_>, revision: Option<&str>, policy: &Policy) -> Row {
         weighed.reservations.clock = true;
     }
 
-    let gated = |weighed: &&WeighedMetric| {
-        let metric = &weighed.change.metric;
-        *metric == after.primary_metric || policy.gates(&after.id.scenario, metric)
+    let is_stated = stated.is_some();
+    let gated = |weighed: &&WeighedMetric| match weighed.change.metric == after.primary_metric {
+        true => !is_stated,
+        false => policy.gates(&after.id.scenario, &weighed.change.metric),
     };
     // The worst verdict stands; of equals the one of the metric that stands for the case, or else the first.
     let own = |weighed: &WeighedMetric| weighed.change.metric == after.primary_metric;
     let rank = |weighed: &WeighedMetric| weighed.judgement.as_ref().map(Judgement::rank);
     let judged = all.iter().filter(gated).filter(|weighed| weighed.judgement.is_some());
+    let lacking = lacking(before, after, policy);
+    let metric = match &lacking {
+        Some(IncomparableReason::NoValue(metric)) => metric,
+        _ => &after.primary_metric,
+    };
+    let stated = lacking.as_ref().map(|why| Verdict::Incomparable(why.clone())).or(stated);
+    let standing = stated.as_ref().map_or(u8::MAX, Judgement::rank_of);
     let deciding = judged.min_by_key(|weighed| (rank(weighed), !own(weighed)));
-    let mut row = Row::bare(&after.id, &after.primary_metric, Verdict::Unchanged);
+    let deciding = deciding.filter(|weighed| rank(weighed).is_some_and(|rank| rank < standing));
+    let mut row = Row::bare(&after.id, metric, stated.unwrap_or(Verdict::Unchanged));
     if let Some((weighed, judgement)) =
         deciding.and_then(|weighed| Some((weighed, weighed.judgement.as_ref()?)))
     {

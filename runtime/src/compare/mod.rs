@@ -6,6 +6,7 @@
 //! smallest effect that it would have found. A [`CaseDuel`] decides by rounds (`duel/`): that is the fine
 //! one.
 
+mod absent_metrics;
 mod acceptance;
 mod across;
 mod change;
@@ -16,6 +17,7 @@ mod effect;
 mod environment;
 mod history;
 mod judge;
+mod logarithms;
 mod policy;
 mod reason;
 mod rule;

@@ -33,6 +33,9 @@ pub struct Policy {
     pub threshold: Option<f64>,
     /// True if a comparison that decides nothing passes.
     pub inconclusive_passes: bool,
+    /// True if a case that the baseline has and the run has not passes.
+    #[serde(default)]
+    pub removed_passes: bool,
     /// True if figures of another machine are compared all the same.
     pub allow_different_machine: bool,
     /// The gate of every scenario.
@@ -81,6 +84,7 @@ struct PolicyFile {
     fail: Option<f64>,
     alpha: Option<f64>,
     inconclusive: Option<String>,
+    removed: Option<String>,
     #[serde(default)]
     scenario: BTreeMap<String, Gate>,
 }
@@ -111,13 +115,16 @@ impl Policy {
             fail,
             alpha,
             inconclusive,
+            removed,
             scenario,
         } = gate;
-        let inconclusive_passes = match inconclusive.as_deref() {
-            None | Some("fail") => false,
-            Some("pass") => true,
-            Some(other) => return Err(format!("gate.inconclusive is pass or fail, not `{other}`")),
+        let passes = |key: &str, value: Option<String>| match value.as_deref() {
+            None | Some("fail") => Ok(false),
+            Some("pass") => Ok(true),
+            Some(other) => Err(format!("gate.{key} is pass or fail, not `{other}`")),
         };
+        let inconclusive_passes = passes("inconclusive", inconclusive)?;
+        let removed_passes = passes("removed", removed)?;
         let gate = Gate { metrics, duel_margin, stored_margin, detectable, warn, fail, alpha };
         gate.check("gate")?;
         for (id, gate) in &scenario {
@@ -128,7 +135,7 @@ impl Policy {
                 ));
             }
         }
-        Ok(Self { inconclusive_passes, gate, scenarios: scenario, ..Self::default() })
+        Ok(Self { inconclusive_passes, removed_passes, gate, scenarios: scenario, ..Self::default() })
     }
 
     /// Checks that every scenario that is set apart is known: one of these ids, or one of the cases that are
@@ -174,10 +181,14 @@ impl Policy {
         self.gate.alpha.unwrap_or(ALPHA)
     }
 
+    /// The metrics that may fail the gate beside the one that stands for a case of this scenario.
+    pub fn gated(&self, scenario: &str) -> &[String] {
+        self.of(scenario, |gate| gate.metrics.as_deref()).unwrap_or_default()
+    }
+
     /// Tells whether this metric may fail the gate beside the one that stands for a case of this scenario.
     pub fn gates(&self, scenario: &str, metric: &str) -> bool {
-        let metrics = self.of(scenario, |gate| gate.metrics.as_ref());
-        metrics.is_some_and(|metrics| metrics.iter().any(|gated| gated == metric))
+        self.gated(scenario).iter().any(|gated| gated == metric)
     }
 
     /// Tells whether a regression of this effect is to be marked.
@@ -291,6 +302,7 @@ mod tests {
             ("gate = { duel-margin = -0.1 }", "gate: duel-margin"),
             ("gate = { warn = 0.8, fail = 0.9 }", "fail = 0.9 lies above"),
             ("gate = { inconclusive = \"maybe\" }", "`maybe`"),
+            ("gate = { removed = \"no\" }", "gate.removed is pass or fail, not `no`"),
             ("gate = { scenario = { A = { alpha = 0.1 } } }", "gate.scenario.A"),
             ("gates = {}", "gates"),
         ] {

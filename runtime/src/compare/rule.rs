@@ -51,9 +51,14 @@ pub(super) struct Judgement {
 impl Judgement {
     /// In which order judgements on several metrics of one case stand for it: the worst first.
     pub(super) fn rank(&self) -> u8 {
-        match self.verdict {
+        Self::rank_of(&self.verdict)
+    }
+
+    /// The same of a verdict.
+    pub(super) fn rank_of(verdict: &Verdict) -> u8 {
+        match verdict {
             Verdict::Regressed => 0,
-            Verdict::Inconclusive(_) => Self::INCONCLUSIVE,
+            Verdict::Inconclusive(_) | Verdict::Incomparable(_) => Self::INCONCLUSIVE,
             Verdict::Improved => 2,
             _ => 3,
         }

@@ -5,6 +5,7 @@
 //! history of this machine shows that a yardstick moves with it, the yardstick's time is divided out.
 
 use super::history::{Past, PastRun};
+use super::logarithms::{Logarithms, SUMS};
 use crate::metric::names;
 use crate::metric::{Direction, Reading, Unit, Yardsticks};
 use crate::record::{BaselineCase, Blocks, CaseRecord, MetricRecord, Process, undelayed, waiting};
@@ -20,16 +21,6 @@ const LOWERS: f64 = 0.75;
 /// The CPU clock sees what a body does if the body is on a processor all the time and alone: between these
 /// shares of the wall clock.
 const BUSY: (f64, f64) = (0.90, 1.05);
-
-/// Counters that are summed over the measured windows, whose number follows from the time that things take.
-const SUMS: [&str; 6] = [
-    names::MINOR_FAULTS,
-    names::MAJOR_FAULTS,
-    names::VOLUNTARY_SWITCHES,
-    names::INVOLUNTARY_SWITCHES,
-    names::BYTES_READ,
-    names::BYTES_WRITTEN,
-];
 
 /// A case on both sides, with what is known of it.
 #[derive(Clone, Copy)]
@@ -174,17 +165,11 @@ fn of_metric(
         Direction::Higher => -1.0,
         Direction::Information => return None,
     };
-    // Counts and bytes may be 0, which has no logarithm: all are taken one too large.
-    let from_zero = metric.unit == Unit::COUNT || metric.unit == Unit::BYTES;
     let processes = [&sides.before.processes[..], &sides.after.processes[..]];
     let amount = if SUMS.contains(&metric.name.as_str()) { amount(processes) } else { None };
-    let value = |value: f64, iterations: f64| {
-        let value = match amount {
-            Some(amount) if iterations > 0.0 => value / iterations * amount,
-            _ => value,
-        };
-        let logarithm = if from_zero && value >= 0.0 { Some(value.ln_1p()) } else { logarithm(value) };
-        logarithm.map(|logarithm| sign * logarithm)
+    let scaled = |value: f64, iterations: f64| match amount {
+        Some(amount) if iterations > 0.0 => value / iterations * amount,
+        _ => value,
     };
     let mut found = FoundValues::default();
     for (side, metric) in [before, after].into_iter().enumerate() {
@@ -193,13 +178,25 @@ fn of_metric(
             let process = processes[side].get(at);
             let iterations = process.map_or(0.0, |process| process.iterations as f64);
             let yardsticks = process.map_or([None; 3], |process| process.yardsticks);
-            found.sides[side].push((value(*reading, iterations)?, yardsticks));
+            found.sides[side].push((scaled(*reading, iterations), yardsticks));
         }
     }
     let medians = sides.past.into_iter().flat_map(|past| past.medians(&metric.name));
     for (PastRun { iterations, yardsticks, .. }, median) in medians {
-        found.past.extend(value(median, *iterations).map(|value| (value, *yardsticks)));
+        found.past.push((scaled(median, *iterations), *yardsticks));
     }
+    let all = found.sides.iter().flatten().chain(&found.past).map(|(value, _)| *value);
+    let logarithms = Logarithms::of(metric, all);
+    let turned = |value: f64| logarithms.take(value).map(|logarithm| sign * logarithm);
+    for (value, _) in found.sides.iter_mut().flatten() {
+        *value = turned(*value)?;
+    }
+    found.past.retain_mut(|(value, _)| {
+        turned(*value).is_some_and(|turned| {
+            *value = turned;
+            true
+        })
+    });
     Some(found)
 }
 

@@ -76,6 +76,11 @@ impl BenchArgs {
         ]
     }
 
+    /// Tells whether a part of the suite is selected.
+    pub(super) fn selects(&self) -> bool {
+        !self.listing_flags().is_empty()
+    }
+
     /// The flags that select what another program of the same suite is to list.
     pub(super) fn listing_flags(&self) -> Vec<String> {
         let mut flags = self.filters.clone();

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::args::BenchArgs;
 use super::session::{Session, check};
 use super::smoke::program;
 use super::{Context, Exit, TargetError, page, resume, traces};
@@ -44,7 +45,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let (runs, baselines) = (Runs::new(layout.clone()), Baselines::new(layout.clone()));
     terminal.remark(&report::machine(&session.environment));
     let baseline = named_baseline(context, &baselines, &session.environment)?;
-    let previous = last_run(&runs, &suite.name(), plan);
+    let previous = last_run(&runs, &suite.name(), plan, &session.environment);
 
     let (mut manifest, _going_on) = session.take_up(context, plan, &runs, None)?;
     let id = manifest.id.clone();
@@ -119,14 +120,28 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     if let Some(baseline) = baseline {
         let comparison = against(&baseline, &record, &runs, &policy);
         terminal.result(&report::verdicts(&comparison, *terminal));
-        exit = exit.or(comparison.outcome(&policy).into());
+        exit = exit.or(comparison.outcome(&for_selection(&policy, args)).into());
+        for metric in policy.absent_metrics([&comparison], &|metric| {
+            args.selects() || of_another_suite(&baselines, &baseline, metric)
+        }) {
+            terminal.error(&absent(&metric));
+            exit = exit.or(Exit::NothingToJudge);
+        }
         if let Some(wanted) = &args.comparison {
             Duels::new(layout.clone()).write_to(Path::new(wanted), &comparison)?;
         }
     }
     if let Some(name) = save_as {
-        baselines.set(&name, &record)?;
-        terminal.remark(&format!("saved as baseline `{name}`"));
+        match baselines.set(&name, &record) {
+            Ok(_) => terminal.remark(&format!("saved as baseline `{name}`")),
+            Err(error @ store::StoreError::NotPromoted { .. }) => {
+                terminal.error(&error.to_string());
+                // That the run failed says more than that it is no baseline.
+                let is_worse = matches!(exit, Exit::Interrupted | Exit::Failed);
+                exit = if is_worse { exit } else { exit.or(Exit::Unexpected) };
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
     if ending != RunEnding::Complete {
         terminal.remark(&resume::hint(suite, &id));
@@ -186,11 +201,38 @@ fn named_baseline(
     }
 }
 
-/// The last whole run of this suite under this profile; `None` where there is none that can be read.
-fn last_run(runs: &Runs, suite: &str, plan: &Plan) -> Option<RunRecord> {
-    let is_meant = |run: &RunManifest| run.suite == suite && run.profile == plan.profile && run.is_measured();
+/// The last whole run of this suite of this workspace under this profile; `None` where there is none that can
+/// be read.
+fn last_run(runs: &Runs, suite: &str, plan: &Plan, here: &Environment) -> Option<RunRecord> {
+    let here = here.workspace();
+    let is_meant = |run: &RunManifest| {
+        run.suite == suite
+            && run.profile == plan.profile
+            && run.is_measured()
+            && !run.environment.workspace().is_other_than(&here)
+    };
     let last = runs.newest_first().ok()?.find(is_meant)?;
     runs.load(&last.id).ok()
+}
+
+/// The policy for the part of a suite that was selected: what the selection leaves out is not gone.
+pub(super) fn for_selection(policy: &Policy, args: &BenchArgs) -> Policy {
+    Policy { removed_passes: policy.removed_passes || args.selects(), ..policy.clone() }
+}
+
+/// Tells whether another suite has this metric in its baseline of the same name: the settings of a workspace
+/// are for all of its suites.
+fn of_another_suite(baselines: &Baselines, baseline: &Baseline, metric: &str) -> bool {
+    let named = baseline.name.parse().ok().and_then(|name| baselines.named(&name).ok());
+    let (stored, _) = named.unwrap_or_default();
+    let others = stored.iter().map(|stored| &stored.baseline).filter(|other| other.suite != baseline.suite);
+    let mut metrics = others.flat_map(|other| &other.cases).flat_map(|case| &case.metrics);
+    metrics.any(|one| one.name == metric)
+}
+
+/// What is said of a metric that gates and that is nowhere.
+pub(super) fn absent(metric: &str) -> String {
+    format!("the metric `{metric}` is to gate, and no case that was compared has it")
 }
 
 /// The same judging for the last run and for a named baseline.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::bench::policy;
+use super::bench::{absent, policy};
 use super::request::{HarnessMode, request};
 use super::session::{Session, check};
 use super::smoke::program;
@@ -130,6 +130,10 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     terminal.result(&report::verdicts(&comparison, *terminal));
     terminal.remark(&format!("files: {}", file.display()));
     let mut exit = Exit::from(comparison.outcome(&policy));
+    for metric in policy.absent_metrics([&comparison], &|_| args.selects()) {
+        terminal.error(&absent(&metric));
+        exit = exit.or(Exit::NothingToJudge);
+    }
     if ending == RunEnding::Complete {
         journals.remove(&id)?; // the file has all that decided
     } else {

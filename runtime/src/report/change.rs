@@ -106,6 +106,7 @@ fn refused(refusal: &Refusal) -> String {
     match refusal {
         Refusal::SameRun => "this run is the baseline itself".to_owned(),
         Refusal::OtherSuite { baseline } => format!("the baseline is of the suite {baseline}"),
+        Refusal::OtherWorkspace { .. } => refusal.to_string(),
         Refusal::OtherMachine(differences) => {
             let list: Vec<String> = differences.iter().map(ToString::to_string).collect();
             format!(

@@ -502,6 +502,9 @@ impl fmt::Display for Refusal {
                 f.write_str("the run is the baseline itself: measure again and compare that run")
             }
             Self::OtherSuite { baseline } => write!(f, "the baseline is of another suite, `{baseline}`"),
+            Self::OtherWorkspace { baseline, here } => {
+                write!(f, "the baseline is of another workspace, {baseline}, and this is {here}")
+            }
             Self::OtherMachine(differences) => {
                 f.write_str(
                     "the baseline was taken on another machine (--allow-different-machine compares all the \

@@ -74,8 +74,24 @@ impl Baselines {
             name: name.to_string(),
             why,
         })?;
-        let baseline = Baseline::promote(name.as_str(), run);
+        let mut baseline = Baseline::promote(name.as_str(), run);
         let path = Layout::baseline(root, &baseline.environment.machine_id(), &baseline.suite, name);
+        if committed || self.layout.keeps_baselines_apart() {
+            baseline.environment.forget_workspace(committed);
+        } else if let Ok(there) = self.read(&path)
+            && let whose = there.environment.workspace()
+            && baseline.environment.workspace().is_other_than(&whose)
+        {
+            return Err(StoreError::NotPromoted {
+                run: run.manifest.id.clone(),
+                name: name.to_string(),
+                why: format!(
+                    "the workspace {} has one of that name and suite here: choose another name, or a data \
+                     directory of its own with `--data`",
+                    whose.name()
+                ),
+            });
+        }
         let content = record::write(&baseline);
         let content = content.map_err(|source| StoreError::Unwritable { path: path.clone(), source })?;
         if committed && content.len() > COMMITTED {
@@ -277,6 +293,12 @@ fn may_be_judged_by(run: &RunRecord) -> Result<(), String> {
     if !run.cases.iter().any(|case| case.status == CaseStatus::Measured) {
         return Err("none of its cases was measured".to_owned());
     }
+    let failed: Vec<String> =
+        run.cases.iter().filter(|case| case.has_failed()).map(|case| case.id.to_string()).collect();
+    if let [first, ..] = &failed[..] {
+        let others = if failed.len() > 1 { format!(" and {} more", failed.len() - 1) } else { String::new() };
+        return Err(format!("{first}{others} failed, and nothing could be judged by that"));
+    }
     Ok(())
 }
 
@@ -285,7 +307,7 @@ mod tests {
     use super::super::fixtures::run;
     use super::*;
     use crate::metric::Reading;
-    use crate::record::{Blocks, Estimate, FailureReason, Process, RunId, SCHEMA};
+    use crate::record::{Blocks, CaseRecord, Estimate, FailureReason, Process, RunId, SCHEMA};
 
     const SUITE: &str = "toy/suite";
 
@@ -426,7 +448,31 @@ mod tests {
                     CaseStatus::Failed(FailureReason::Unwritable("a metric is there twice".into()));
             });
             assert!(said.contains("none of its cases was measured"), "{said}");
+            let said = refusal(|run| {
+                let why = FailureReason::Unwritable("a metric is there twice".into());
+                let failed = CaseRecord { status: CaseStatus::Failed(why), ..run.cases[0].clone() };
+                run.cases.push(failed);
+            });
+            assert!(said.ends_with("failed, and nothing could be judged by that"), "{said}");
             assert!(baselines.list().expect("readable").0.is_empty(), "nothing was written");
+        });
+    }
+
+    #[test]
+    fn a_baseline_of_another_workspace_is_not_replaced_and_is_nobodys_where_it_is_committed() {
+        let of = |seconds, folder: &str| {
+            let mut run = run(seconds, 1);
+            run.manifest.environment.moment.insert("workspace".into(), folder.into());
+            run
+        };
+        with_home(|baselines| {
+            let main = name("main");
+            baselines.set(&main, &of(1_000, "/one")).expect("promoted");
+            let said = baselines.set(&main, &of(2_000, "/two")).expect_err("not its own").to_string();
+            assert!(said.contains("the workspace /one has one of that name and suite here"), "{said}");
+            baselines.set(&main, &of(3_000, "/one")).expect("it is its own");
+            let committed = baselines.commit(&main, &of(3_000, "/one")).expect("promoted");
+            assert!(!committed.baseline.environment.moment.contains_key("workspace"));
         });
     }
 

@@ -48,6 +48,19 @@ pub enum StoreError {
         /// The content that belongs there.
         expected: String,
     },
+    /// A run that came to its end lacks the record of a case that it planned.
+    #[error(
+        "run {run} is complete and has no record of {case}: `{}` was removed; measure anew, or remove the run",
+        path.display()
+    )]
+    NoCase {
+        /// The run.
+        run: RunId,
+        /// The case.
+        case: String,
+        /// The file that is gone.
+        path: PathBuf,
+    },
     /// There is no such run.
     #[error(
         "there is no run `{run}` in `{}`: `{} runs list` shows those that are there",

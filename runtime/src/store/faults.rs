@@ -327,6 +327,21 @@ fn no_path_in_a_file_is_followed() {
 }
 
 #[test]
+fn a_case_that_is_gone_from_a_run_that_came_to_its_end_is_named_and_not_passed_over() {
+    let home = home();
+    let (runs, mut run) = (runs(&home), run(1_000, 1));
+    write(&runs, &run).expect("a good disk");
+    let gone = runs.layout().case(&run.manifest.id, &run.cases[0].id);
+    fs::remove_file(&gone).expect("it is there");
+    let said = runs.load(&run.manifest.id).expect_err("it is gone").to_string();
+    assert!(said.contains("is complete and has no record of") && said.contains("was removed"), "{said}");
+    // Of one that was broken off the rest was never written.
+    run.manifest.status = RunStatus::Interrupted;
+    runs.write_manifest(&run.manifest).expect("a good disk");
+    assert_eq!(runs.load(&run.manifest.id).expect("it can be read").cases.len(), run.cases.len() - 1);
+}
+
+#[test]
 fn a_broken_run_is_listed_apart_and_hides_no_other() {
     let home = home();
     let runs = runs(&home);

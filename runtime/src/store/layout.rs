@@ -57,6 +57,11 @@ impl Layout {
         Self { baselines: Some(root.into()), workspace: None, ..self }
     }
 
+    /// Tells whether the baselines lie below a root of their own, which others may share.
+    pub(super) fn keeps_baselines_apart(&self) -> bool {
+        self.baselines.is_some()
+    }
+
     /// The same, where duels that have not ended stand in the place of runs: they are journalled in the same
     /// way.
     #[must_use]

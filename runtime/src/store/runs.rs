@@ -218,15 +218,23 @@ impl Runs {
         }
     }
 
-    /// A run with its cases, each without its repeats: enough to judge by, and quick. Cases without a record
-    /// (the run was broken off) are left out.
+    /// A run with its cases, each without its repeats: enough to judge by, and quick. Of a run that was broken
+    /// off, cases without a record are left out.
     ///
     /// # Errors
-    /// [`StoreError::NoRun`], or what is the matter with a file: a damaged case is never passed over.
+    /// [`StoreError::NoRun`], [`StoreError::NoCase`], or what is the matter with a file: a case that is
+    /// damaged or gone is never passed over.
     pub fn load(&self, run: &RunId) -> Result<RunRecord, StoreError> {
         let manifest = self.manifest(run)?;
         // A run may have ten thousand.
-        let read = on_all_processors(&manifest.planned.cases, |id| self.case_of(&manifest, id));
+        let read = on_all_processors(&manifest.planned.cases, |id| match self.case_of(&manifest, id)? {
+            None if manifest.status == RunStatus::Complete => Err(StoreError::NoCase {
+                run: run.clone(),
+                case: id.to_string(),
+                path: self.layout.case(run, id),
+            }),
+            found => Ok(found),
+        });
         let cases: Result<Vec<_>, _> = read.into_iter().filter_map(Result::transpose).collect();
         Ok(RunRecord { cases: cases?, manifest })
     }

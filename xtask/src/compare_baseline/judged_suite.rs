@@ -11,6 +11,15 @@ use crate::place::Place;
 /// The number of earlier runs that tell what is noise.
 const HISTORY: usize = 20;
 
+/// All suites that were to be judged.
+#[derive(Debug, Default)]
+pub(crate) struct JudgedSuites {
+    /// Those that were.
+    pub(crate) suites: Vec<JudgedSuite>,
+    /// What stayed open though it was asked for, a line each: the gate cannot pass.
+    pub(crate) open: Vec<String>,
+}
+
 /// The findings of one suite.
 #[derive(Debug)]
 pub(crate) struct JudgedSuite {

@@ -15,14 +15,14 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use weighbridge::data::{BaselineName, Policy, RunManifest, StoredBaseline, nearest};
+use weighbridge::data::{BaselineName, Policy, RunManifest, StoredBaseline, Workspace, nearest};
 
 use crate::command_output::CommandOutput;
 use crate::pick;
 use crate::place::Place;
 use crate::stop;
 use github::Actions;
-pub(crate) use judged_suite::JudgedSuite;
+pub(crate) use judged_suite::{JudgedSuite, JudgedSuites};
 use rebuild::DuelRequest;
 pub(crate) use stated_policy::stated_policy;
 use weighbridge::data::Exit;
@@ -59,7 +59,11 @@ pub(crate) struct CompareBaseline {
     pub(crate) threshold: Option<f64>,
     /// Policy for an inconclusive comparison [default: as the settings say, else `fail`].
     #[arg(long, value_enum, env = "WEIGHBRIDGE_INCONCLUSIVE", hide_env_values = true)]
-    pub(crate) inconclusive: Option<Inconclusive>,
+    pub(crate) inconclusive: Option<Open>,
+    /// Policy for a case or a suite that the baseline has and that is gone [default: as the settings say,
+    /// else `fail`].
+    #[arg(long, value_enum, env = "WEIGHBRIDGE_REMOVED", hide_env_values = true)]
+    pub(crate) removed: Option<Open>,
     /// Also write the comparison to this file, as Markdown.
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
@@ -74,13 +78,19 @@ pub(crate) struct CompareBaseline {
     pub(crate) allow_different_machine: bool,
 }
 
-/// Policy for an inconclusive comparison.
+/// Policy for what a comparison leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Inconclusive {
+pub(crate) enum Open {
     /// Exit 0.
     Pass,
-    /// Exit 5.
+    /// Exit 5 of what is inconclusive, 4 of what is gone.
     Fail,
+}
+
+impl Open {
+    fn passes(self) -> bool {
+        self == Self::Pass
+    }
 }
 
 /// Format of a printed comparison.
@@ -104,30 +114,37 @@ pub(crate) fn run(args: &CompareBaseline, place: &Place) -> Result<CommandOutput
 /// The same, in GitHub Actions or not.
 fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<CommandOutput> {
     let mut remarks = Vec::new();
-    let duels = || {
-        let (suite, bench_args) = (args.suite.as_deref(), &args.bench_args[..]);
-        policy(args, place).map(|policy| DuelRequest { suite, bench_args, place, policy })
-    };
+    let policy = policy(args, place)?;
+    let duels =
+        || DuelRequest { suite: args.suite.as_deref(), bench_args: &args.bench_args, place, policy: &policy };
     let judged = match (&args.rebuild, &args.program, &args.name) {
-        (Some(revision), ..) => rebuild::judge_all(&duels()?, revision, &mut remarks),
-        (None, Some(program), _) => rebuild::judge_program(&duels()?, program),
-        (None, None, Some(name)) if args.bench_args.is_empty() => judge_all(args, name, place, &mut remarks),
+        (Some(revision), ..) => rebuild::judge_all(&duels(), revision, &mut remarks),
+        (None, Some(program), _) => rebuild::judge_program(&duels(), program),
+        (None, None, Some(name)) if args.bench_args.is_empty() => {
+            judge_all(args, name, place, &policy, &mut remarks)
+        }
         (None, None, _) => Err(stop::usage(
             "compare-baseline needs the name of a stored baseline; \
              arguments for bench targets go with --rebuild REV",
         )),
     };
-    let judged = match judged {
+    let JudgedSuites { suites: judged, mut open } = match judged {
         Ok(judged) => judged,
         // To have nothing to judge by is an end like others, and has its line of summary.
         Err(error) if stop::exit(&error) == Exit::NothingToJudge => {
-            remarks.push(format!("error: {error:#}"));
-            Vec::new()
+            JudgedSuites { suites: Vec::new(), open: vec![format!("{error:#}")] }
         }
         Err(error) => return Err(error),
     };
+    // What was not measured here may have what the settings gate.
+    let is_part = args.suite.is_some() || args.run.is_some() || !args.bench_args.is_empty();
+    let comparisons = judged.iter().map(|one| &one.comparison);
+    for metric in policy.absent_metrics(comparisons, &|_| is_part) {
+        open.push(format!("the metric `{metric}` is to gate, and no case that was compared has it"));
+    }
     let exit = judged.iter().fold(Exit::Fine, |exit, one| exit.or(one.exit));
-    let exit = if judged.is_empty() { Exit::NothingToJudge } else { exit };
+    let exit = if open.is_empty() { exit } else { exit.or(Exit::NothingToJudge) };
+    remarks.extend(open.iter().map(|why| format!("error: {why}")));
     let program = args.program.as_ref().map(|path| path.display().to_string());
     let against = args.rebuild.clone().or(program).or(args.name.clone()).unwrap_or_default();
     let markdown = markdown::of(&against, &judged, exit);
@@ -163,8 +180,9 @@ fn judge_all(
     args: &CompareBaseline,
     wanted: &str,
     place: &Place,
+    policy: &Policy,
     remarks: &mut Vec<String>,
-) -> Result<Vec<JudgedSuite>> {
+) -> Result<JudgedSuites> {
     let name = called(args, wanted, place)?;
     let wanted = &name.to_string();
     let (named, broken) = place.baselines().named(&name)?;
@@ -178,35 +196,50 @@ fn judge_all(
     }
     let picked = pick::runs(place, args.run.as_deref(), args.suite.as_deref())?;
     remarks.extend(picked.remarks);
-    let policy = policy(args, place)?;
     let explicit = args.run.is_some() || args.suite.is_some();
-    let mut judged = Vec::new();
+    let mut judged = JudgedSuites::default();
     for manifest in &picked.runs {
+        let suite = &manifest.suite;
         match against(place, &name, manifest, &named)? {
-            Some(stored) => judged.push(JudgedSuite::of(place, stored, manifest, &policy)?),
+            Some(stored) => judged.suites.push(JudgedSuite::of(place, stored, manifest, policy)?),
             None if explicit => {
-                let suite = &manifest.suite;
                 return Err(stop::nothing(format!(
                     "{suite} has no baseline `{name}`: make one with {}",
                     place.how_to_set(wanted)
                 )));
             }
-            None => {
-                remarks.push(format!("note: {} has no baseline `{name}` and is not judged", manifest.suite));
+            None if place.has_lost(suite) => {
+                remarks.push(format!("note: {suite} is no bench target here any more, and is not judged"));
             }
+            None => judged.open.push(format!(
+                "{suite} has no baseline `{name}` and is not judged: make one with {}, or name the suite \
+                 that is meant with --suite",
+                place.how_to_set(wanted)
+            )),
         }
     }
+    let here = Workspace::of(&place.root);
     for stored in &named {
-        let suite = &stored.baseline.suite;
-        let meant = !explicit || args.suite.as_ref() == Some(suite);
-        let said = remarks.iter().any(|remark| remark.contains(suite.as_str()));
-        if meant && !said && !picked.runs.iter().any(|run| run.suite == *suite) {
-            remarks.push(format!(
-                "note: {suite} has a baseline `{name}` and no complete run: run `cargo bench`"
+        let StoredBaseline { baseline, .. } = stored;
+        let suite = &baseline.suite;
+        let is_ours = !here.is_other_than(&baseline.environment.workspace());
+        let is_meant = is_ours && (!explicit || args.suite.as_ref() == Some(suite));
+        let is_told = |told: &String| told.starts_with(&format!("{suite} "));
+        if !is_meant || picked.runs.iter().any(|run| run.suite == *suite) || judged.open.iter().any(is_told) {
+            continue;
+        }
+        if !place.has_lost(suite) {
+            judged
+                .open
+                .push(format!("{suite} has a baseline `{name}` and no complete run: run `cargo bench`"));
+        } else if !policy.removed_passes {
+            judged.open.push(format!(
+                "{suite} has a baseline `{name}` and is no bench target here any more: `--removed pass` \
+                 lets it go"
             ));
         }
     }
-    if judged.is_empty() {
+    if judged.suites.is_empty() {
         return Err(stop::nothing(format!(
             "there is no complete run to judge by `{name}`: run `cargo bench`"
         )));
@@ -231,9 +264,8 @@ pub(crate) fn policy(args: &CompareBaseline, place: &Place) -> Result<Policy> {
     let stated = stated_policy(place)?;
     Ok(Policy {
         threshold: args.threshold,
-        inconclusive_passes: args
-            .inconclusive
-            .map_or(stated.inconclusive_passes, |inconclusive| inconclusive == Inconclusive::Pass),
+        inconclusive_passes: args.inconclusive.map_or(stated.inconclusive_passes, Open::passes),
+        removed_passes: args.removed.map_or(stated.removed_passes, Open::passes),
         allow_different_machine: args.allow_different_machine,
         ..stated
     })

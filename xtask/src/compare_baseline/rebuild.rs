@@ -8,7 +8,7 @@ use weighbridge::data::{
     Acceptance, Comparison, Exit, Layout, Policy, Verdict, fake_device, quantity, replace_file,
 };
 
-use super::JudgedSuite;
+use super::{JudgedSuite, JudgedSuites};
 use crate::calibrate::stored_calibration;
 use crate::fight::fight;
 use crate::lock;
@@ -24,7 +24,7 @@ pub(super) struct DuelRequest<'a> {
     /// Arguments for the bench programs.
     pub(super) bench_args: &'a [String],
     pub(super) place: &'a Place,
-    pub(super) policy: Policy,
+    pub(super) policy: &'a Policy,
 }
 
 /// Measures the work tree in turns with a revision, suite by suite.
@@ -32,7 +32,7 @@ pub(super) fn judge_all(
     asked: &DuelRequest<'_>,
     revision: &str,
     remarks: &mut Vec<String>,
-) -> Result<Vec<JudgedSuite>> {
+) -> Result<JudgedSuites> {
     let place = asked.place;
     let repository = Repository::find(&place.root)?;
     let commit = repository.commit(revision)?;
@@ -41,7 +41,7 @@ pub(super) fn judge_all(
     remarks.push(format!("baseline: {revision} at {}", short(&commit)));
 
     let tree = repository.tree(&commit, place)?;
-    let accepted = since(&repository, &commit, &tree.folder, &asked.policy)?;
+    let accepted = since(&repository, &commit, &tree.folder, asked.policy)?;
     let theirs = programs::build(&tree.root, Some(&tree.target))
         .with_context(|| format!("the baseline {revision} ({}) does not build", short(&commit)))?;
     let ours = programs::build(&place.root, None)?;
@@ -49,29 +49,34 @@ pub(super) fn judge_all(
         return Err(stop::nothing("no bench target of this workspace is built on weighbridge"));
     }
     let meant = |program: &&BuiltProgram| asked.suite.is_none_or(|suite| suite == program.suite);
-    let mut judged = Vec::new();
+    let mut judged = JudgedSuites::default();
     for candidate in ours.iter().filter(meant) {
         match theirs.iter().find(|program| program.suite == candidate.suite) {
             Some(baseline) => {
                 let name = format!("{revision} ({})", short(&commit));
-                judged.push(duel(asked, candidate, baseline, name, accepted.as_deref())?);
+                judged.suites.push(duel(asked, candidate, baseline, name, accepted.as_deref())?);
             }
             None => {
                 remarks.push(format!("note: {} is new since {revision} and is not judged", candidate.suite));
             }
         }
     }
-    for gone in theirs.iter().filter(|program| !ours.iter().any(|own| own.suite == program.suite)) {
-        remarks.push(format!("note: {} was there in {revision} and is gone", gone.suite));
+    let is_gone = |program: &&BuiltProgram| !ours.iter().any(|own| own.suite == program.suite);
+    for gone in theirs.iter().filter(meant).filter(is_gone) {
+        let told = format!("{} was there in {revision} and is gone", gone.suite);
+        match asked.policy.removed_passes {
+            true => remarks.push(format!("note: {told}")),
+            false => judged.open.push(format!("{told}: `--removed pass` lets it go")),
+        }
     }
-    if judged.is_empty() {
+    if judged.suites.is_empty() {
         return Err(stop::nothing(format!("no suite is there in {revision} and now")));
     }
     Ok(judged)
 }
 
 /// Measures the work tree's program of one suite in turns with one that was built earlier.
-pub(super) fn judge_program(asked: &DuelRequest<'_>, program: &Path) -> Result<Vec<JudgedSuite>> {
+pub(super) fn judge_program(asked: &DuelRequest<'_>, program: &Path) -> Result<JudgedSuites> {
     let path = fs::canonicalize(program)
         .map_err(|error| stop::usage(format!("--program {}: {error}", program.display())))?;
     let ours = programs::build(&asked.place.root, None)?;
@@ -85,7 +90,8 @@ pub(super) fn judge_program(asked: &DuelRequest<'_>, program: &Path) -> Result<V
     };
     let baseline = BuiltProgram { path, ..candidate.clone() };
     let name = program.display().to_string();
-    Ok(vec![duel(asked, candidate, &baseline, name, None)?])
+    let suites = vec![duel(asked, candidate, &baseline, name, None)?];
+    Ok(JudgedSuites { suites, open: Vec::new() })
 }
 
 /// One suite: the candidate's program measures both.

@@ -17,8 +17,11 @@ use self::pairs::{CondensedRound, condense};
 use super::change::is_of_samples;
 use super::clock::hold_against_cycles;
 use super::comparison::{Row, RowMark};
+use super::logarithms::Logarithms;
 use super::rule::{Judgement, unsteady};
-use super::{Acceptance, InconclusiveReason, MetricChange, Policy, Tendency, Tolerance, Verdict};
+use super::{
+    Acceptance, IncomparableReason, InconclusiveReason, MetricChange, Policy, Tendency, Tolerance, Verdict,
+};
 use crate::bencher::PerIteration;
 use crate::metric::names;
 use crate::metric::{Direction, Reading, Stationarity, Unit};
@@ -134,6 +137,13 @@ impl CaseDuel {
         if row.rounds.as_ref().is_some_and(|rounds| 2 * rounds.by_cpu > rounds.shifts.len()) {
             row.marks.push(RowMark::ByCpuClock);
         }
+        // What regressed is told as that; else what is not there any more cannot pass.
+        if row.verdict != Verdict::Regressed
+            && let Some(metric) = self.lacking(&all, policy.gated(&case.scenario))
+        {
+            row.verdict = Verdict::Incomparable(IncomparableReason::NoValue(metric.clone()));
+            row.metric = metric;
+        }
         row.warn(policy);
         row.metrics =
             all.iter().zip(&judged).map(|(series, judgement)| changed(series, judgement.as_ref())).collect();
@@ -194,6 +204,14 @@ impl CaseDuel {
             true => all.first().map_or_else(|| names::WALL_TIME.to_owned(), |series| series.name.clone()),
             false => standing_metrics(&self.repeats[0]).0,
         }
+    }
+
+    /// The first of these metrics that the baseline has and that cannot be told of both sides.
+    fn lacking(&self, all: &[DuelSeries], gated: &[String]) -> Option<String> {
+        let before = standing_metrics(&self.repeats[0]).1;
+        let there =
+            |name: &&String| before.iter().any(|metric| metric.name == **name && metric.estimate.is_some());
+        gated.iter().filter(there).find(|name| !all.iter().any(|series| series.name == **name)).cloned()
     }
 
     fn summary(&self, deciding: &DuelSeries) -> JudgedRounds {
@@ -258,9 +276,11 @@ impl CaseDuel {
                 sides: [Vec::new(), Vec::new()],
                 shifts: Vec::new(),
             };
+            let values = metric.values.iter().chain(&other.values).filter_map(Reading::value);
+            let logarithms = Logarithms::of(metric, values);
             // Two repeats of each side make a round.
             for (old, new) in metric.values.chunks(2).zip(other.values.chunks(2)) {
-                let sides = [middle(old, metric)?, middle(new, metric)?];
+                let sides = [middle(old, metric, logarithms)?, middle(new, metric, logarithms)?];
                 series.shifts.push(sides[1].1 - sides[0].1);
                 series.sides[0].push(sides[0].0);
                 series.sides[1].push(sides[1].0);
@@ -286,13 +306,13 @@ fn stationarity(repeat: &Repeat) -> Option<Stationarity> {
 }
 
 /// The middle of a side's repeats in a round, and the mean of their logarithms turned so that more is worse.
-/// `None` where one has no value. Counts and bytes may be 0, which has no logarithm: all are taken one too
-/// large.
-fn middle(readings: &[Reading], metric: &MetricRecord) -> Option<(f64, f64)> {
+/// `None` where one has no value.
+fn middle(readings: &[Reading], metric: &MetricRecord, logarithms: Logarithms) -> Option<(f64, f64)> {
     let values: Vec<f64> = readings.iter().map(Reading::value).collect::<Option<_>>()?;
-    let from_zero = metric.unit == Unit::COUNT || metric.unit == Unit::BYTES;
-    let logarithm = |value: &f64| if from_zero { value.ln_1p() } else { value.ln() };
-    let sum: f64 = values.iter().map(logarithm).sum();
+    let mut sum = 0.0;
+    for value in &values {
+        sum += logarithms.take(*value)?;
+    }
     let sign = if metric.direction == Direction::Higher { -1.0 } else { 1.0 };
     let mean = sign * sum / values.len() as f64;
     (mean.is_finite() && !values.is_empty()).then(|| (stats::median(&values), mean))

@@ -1,6 +1,6 @@
 use super::*;
 use crate::bencher::Purpose;
-use crate::metric::{Block, DeviceSample, Mode, Observation, OnDevice, SampleKind};
+use crate::metric::{Block, Custom, DeviceSample, Mode, Observation, OnDevice, SampleKind};
 use crate::registry::Point;
 use crate::run::Outcome;
 use crate::stats::SplitMix64;
@@ -69,6 +69,34 @@ fn scaling_all_times_by_a_constant_changes_no_verdict() {
         let scaled = row([timed(64.0), timed(64.0 * time)], &policy);
         assert_eq!(plain.verdict.name(), scaled.verdict.name(), "{time}");
     }
+}
+
+#[test]
+fn a_metric_that_gates_and_that_the_candidate_has_no_more_is_no_pass() {
+    let gate = super::super::Gate { metrics: Some(vec!["loss".into()]), ..Default::default() };
+    let policy = Policy { gate, ..Policy::default() };
+    let with = |loss: Option<f64>| {
+        let mut repeat = repeat(&[100, 101, 100, 99, 100, 100]);
+        let Outcome::Measured { seen, .. } = &mut repeat.outcome else { unreachable!() };
+        seen.custom.extend(loss.map(|value| Custom {
+            name: "loss".into(),
+            value,
+            unit: Unit::COUNT,
+            direction: Direction::Information,
+        }));
+        repeat
+    };
+    let verdict = |sides: [Option<f64>; 2]| {
+        let mut duel = CaseDuel::default();
+        for _ in 0..CaseDuel::MOST_ROUNDS {
+            duel.add(DuelRound::Repeats(sides.map(|loss| vec![with(loss), with(loss)])));
+        }
+        duel.row(&id(), &policy).verdict.to_string()
+    };
+    assert_eq!(verdict([Some(0.10), None]), "Incomparable (loss has no value on one side)");
+    assert_eq!(verdict([Some(0.10), Some(0.15)]), "Regressed");
+    assert_eq!(verdict([Some(0.0), Some(0.0)]), "Unchanged");
+    assert_eq!(verdict([None, Some(0.15)]), "Unchanged", "one that is new is as a case that is new");
 }
 
 #[test]

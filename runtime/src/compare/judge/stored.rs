@@ -125,6 +125,56 @@ fn a_body_that_is_below_its_bound_is_judged_in_words_that_say_so() {
 }
 
 #[test]
+fn a_metric_that_gates_is_judged_by_its_own_values_also_where_the_body_is_below_its_bound() {
+    let with = |seed, loss: f64, is_below| {
+        let mut case = measured(BODY, 7, seed);
+        if is_below {
+            case.metrics[0].values = vec![Reading::Below(3e-10); 7];
+            case.metrics[0].estimate = None;
+        }
+        let losses = [0.999, 1.001, 1.0, 0.9985, 1.0015, 0.9995, 1.0005].map(|factor| loss * factor);
+        let mut metric = metric("loss", Direction::Information, &losses);
+        metric.unit = Unit::COUNT;
+        case.metrics.push(metric);
+        case
+    };
+    for (before, after, is_below, expected) in [
+        (0.10, 0.15, [false; 2], "Regressed"),
+        (0.10, 0.15, [true; 2], "Regressed"),
+        (0.10, 0.15, [false, true], "Regressed"),
+        (0.0, 1e-6, [true; 2], "Regressed"),
+        (0.15, 0.10, [true; 2], "Improved"),
+        (0.10, 0.0, [true; 2], "Improved"),
+        (0.0, 0.0, [true; 2], "Unchanged"),
+        (0.10, 0.10, [true; 2], "Unchanged"),
+        (0.10, 0.10, [true, false], "Incomparable"),
+        (-1.0, -2.0, [true; 2], "Inconclusive"),
+    ] {
+        let row = judged(
+            with(1, before, is_below[0]),
+            with(2, after, is_below[1]),
+            &History::default(),
+            &gating(&["loss"]),
+        );
+        assert_eq!(row.verdict.name(), expected, "{before} to {after}, {is_below:?}: {row:?}");
+        assert!(row.metrics.iter().any(|metric| metric.metric == "loss"), "it is told with its figures");
+    }
+}
+
+#[test]
+fn a_metric_that_is_to_gate_and_that_no_case_has_is_named() {
+    let policy = gating(&["minor_faults", "lss"]);
+    let baseline = Baseline::promote("main", &run(1, vec![measured(BODY, 7, 1)]));
+    let comparison = judge(&baseline, &run(2, vec![measured(BODY, 7, 2)]), &History::default(), &policy);
+    assert_eq!(policy.absent_metrics([&comparison], &|_| false), ["lss"]);
+    assert_eq!(policy.absent_metrics([&comparison], &|metric| metric == "lss"), [""; 0]);
+    let gate = Gate { metrics: Some(vec!["loss".into()]), ..Gate::default() };
+    let of = |id: &str| Policy { scenarios: [(id.to_owned(), gate.clone())].into(), ..Policy::default() };
+    assert_eq!(of("A").absent_metrics([&comparison], &|_| true), ["loss"], "its scenario is compared");
+    assert_eq!(of("B").absent_metrics([&comparison], &|_| true), [""; 0]);
+}
+
+#[test]
 fn a_body_that_waits_is_judged_by_the_wall_clock() {
     // The same CPU time, and a tenth of the time asleep.
     let row = plain(BODY, SampledBody { waits: 1.3, ..BODY });

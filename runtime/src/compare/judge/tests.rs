@@ -53,7 +53,9 @@ fn a_run_of_several_cases_has_a_row_for_each_and_counts_them() {
         ..VerdictCounts::default()
     };
     assert_eq!(comparison.counts, counts);
-    assert_eq!(outcome(&comparison), GateOutcome::Regressed);
+    assert_eq!(outcome(&comparison), GateOutcome::NothingToJudge, "one of the baseline's was not judged");
+    let removed = Policy { removed_passes: true, ..Policy::default() };
+    assert_eq!(comparison.outcome(&removed), GateOutcome::Regressed);
 
     let row = &comparison.rows[0];
     assert!(row.effect.is_some_and(|effect| effect.low > 0.05 && (effect.estimate - 0.2).abs() < 0.02));
@@ -166,8 +168,17 @@ fn a_metric_that_is_gated_beside_the_primary_metric_can_fail_the_case() {
     let more = judged(with(1.5));
     assert_eq!((more.verdict, more.metric.as_str()), (Verdict::Regressed, "peak_memory"));
     assert_eq!(judged(with(1.0)).metric, "wall_time");
-    // It is not forgiven for want of a value.
-    assert_eq!(judged(case("A", &TIMES)).verdict.name(), "Inconclusive");
+    // It is not forgiven for want of a value, on whichever side.
+    let lenient = Policy { inconclusive_passes: true, ..policy.clone() };
+    for (before, after) in [(with(1.0), case("A", &TIMES)), (case("A", &TIMES), with(1.0))] {
+        let baseline = Baseline::promote("main", &run(1, vec![before, case("B", &TIMES)]));
+        let after = run(2, vec![after, case("B", &TIMES)]);
+        let comparison = judge(&baseline, &after, &History::default(), &policy);
+        let said = comparison.rows[0].verdict.to_string();
+        assert_eq!(said, "Incomparable (peak_memory has no value on one side)");
+        assert_eq!(comparison.rows[0].metric, "peak_memory");
+        assert_eq!(comparison.outcome(&lenient), GateOutcome::NothingToJudge);
+    }
     // Without the gate the primary metric alone decides.
     assert_eq!(compare(vec![with(1.0)], vec![with(1.5)]).rows[0].verdict, Verdict::Unchanged);
 }
@@ -177,9 +188,13 @@ fn what_does_not_measure_the_same_is_incomparable_and_says_why() {
     let check = |before: CaseRecord, after: CaseRecord, why: &str| {
         let comparison = compare(vec![before, case("Z", &TIMES)], vec![after, case("Z", &TIMES)]);
         assert_eq!(comparison.rows[0].verdict.to_string(), format!("Incomparable ({why})"));
-        assert_eq!(outcome(&comparison), GateOutcome::Inconclusive);
         let lenient = Policy { inconclusive_passes: true, ..Policy::default() };
-        assert_eq!(comparison.outcome(&lenient), GateOutcome::Pass);
+        // Without a value there is nothing to judge by; all else is a question that stays open.
+        let expected = match why.contains("has no value") {
+            true => [GateOutcome::NothingToJudge; 2],
+            false => [GateOutcome::Inconclusive, GateOutcome::Pass],
+        };
+        assert_eq!([&Policy::default(), &lenient].map(|policy| comparison.outcome(policy)), expected);
     };
     let plain = || case("A", &TIMES);
     let changed = |change: &dyn Fn(&mut CaseRecord)| {
@@ -296,6 +311,41 @@ fn the_baseline_itself_another_suite_and_nothing_in_common_are_refused() {
     assert_eq!(judged(&first, &other), Refusal::OtherSuite { baseline: "pack/suite".into() });
     assert_eq!(judged(&first, &run(2, vec![case("B", &TIMES)])), Refusal::NothingCompared);
     assert_eq!(judged(&first, &run(2, vec![])), Refusal::NothingCompared);
+}
+
+#[test]
+fn another_workspace_is_refused_and_another_checkout_of_the_same_one_is_not() {
+    let of = |number, facts: &[(&str, &str)]| {
+        let mut run = run(number, vec![case("A", &TIMES)]);
+        let facts = facts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        run.manifest.environment.moment.extend(facts);
+        run
+    };
+    let refused = |before: &[(&str, &str)], after: &[(&str, &str)]| {
+        let baseline = Baseline::promote("main", &of(1, before));
+        judge(&baseline, &of(2, after), &History::default(), &Policy::default()).refused
+    };
+    let [one, two] = [("workspace", "/one"), ("workspace", "/two")];
+    let expected = Refusal::OtherWorkspace { baseline: "/one".into(), here: "/two".into() };
+    assert_eq!(refused(&[one], &[two]), Some(expected));
+    let origin = ("origin", "host/name");
+    assert_eq!(refused(&[one, origin], &[two, origin]), None);
+    assert!(refused(&[one, origin], &[one, ("origin", "host/other")]).is_some());
+    assert_eq!(refused(&[], &[two]), None);
+}
+
+#[test]
+fn another_toolchain_is_told_before_any_row() {
+    let of = |number, rustc: &str| {
+        let mut run = run(number, vec![case("A", &TIMES)]);
+        run.manifest.environment.software.insert("rustc".into(), rustc.into());
+        run
+    };
+    let baseline = Baseline::promote("main", &of(1, "rustc 1.95.0"));
+    let comparison = judge(&baseline, &of(2, "rustc 1.96.0"), &History::default(), &Policy::default());
+    let told: Vec<String> = comparison.environment_changes.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["rustc: rustc 1.95.0 -> rustc 1.96.0"]);
+    assert_eq!(outcome(&comparison), GateOutcome::Pass);
 }
 
 #[test]

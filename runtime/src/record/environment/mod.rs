@@ -11,6 +11,7 @@ mod machine_id;
 mod software;
 mod storage;
 mod variables;
+mod workspace;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,6 +25,7 @@ pub use software::Build;
 pub use storage::file_system;
 #[cfg(test)]
 pub(crate) use variables::is_kept;
+pub use workspace::Workspace;
 
 /// The place where a run ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,7 +38,8 @@ pub struct Environment {
     /// Environment variables that may change what is measured.
     pub variables: BTreeMap<String, String>,
     /// The state of things at the start: the host's name, load, free memory, free storage; the
-    /// clock of all samples, its resolution and the cost of a pair of readings. Never compared.
+    /// clock of all samples, its resolution and the cost of a pair of readings; the workspace. Never
+    /// compared.
     pub moment: BTreeMap<String, String>,
     /// Facts of any kind that could not be read, and why.
     pub absent: BTreeMap<String, String>,
@@ -71,17 +74,29 @@ impl Environment {
     /// commit is.
     pub fn capture(data: &Path, project: &Path, build: &Build) -> Self {
         let commands = software::SoftwareCommands::start(project);
+        let whose = workspace::WorkspaceCommands::start(project);
         let mut environment = Self::default();
         let Self { machine, software, variables, moment, absent } = &mut environment;
         machine::read(Path::new("/"), &mut Facts::new(machine, absent));
         machine::now(&mut Facts::new(moment, absent));
         storage::now(data, &mut Facts::new(moment, absent));
+        workspace::read(whose, &mut Facts::new(moment, absent));
         let mut facts = Facts::new(software, absent);
         facts.note("container", machine::container(Path::new("/")));
         storage::read(data, &mut facts);
         software::read(build, commands, &mut facts);
         *variables = variables::relevant(std::env::vars_os());
         environment
+    }
+
+    /// The workspace that it was measured for.
+    pub fn workspace(&self) -> Workspace {
+        Workspace::among(&self.moment)
+    }
+
+    /// Takes out of it what must not be known where a baseline is kept apart from the data directory.
+    pub(crate) fn forget_workspace(&mut self, is_committed: bool) {
+        Workspace::forget(&mut self.moment, is_committed);
     }
 
     /// The fingerprint of the facts that change timings.
@@ -151,7 +166,7 @@ mod tests {
         let promised = "cpu model, cores, allowed cpus, caches, governor, turbo, virtualisation, container, \
             cpu quota, memory limit, memory, numa nodes, kernel, libc, host, os, rustc, build profile, rust \
             flags, weighbridge, commit, branch, working tree, storage, load average, clock, clock \
-            resolution, clock pair, clock source";
+            resolution, clock pair, clock source, workspace, origin";
         for name in promised.split(", ") {
             let known = [&environment.machine, &environment.software, &environment.moment];
             let is_known = known.into_iter().any(|facts| facts.contains_key(name));
