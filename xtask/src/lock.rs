@@ -14,6 +14,7 @@ use clap::Args;
 use weighbridge::data::{CaseId, Layout, RunManifest};
 
 use crate::command_output::CommandOutput;
+use crate::pick::suite_of;
 use crate::place::Place;
 use weighbridge::data::Exit;
 
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &Lock, place: &Place) -> Result<CommandOutput> {
         // What a plain run has: the rest of a large suite is nothing that a gate waits for.
         let ids = listed(&suite.list(place, &["--format", "terse", "--profile", "ci_cpu"])?);
         if !ids.is_empty() {
-            found.insert(suite.to_string(), ids);
+            found.insert(suite.suite(), ids);
         }
     }
     let path = path(place);
@@ -150,7 +151,10 @@ fn parse(text: &str) -> Result<Ids> {
             continue;
         }
         if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            suite = Some(ids.entry(name.to_owned()).or_default());
+            let name = name
+                .rsplit_once('/')
+                .map_or_else(|| name.to_owned(), |(package, target)| suite_of(package, target));
+            suite = Some(ids.entry(name).or_default());
         } else if let Some(suite) = &mut suite {
             suite.insert(line.to_owned());
         } else {
@@ -188,6 +192,10 @@ mod tests {
         assert!(
             text.ends_with("\n[p/other]\nsort\n\n[p/suite]\ncv_1::small::reference\npc_1::depth=1\n"),
             "{text}"
+        );
+        assert_eq!(
+            parse("[p/hyphen-ated]\na\n").expect("as cargo writes it"),
+            ids(&[("p/hyphen_ated", &["a"])])
         );
         assert!(parse("cv_1\n").expect_err("no suite").to_string().contains("line 1"));
     }

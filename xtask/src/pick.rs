@@ -24,9 +24,14 @@ pub struct PickedRuns {
 /// None: a name that no run has is told with those that there are.
 pub fn suite_name(typed: &str) -> Result<String, std::convert::Infallible> {
     Ok(match typed.rsplit_once('/') {
-        Some((package, target)) => format!("{package}/{}", target.replace('-', "_")),
+        Some((package, target)) => suite_of(package, target),
         None => typed.to_owned(),
     })
+}
+
+/// The suite of a bench target, as its runs call it.
+pub(crate) fn suite_of(package: &str, target: &str) -> String {
+    format!("{package}/{}", target.replace('-', "_"))
 }
 
 /// The run that `typed` names, or, when nothing (or `latest`) is typed, the latest complete run of every

@@ -8,6 +8,7 @@ use serde_json::Value;
 use weighbridge::data::{Baselines, Layout, Runs};
 
 use crate::baseline_path::KeptBaselines;
+use crate::pick::suite_of;
 
 /// A workspace and its data directory, in which a command works.
 #[derive(Clone, Debug)]
@@ -101,8 +102,7 @@ impl Place {
     /// are known.
     pub fn has_lost(&self, suite: &str) -> bool {
         let mut all = self.suites.iter().chain(&self.behind_features).peekable();
-        let is_it = |one: &BenchSuite| Ok(suite.to_owned()) == crate::pick::suite_name(&one.to_string());
-        all.peek().is_some() && !all.any(is_it)
+        all.peek().is_some() && !all.any(|one| one.suite() == suite)
     }
 
     /// The commands that make a baseline of this name.
@@ -139,6 +139,11 @@ fn suites(metadata: &Value) -> Vec<BenchSuite> {
 }
 
 impl BenchSuite {
+    /// Its name in runs.
+    pub fn suite(&self) -> String {
+        suite_of(&self.package, &self.target)
+    }
+
     /// Lists the bench target with these arguments. It is built first, if need be.
     ///
     /// # Errors
@@ -172,7 +177,7 @@ mod tests {
 
     const METADATA: &[u8] =
         br#"{"workspace_root": "/w", "target_directory": "/t", "packages": [{"name": "p", "targets": [
-        {"name": "suite", "kind": ["bench"]}, {"name": "p", "kind": ["lib"]},
+        {"name": "su-ite", "kind": ["bench"]}, {"name": "p", "kind": ["lib"]},
         {"name": "overhead", "kind": ["bench"], "required-features": ["overhead"]}]}]}"#;
 
     #[test]
@@ -188,7 +193,9 @@ mod tests {
     fn suites_are_the_bench_targets_that_need_no_feature() {
         let place = Place::from_metadata(METADATA, None).expect("sound");
         let names = |suites: &[BenchSuite]| suites.iter().map(BenchSuite::to_string).collect::<Vec<_>>();
-        assert_eq!(names(&place.suites), ["p/suite"]);
+        assert_eq!(names(&place.suites), ["p/su-ite"]);
+        assert_eq!(place.suites[0].suite(), "p/su_ite");
+        assert!(place.has_lost("p/suite") && !place.has_lost("p/su_ite") && !place.has_lost("p/overhead"));
         assert_eq!(names(&place.behind_features), ["p/overhead"]);
         assert_eq!(place.behind_features[0].features, ["overhead"]);
     }

@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use crate::pick::suite_of;
+
 /// A bench target that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuiltProgram {
@@ -69,7 +71,7 @@ fn executables(messages: &str) -> Vec<BuiltProgram> {
         }
         let directory = Path::new(manifest).parent().unwrap_or(Path::new("/")).to_owned();
         let package = message["package_id"].as_str().map(package).unwrap_or_default();
-        found.push(BuiltProgram { suite: format!("{package}/{name}"), path: path.into(), directory });
+        found.push(BuiltProgram { suite: suite_of(package, name), path: path.into(), directory });
     }
     found
 }
@@ -101,14 +103,14 @@ mod tests {
             r#""executable":null}"#,
             "\n",
             r#"{"reason":"compiler-artifact","package_id":"path+file:///w/dir#toy-suite@0.1.0","#,
-            r#""manifest_path":"/w/dir/Cargo.toml","target":{"kind":["bench"],"name":"fast"},"#,
+            r#""manifest_path":"/w/dir/Cargo.toml","target":{"kind":["bench"],"name":"very-fast"},"#,
             r#""executable":"/t/release/deps/fast-1"}"#,
             "\nno json\n",
             r#"{"reason":"build-finished","success":true}"#,
             "\n",
         );
         let expected = BuiltProgram {
-            suite: "toy-suite/fast".into(),
+            suite: "toy-suite/very_fast".into(),
             path: "/t/release/deps/fast-1".into(),
             directory: "/w/dir".into(),
         };

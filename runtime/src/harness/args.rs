@@ -1,5 +1,6 @@
 //! The arguments of a bench target, as they were typed.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::usage::ListFormat;
@@ -76,6 +77,23 @@ impl BenchArgs {
         ]
     }
 
+    /// The same, with what it names of files below the folder of the user, who called cargo there: a bench
+    /// runs in its package's.
+    pub(super) fn below(mut self, folder: &Path) -> Self {
+        let paths = [
+            &mut self.data,
+            &mut self.data_root,
+            &mut self.data_cache,
+            &mut self.versus,
+            &mut self.comparison,
+            &mut self.accepted,
+        ];
+        for path in paths.into_iter().flatten().filter(|path| !path.is_empty()) {
+            *path = folder.join(&*path).display().to_string();
+        }
+        self
+    }
+
     /// Tells whether a part of the suite is selected.
     pub(super) fn selects(&self) -> bool {
         !self.listing_flags().is_empty()
@@ -95,5 +113,19 @@ impl BenchArgs {
         many("param", &self.params.iter().map(ToString::to_string).collect::<Vec<_>>());
         flags.extend(self.exact.then(|| "--exact".to_owned()));
         flags
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_from_where_the_user_is() {
+        let some = |text: &str| Some(text.to_owned());
+        let args = BenchArgs { data: some("data"), versus: some("/old/bench"), ..BenchArgs::default() };
+        let args = args.below(Path::new("/w"));
+        assert_eq!((args.data, args.versus), (some("/w/data"), some("/old/bench")));
+        assert_eq!(args.comparison, None);
     }
 }

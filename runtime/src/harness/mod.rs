@@ -2,6 +2,8 @@
 
 mod args;
 mod bench;
+mod called_targets;
+mod caller;
 mod context;
 mod duel;
 mod error;
@@ -39,6 +41,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use args::BenchArgs;
+use caller::Caller;
 use context::Context;
 use error::TargetError;
 use request::{HarnessMode, request};
@@ -82,6 +85,10 @@ pub fn code(suite: Suite, find: Option<Find>) -> u8 {
 
 fn start(suite: &Suite, find: Option<Find>) -> Result<Exit, TargetError> {
     let args = BenchArgs::parse(env::args_os().skip(1).collect(), &|name| env::var(name).ok())?;
+    let args = match Caller::of_this_process().and_then(|cargo| cargo.folder()) {
+        Some(folder) => args.below(&folder),
+        None => args,
+    };
     let terminal = Terminal::detect(args.color, args.quiet);
     if args.help {
         terminal.answer(&help::help());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::files::{read_record, replace};
 use super::runs::names_or_none;
 use super::{BaselineName, Disk, Files, Layout, StoreError, Unreadable};
-use crate::bencher::INJECT;
+use crate::bencher::{INJECT, visible_in_line};
 use crate::plan::nearest;
 use crate::record::{self, Baseline, CaseStatus, MachineId, RunRecord, RunStatus};
 
@@ -88,7 +88,7 @@ impl Baselines {
                 why: format!(
                     "the workspace {} has one of that name and suite here: choose another name, or a data \
                      directory of its own with `--data`",
-                    whose.name()
+                    visible_in_line(&whose.name())
                 ),
             });
         }
@@ -293,8 +293,12 @@ fn may_be_judged_by(run: &RunRecord) -> Result<(), String> {
     if !run.cases.iter().any(|case| case.status == CaseStatus::Measured) {
         return Err("none of its cases was measured".to_owned());
     }
-    let failed: Vec<String> =
-        run.cases.iter().filter(|case| case.has_failed()).map(|case| case.id.to_string()).collect();
+    let failed: Vec<String> = run
+        .cases
+        .iter()
+        .filter(|case| case.has_failed())
+        .map(|case| visible_in_line(&case.id.to_string()))
+        .collect();
     if let [first, ..] = &failed[..] {
         let others = if failed.len() > 1 { format!(" and {} more", failed.len() - 1) } else { String::new() };
         return Err(format!("{first}{others} failed, and nothing could be judged by that"));

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::files::{on_its_way_to, read_record, rename_for_good, replace, write_record};
 use super::layout::{directories_in, manifest_in};
 use super::{Disk, Files, Layout, OutputStream, RunLock, StoreError};
+use crate::bencher::visible_in_line;
 use crate::compare::History;
 use crate::device::on_all_processors;
 use crate::plan::CaseId;
@@ -230,7 +231,7 @@ impl Runs {
         let read = on_all_processors(&manifest.planned.cases, |id| match self.case_of(&manifest, id)? {
             None if manifest.status == RunStatus::Complete => Err(StoreError::NoCase {
                 run: run.clone(),
-                case: id.to_string(),
+                case: visible_in_line(&id.to_string()),
                 path: self.layout.case(run, id),
             }),
             found => Ok(found),

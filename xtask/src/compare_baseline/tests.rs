@@ -6,6 +6,7 @@ use weighbridge::data::{CaseStatus, FailureReason, RunRecord, RunStatus};
 
 use super::*;
 use crate::fixtures::{Home, around, case, home, plain, run as record};
+use crate::place::BenchSuite;
 
 fn args(name: &str) -> CompareBaseline {
     CompareBaseline {
@@ -248,6 +249,126 @@ fn every_suite_with_the_baseline_is_judged_and_the_others_are_named() {
     );
     let one = CompareBaseline { suite: Some("toy/suite".into()), ..args("main") };
     assert_eq!(said(&home, &one).exit, Exit::Fine);
+}
+
+#[test]
+fn a_suite_with_a_baseline_and_no_run_is_4() {
+    let home = with(&plain(2_000, 8.0e6, 12.0e6));
+    let mut other = plain(1_100, 8.0e6, 12.0e6);
+    other.manifest.suite = "toy/other".into();
+    home.promote("main", &other);
+    let judged = said(&home, &args("main"));
+    assert_eq!(judged.exit, Exit::NothingToJudge);
+    assert_eq!(
+        judged.remarks,
+        ["error: toy/other has a baseline `main` and no complete run: run `cargo bench`"]
+    );
+    // A bench target that is there no more is gone, as a case may be.
+    let mut home = home;
+    home.place.suites =
+        vec![BenchSuite { package: "toy".into(), target: "suite".into(), features: Vec::new() }];
+    let judged = said(&home, &args("main"));
+    assert_eq!(judged.exit, Exit::NothingToJudge);
+    assert!(judged.remarks[0].contains("is no bench target here any more"), "{:?}", judged.remarks);
+    assert_eq!(said(&home, &CompareBaseline { removed: Some(Open::Pass), ..args("main") }).exit, Exit::Fine);
+}
+
+#[test]
+fn a_case_that_is_gone_is_4_or_passes_when_told() {
+    let mut fewer = plain(2_000, 8.0e6, 12.0e6);
+    let gone = fewer.cases.remove(1);
+    fewer.manifest.planned.cases.retain(|case| *case != gone.id);
+    let home = with(&fewer);
+    let judged = said(&home, &args("main"));
+    assert_eq!(judged.exit, Exit::NothingToJudge, "{}", judged.text);
+    assert!(judged.text.contains("Removed"), "{}", judged.text);
+    assert_eq!(said(&home, &CompareBaseline { removed: Some(Open::Pass), ..args("main") }).exit, Exit::Fine);
+    let settings = home.place.root.join(".config");
+    fs::create_dir_all(&settings).expect("writable");
+    fs::write(settings.join("weighbridge.toml"), "gate = { removed = \"pass\" }\n").expect("writable");
+    assert_eq!(said(&home, &args("main")).exit, Exit::Fine);
+}
+
+#[test]
+fn the_files_of_a_case_that_are_gone_are_1() {
+    let home = with(&plain(2_000, 8.0e6, 12.0e6));
+    let run = home.place.runs().latest("toy/suite").expect("readable").expect("stored");
+    fs::remove_file(home.place.layout.case(&run.id, &run.planned.cases[0])).expect("it is there");
+    let error = run_in(&args("main"), &home.place, &Actions::default()).expect_err("damaged");
+    assert_eq!(stop::exit(&error), Exit::Unexpected);
+    assert!(error.to_string().contains("is complete and has no record of CV-1"), "{error}");
+}
+
+#[test]
+fn a_comparator_that_compared_nothing_is_4() {
+    let other = record(2_000, vec![case("NLP-1", "Reference", &around(1.0e6))]);
+    let lenient =
+        CompareBaseline { inconclusive: Some(Open::Pass), removed: Some(Open::Pass), ..args("main") };
+    let judged = said(&with(&other), &lenient);
+    assert_eq!(judged.exit, Exit::NothingToJudge);
+    assert!(judged.text.contains("compared=0 ") && judged.text.contains("added=1 "), "{}", judged.text);
+}
+
+#[test]
+fn a_metric_that_is_to_gate_and_is_nowhere_is_4() {
+    let home = with(&plain(2_000, 8.0e6, 12.0e6));
+    let settings = home.place.root.join(".config");
+    fs::create_dir_all(&settings).expect("writable");
+    let gate = |metrics: &str| {
+        fs::write(settings.join("weighbridge.toml"), format!("gate = {{ metrics = [{metrics}] }}\n"))
+            .expect("writable");
+        said(&home, &CompareBaseline { inconclusive: Some(Open::Pass), ..args("main") })
+    };
+    assert_eq!(gate("\"peak_memory\"").exit, Exit::Fine);
+    let judged = gate("\"peak_memory\", \"lss\"");
+    assert_eq!(judged.exit, Exit::NothingToJudge);
+    assert_eq!(judged.remarks, ["error: the metric `lss` is to gate, and no case that was compared has it"]);
+}
+
+#[test]
+fn another_workspaces_baseline_is_4_and_its_runs_are_passed_over() {
+    let of = |mut run: RunRecord, folder: &str| {
+        run.manifest.environment.moment.insert("workspace".into(), folder.into());
+        run
+    };
+    let home = home();
+    let here = fs::canonicalize(&home.place.root).expect("it is there").display().to_string();
+    home.promote("main", &of(plain(1_000, 8.0e6, 12.0e6), "/elsewhere"));
+    home.store(&of(plain(2_000, 8.0e6, 12.0e6), &here));
+    let judged = said(&home, &args("main"));
+    assert_eq!(judged.exit, Exit::NothingToJudge);
+    let told = format!("the baseline is of another workspace, /elsewhere, and this is {here}");
+    assert!(judged.text.contains(&told), "{}", judged.text);
+
+    home.store(&of(plain(3_000, 4.0e6, 12.0e6), "/elsewhere"));
+    let judged = said(&home, &args("main"));
+    assert_eq!(judged.exit, Exit::NothingToJudge, "it is not the newest run that is meant");
+    assert_eq!(judged.remarks, ["note: passed over runs of toy/suite of the workspace /elsewhere"]);
+}
+
+#[test]
+fn another_toolchain_is_told_and_judged() {
+    let mut newer = plain(2_000, 8.0e6, 12.0e6);
+    newer.manifest.environment.software.insert("rustc".into(), "rustc 9.9.9".into());
+    let judged = said(&with(&newer), &args("main"));
+    assert_eq!(judged.exit, Exit::Fine);
+    assert!(
+        judged.text.contains("changed: rustc: ") && judged.text.contains("-> rustc 9.9.9"),
+        "{}",
+        judged.text
+    );
+}
+
+#[test]
+fn a_failed_run_is_no_baseline() {
+    let mut failed = plain(1_000, 8.0e6, 12.0e6);
+    failed.cases[1].status = CaseStatus::Failed(FailureReason::Unwritable("out of cheese".into()));
+    let refused = home().place.baselines().set(&"main".parse().expect("a name"), &failed);
+    let said = refused.expect_err("not promoted").to_string();
+    assert!(
+        said.ends_with("CV-1/small/Reference (fused) failed, and nothing could be judged by that"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -173,6 +173,7 @@ fn a_scenarios_name_lists_its_cases_and_explains_the_only_one() {
     assert!(text.starts_with("`cv-1` is several cases of run"), "{text}");
     assert!(text.contains("CV-1/small/Reference          throughput  8.00 M elem/s\n"), "{text}");
     stored.cases.truncate(1);
+    stored.manifest.planned.cases.truncate(1);
     let home = crate::fixtures::home();
     home.store(&stored);
     assert!(run(&args("CV-1"), &home.place).expect("one").text.starts_with("CV-1/small/Reference: "));
