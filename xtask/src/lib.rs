@@ -50,6 +50,7 @@ mod summary;
 pub mod svg;
 pub mod table;
 mod view;
+mod whose;
 
 #[cfg(test)]
 extern crate self as weighbridge_xtask; // the fixtures are those of the catalogue's crate as well

@@ -1,12 +1,11 @@
 //! The run or the case that was meant.
 
-use std::collections::BTreeSet;
-
 use anyhow::{Result, anyhow};
-use weighbridge::data::{CaseId, CaseRecord, RunId, RunManifest, RunRecord, RunStatus, Workspace};
+use weighbridge::data::{CaseId, CaseRecord, RunId, RunManifest, RunRecord, RunStatus};
 
 use crate::place::Place;
 use crate::stop;
+use crate::whose::ours;
 
 /// The runs that were picked, and what there is to say about the picking.
 #[derive(Debug, Default)]
@@ -54,7 +53,8 @@ fn latest(place: &Place, suite: Option<&str>) -> Result<PickedRuns> {
     for broken in &listing.broken {
         picked.remarks.push(format!("warning: passed over `{}`: {}", broken.name, broken.why));
     }
-    let mut runs = listing.runs;
+    let (mut runs, others) = ours(place, listing.runs);
+    picked.remarks.extend(others);
     match suite {
         Some(suite) if runs.iter().all(|run| run.suite != suite) => {
             return Err(stop::unknown("run of a suite", suite, runs.iter().map(|run| &*run.suite)));
@@ -62,14 +62,7 @@ fn latest(place: &Place, suite: Option<&str>) -> Result<PickedRuns> {
         Some(suite) => runs.retain(|run| run.suite == suite),
         None => {}
     }
-    let here = Workspace::of(&place.root);
-    let mut elsewhere = BTreeSet::new();
     for run in runs {
-        let workspace = run.environment.workspace();
-        if here.is_other_than(&workspace) {
-            elsewhere.insert((run.suite, workspace.name()));
-            continue;
-        }
         if picked.runs.iter().any(|newer| run.suite == newer.suite) {
             continue;
         }
@@ -83,9 +76,6 @@ fn latest(place: &Place, suite: Option<&str>) -> Result<PickedRuns> {
                 state(run.status)
             ));
         }
-    }
-    for (suite, workspace) in elsewhere {
-        picked.remarks.push(format!("note: passed over runs of {suite} of the workspace {workspace}"));
     }
     picked.runs.sort_by(|a, b| a.suite.cmp(&b.suite));
     // Ids begin with the time.

@@ -17,6 +17,8 @@ pub struct Place {
     pub root: PathBuf,
     /// The data directory.
     pub layout: Layout,
+    /// True if the data directory was named, and is not the usual one.
+    pub is_data_named: bool,
     /// The place of baselines, if they lie neither in the data directory nor in the workspace.
     pub(crate) kept: Option<KeptBaselines>,
     /// The bench targets of the workspace that a plain `cargo bench` builds.
@@ -42,6 +44,7 @@ impl Place {
         Self {
             layout: layout.with_workspace(&root),
             root,
+            is_data_named: true,
             kept: None,
             suites: Vec::new(),
             behind_features: Vec::new(),
@@ -82,7 +85,8 @@ impl Place {
         let root = PathBuf::from(root);
         let (suites, behind_features) =
             suites(&metadata).into_iter().partition(|suite: &BenchSuite| suite.features.is_empty());
-        Ok(Self { suites, behind_features, ..Self::new(root, layout) })
+        let is_data_named = data.is_some();
+        Ok(Self { suites, behind_features, is_data_named, ..Self::new(root, layout) })
     }
 
     /// The runs.

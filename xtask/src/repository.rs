@@ -89,9 +89,10 @@ impl Repository {
         Ok(listed.lines().filter(|line| !line.is_empty()).map(commit).collect())
     }
 
-    /// All commits that the work tree came from, the oldest first.
+    /// All commits, of whichever branch, the oldest first and none before one that it came from.
     pub(crate) fn order(&self) -> Vec<String> {
-        let listed = git(&self.top, &["rev-list", "--reverse", "HEAD"]).unwrap_or_default();
+        let listed =
+            git(&self.top, &["rev-list", "--reverse", "--topo-order", "HEAD", "--all"]).unwrap_or_default();
         listed.lines().map(str::to_owned).collect()
     }
 

@@ -42,6 +42,12 @@ pub(super) enum TargetError {
     Settings { file: String, source: std::io::Error },
     #[error("failed to read {file}: {source}")]
     SuiteFile { file: String, source: std::io::Error },
+    #[error(
+        "this program was built from {built}, and cargo runs it for {run}: two workspaces share a target \
+         directory and have packages of one name, which cargo takes for the same; give each its own \
+         (CARGO_TARGET_DIR)"
+    )]
+    OtherPackage { built: String, run: String },
     #[error("failed to find this program's own path: {0}")]
     Program(std::io::Error),
     #[error("run {run} cannot be resumed: {why}")]
@@ -76,6 +82,7 @@ impl TargetError {
             | Self::NoDevice { .. }
             | Self::Backend { .. }
             | Self::Waited { .. }
+            | Self::OtherPackage { .. }
             | Self::Store(store::StoreError::NoBaseline { .. }) => Exit::NothingToJudge,
             Self::Settings { .. } | Self::Find(_) | Self::Store(_) | Self::Program(_) | Self::Signal(_) => {
                 Exit::Unexpected

@@ -85,10 +85,13 @@ pub fn code(suite: Suite, find: Option<Find>) -> u8 {
 
 fn start(suite: &Suite, find: Option<Find>) -> Result<Exit, TargetError> {
     let args = BenchArgs::parse(env::args_os().skip(1).collect(), &|name| env::var(name).ok())?;
-    let args = match Caller::of_this_process().and_then(|cargo| cargo.folder()) {
+    let cargo = Caller::of_this_process();
+    let args = match cargo.as_ref().and_then(Caller::folder) {
         Some(folder) => args.below(&folder),
         None => args,
     };
+    let package = cargo.and_then(|_| env::var_os("CARGO_MANIFEST_DIR"));
+    let suite = &package.map_or(Ok(*suite), |package| suite.run_for(Path::new(&package)))?;
     let terminal = Terminal::detect(args.color, args.quiet);
     if args.help {
         terminal.answer(&help::help());

@@ -2,7 +2,11 @@
 //! package's folder.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
+
+use super::TargetError;
+use crate::bencher::visible_in_line;
 
 /// The facts that `main!()` bakes into a bench binary.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +26,25 @@ pub struct Suite {
 }
 
 impl Suite {
+    /// The same in the folder of the package that cargo runs it for: a checkout may have moved since it was
+    /// built.
+    ///
+    /// # Errors
+    /// That it was built from another package that is still there. Cargo takes packages of one name in two
+    /// workspaces for the same, where they share a target directory.
+    pub(super) fn run_for(&self, package: &Path) -> Result<Self, TargetError> {
+        let built = Path::new(self.directory);
+        let place = |folder: &Path| fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        if place(built) == place(package) {
+            return Ok(*self);
+        }
+        if built.join("Cargo.toml").exists() {
+            let folder = |folder: &Path| visible_in_line(&folder.display().to_string());
+            return Err(TargetError::OtherPackage { built: folder(built), run: folder(package) });
+        }
+        Ok(Self { directory: package.display().to_string().leak(), ..*self })
+    }
+
     /// `<package>/<bench target>`.
     pub(super) fn name(&self) -> String {
         format!("{}/{}", self.package, self.target)
@@ -64,4 +87,24 @@ pub fn target_of_program() -> &'static str {
         _ => &stem,
     };
     name.replace('-', "_").leak()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::Exit;
+
+    #[test]
+    fn a_program_of_another_package_is_refused_and_one_whose_package_has_moved_is_run_where_that_is() {
+        let (there, here) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let directory: &'static str = there.path().display().to_string().leak();
+        let suite =
+            Suite { target_tmp: None, package: "p", version: "0", target: "t", directory, family: None };
+        assert_eq!(suite.run_for(there.path()).unwrap().directory, directory);
+        assert_eq!(Path::new(suite.run_for(here.path()).unwrap().directory), here.path(), "it has moved");
+        fs::write(there.path().join("Cargo.toml"), "").unwrap();
+        let refused = suite.run_for(here.path()).unwrap_err();
+        assert_eq!(refused.exit(), Exit::NothingToJudge);
+        assert!(refused.to_string().contains("share a target directory"), "{refused}");
+    }
 }

@@ -5,6 +5,7 @@ pub(crate) mod accept;
 pub(crate) mod accepted_file;
 pub(crate) mod backfill;
 pub(crate) mod bisect;
+mod order;
 mod revisions;
 
 use std::fmt::Write;
@@ -24,6 +25,7 @@ use crate::plot::Plot;
 use crate::repository::{self, Repository, short};
 use crate::stop;
 use crate::table::Table;
+use crate::whose::ours;
 
 const FITS: &str = "a String takes all that is written";
 
@@ -83,6 +85,10 @@ struct CaseSeries<'a> {
 /// The measurements of the runs of one commit.
 struct MeasuredCommit {
     name: String,
+    /// Its id, where it is known.
+    id: Option<String>,
+    /// True if files differed from it.
+    is_changed: bool,
     /// The medians of its runs.
     values: Vec<f64>,
 }
@@ -127,20 +133,26 @@ pub(crate) fn follow(args: &Trend, place: &Place) -> Result<CommandOutput> {
 fn by_runs(args: &Trend, place: &Place) -> Result<CommandOutput> {
     let store = place.runs();
     let listing = store.list()?;
-    let remarks: Vec<String> = listing
+    let mut remarks: Vec<String> = listing
         .broken
         .iter()
         .map(|broken| format!("warning: passed over `{}`: {}", broken.name, broken.why))
         .collect();
     let is_meant =
         |run: &&RunManifest| run.is_measured() && args.suite.as_ref().is_none_or(|suite| run.suite == *suite);
-    let runs: Vec<&RunManifest> = listing.runs.iter().rev().filter(is_meant).collect();
+    let (all, others) = ours(place, listing.runs);
+    remarks.extend(others);
+    let runs: Vec<&RunManifest> = all.iter().rev().filter(is_meant).collect();
     if runs.is_empty() {
         return Err(stop::nothing("there is no complete run to follow: make one with `cargo bench`"));
     }
     let case = case(&runs, &args.case)?;
-    let (metric, series) = gather(place, &runs, &case, args.metric.as_deref())?;
+    let (metric, mut series) = gather(place, &runs, &case, args.metric.as_deref())?;
     let repository = Repository::find(&place.root).ok();
+    let order = repository.as_ref().map(Repository::order).unwrap_or_default();
+    for one in &mut series {
+        one.commits = MeasuredCommit::sorted(std::mem::take(&mut one.commits), &order);
+    }
     let mut text = String::new();
     line(&mut text, &format!("{case}: {} from commit to commit", metric.name));
     for (at, one) in series.iter().enumerate() {
@@ -218,7 +230,7 @@ fn gather<'a>(
             series.push(CaseSeries { first: run, commits: Vec::new() });
             series.len() - 1
         });
-        series[at].add(commit(run), estimate.median);
+        series[at].add(run, estimate.median);
     }
     match found {
         Some(metric) => Ok((metric, series)),
@@ -258,11 +270,16 @@ fn commit(run: &RunManifest) -> String {
 }
 
 impl CaseSeries<'_> {
-    fn add(&mut self, name: String, value: f64) {
-        match self.commits.iter_mut().find(|commit| commit.name == name) {
-            Some(commit) => commit.values.push(value),
-            None => self.commits.push(MeasuredCommit { name, values: vec![value] }),
+    fn add(&mut self, run: &RunManifest, value: f64) {
+        let name = commit(run);
+        if let Some(commit) = self.commits.iter_mut().find(|commit| commit.name == name) {
+            commit.values.push(value);
+            return;
         }
+        let software = &run.environment.software;
+        let is_changed = software.get("working tree").is_some_and(|state| state == "dirty");
+        let id = software.get("commit").cloned();
+        self.commits.push(MeasuredCommit { name, id, is_changed, values: vec![value] });
     }
 
     fn text(
