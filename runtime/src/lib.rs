@@ -220,7 +220,7 @@ pub mod data {
     pub use crate::plan::CaseId;
     pub use crate::record::{
         Baseline, CaseRecord, CaseStatus, Environment, Estimate, MachineId, MetricRecord, Process, RunId,
-        RunManifest, RunPlan, RunRecord, RunStatus, SCHEMA, SchemaError, Workspace,
+        RunManifest, RunPlan, RunRecord, RunStatus, SCHEMA, SchemaError,
     };
     pub use crate::registry::{AxisValue, Point};
     pub use crate::run::{Failure, Outcome, Repeat};

@@ -14,6 +14,7 @@ mod installed;
 mod kill;
 mod nextest;
 mod ordinary;
+mod packages;
 mod page;
 mod rebuild;
 mod repository;

@@ -14,8 +14,7 @@ use clap::Args;
 use weighbridge::data::{CaseId, Layout, RunManifest};
 
 use crate::command_output::CommandOutput;
-use crate::pick::suite_of;
-use crate::place::Place;
+use crate::place::{Place, suite_of};
 use weighbridge::data::Exit;
 
 /// Arguments of `lock`.

@@ -3,7 +3,7 @@
 use anyhow::{Result, anyhow};
 use weighbridge::data::{CaseId, CaseRecord, RunId, RunManifest, RunRecord, RunStatus};
 
-use crate::place::Place;
+use crate::place::{Place, suite_of};
 use crate::stop;
 use crate::whose::ours;
 
@@ -26,11 +26,6 @@ pub fn suite_name(typed: &str) -> Result<String, std::convert::Infallible> {
         Some((package, target)) => suite_of(package, target),
         None => typed.to_owned(),
     })
-}
-
-/// The suite of a bench target, as its runs call it.
-pub(crate) fn suite_of(package: &str, target: &str) -> String {
-    format!("{package}/{}", target.replace('-', "_"))
 }
 
 /// The run that `typed` names, or, when nothing (or `latest`) is typed, the latest complete run of every

@@ -8,7 +8,6 @@ use serde_json::Value;
 use weighbridge::data::{Baselines, Layout, Runs};
 
 use crate::baseline_path::KeptBaselines;
-use crate::pick::suite_of;
 
 /// A workspace and its data directory, in which a command works.
 #[derive(Clone, Debug)]
@@ -86,7 +85,7 @@ impl Place {
         let (suites, behind_features) =
             suites(&metadata).into_iter().partition(|suite: &BenchSuite| suite.features.is_empty());
         let is_data_named = data.is_some();
-        Ok(Self { suites, behind_features, is_data_named, ..Self::new(root, layout) })
+        Ok(Self { is_data_named, suites, behind_features, ..Self::new(root, layout) })
     }
 
     /// The runs.
@@ -119,6 +118,11 @@ impl Place {
             ),
         }
     }
+}
+
+/// The suite of a bench target, as its runs call it.
+pub(crate) fn suite_of(package: &str, target: &str) -> String {
+    format!("{package}/{}", target.replace('-', "_"))
 }
 
 /// The bench targets of all packages.

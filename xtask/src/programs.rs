@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::pick::suite_of;
+use crate::place::suite_of;
 
 /// A bench target that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use weighbridge::data::{RunManifest, Workspace};
+use weighbridge::data::{Environment, RunManifest};
 
 use crate::place::Place;
 
@@ -10,7 +10,7 @@ use crate::place::Place;
 /// Of a directory that was named, suites that this workspace has no run of are taken as they are: whoever
 /// names it means what lies there.
 pub(crate) fn ours(place: &Place, runs: Vec<RunManifest>) -> (Vec<RunManifest>, Vec<String>) {
-    let here = Workspace::of(&place.root);
+    let here = Environment::of_workspace(&place.root).workspace();
     let is_ours = |run: &RunManifest| !here.is_other_than(&run.environment.workspace());
     let own: BTreeSet<String> = runs.iter().filter(|run| is_ours(run)).map(|run| run.suite.clone()).collect();
     let (mut meant, mut others) = (Vec::with_capacity(runs.len()), BTreeSet::new());

@@ -230,7 +230,7 @@ fn of_another_suite(baselines: &Baselines, baseline: &Baseline, metric: &str) ->
     metrics.any(|one| one.name == metric)
 }
 
-/// What is said of a metric that gates and that is nowhere.
+/// The words for a metric that gates and that is nowhere.
 pub(super) fn absent(metric: &str) -> String {
     format!("the metric `{metric}` is to gate, and no case that was compared has it")
 }

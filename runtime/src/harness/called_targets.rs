@@ -9,28 +9,28 @@ use serde::Deserialize;
 /// The part that is read of `cargo metadata`.
 #[derive(Debug, Deserialize)]
 struct Metadata {
-    packages: Vec<Package>,
+    packages: Vec<CargoPackage>,
     workspace_default_members: Vec<String>,
     workspace_root: PathBuf,
 }
 
 #[derive(Debug, Deserialize)]
-struct Package {
+struct CargoPackage {
     id: String,
     name: String,
     manifest_path: PathBuf,
-    targets: Vec<Target>,
+    targets: Vec<CargoTarget>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Target {
+struct CargoTarget {
     name: String,
     kind: Vec<String>,
     #[serde(default, rename = "required-features")]
     features: Vec<String>,
 }
 
-/// What a command of cargo says of packages and targets, as far as it is read here.
+/// The packages and targets that a command of cargo names.
 #[derive(Debug, Default, PartialEq)]
 struct Selection {
     packages: Vec<String>,
@@ -46,7 +46,7 @@ struct Selection {
 pub(super) fn called_targets(words: &[String], folder: &Path) -> Option<BTreeSet<String>> {
     let selection = Selection::of(words)?;
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
+    command.args(["metadata", "--no-deps", "--format-version", "1"]);
     let manifest = selection.manifest.as_ref().map(|manifest| folder.join(manifest));
     if let Some(manifest) = &manifest {
         command.arg("--manifest-path").arg(manifest);
@@ -62,7 +62,7 @@ pub(super) fn called_targets(words: &[String], folder: &Path) -> Option<BTreeSet
 /// The same of what cargo says of the workspace, where `manifest` is the one that the command is for.
 fn targets(selection: &Selection, metadata: &Metadata, manifest: &Path) -> Option<BTreeSet<String>> {
     let is_root = metadata.workspace_root.join("Cargo.toml") == manifest;
-    let is_meant = |package: &&Package| {
+    let is_meant = |package: &&CargoPackage| {
         if selection.whole_workspace {
             !selection.excluded.contains(&package.name)
         } else if !selection.packages.is_empty() {
@@ -75,7 +75,7 @@ fn targets(selection: &Selection, metadata: &Metadata, manifest: &Path) -> Optio
     };
     let mut targets = BTreeSet::new();
     for package in metadata.packages.iter().filter(is_meant) {
-        let is_run = |target: &&Target| {
+        let is_run = |target: &&CargoTarget| {
             target.kind.iter().any(|kind| kind == "bench")
                 && (selection.benches.is_empty() || selection.benches.contains(&target.name))
                 && (selection.has_features || target.features.is_empty())

@@ -32,9 +32,7 @@ pub(crate) use clock::{undelayed, waiting};
 #[cfg(test)]
 #[cfg(test)]
 pub(crate) use environment::is_kept;
-pub use environment::{
-    BadMachineId, Build, Difference, Differences, Environment, MachineId, Workspace, file_system,
-};
+pub use environment::{BadMachineId, Build, Difference, Differences, Environment, MachineId, file_system};
 pub use estimate::Estimate;
 pub use failure_reason::FailureReason;
 pub use process::{Blocks, Process};

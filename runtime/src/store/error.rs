@@ -50,7 +50,8 @@ pub enum StoreError {
     },
     /// A run that came to its end lacks the record of a case that it planned.
     #[error(
-        "run {run} is complete and has no record of {case}: `{}` was removed; measure anew, or remove the run",
+        "run {run} is complete and has no record of {case}: `{}` was removed; measure anew, or remove the \
+         run",
         path.display()
     )]
     NoCase {

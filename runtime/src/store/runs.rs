@@ -219,8 +219,8 @@ impl Runs {
         }
     }
 
-    /// A run with its cases, each without its repeats: enough to judge by, and quick. Of a run that was broken
-    /// off, cases without a record are left out.
+    /// A run with its cases, each without its repeats: enough to judge by, and quick. Of a run that was
+    /// broken off, cases without a record are left out.
     ///
     /// # Errors
     /// [`StoreError::NoRun`], [`StoreError::NoCase`], or what is the matter with a file: a case that is

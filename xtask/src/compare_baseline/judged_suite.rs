@@ -16,7 +16,7 @@ const HISTORY: usize = 20;
 pub(crate) struct JudgedSuites {
     /// Those that were.
     pub(crate) suites: Vec<JudgedSuite>,
-    /// What stayed open though it was asked for, a line each: the gate cannot pass.
+    /// The questions that stayed open, a line each: with one of them the gate cannot pass.
     pub(crate) open: Vec<String>,
 }
 

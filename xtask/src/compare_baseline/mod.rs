@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use weighbridge::data::{BaselineName, Policy, RunManifest, StoredBaseline, Workspace, nearest};
+use weighbridge::data::{BaselineName, Environment, Policy, RunManifest, StoredBaseline, nearest};
 
 use crate::command_output::CommandOutput;
 use crate::pick;
@@ -218,7 +218,7 @@ fn judge_all(
             )),
         }
     }
-    let here = Workspace::of(&place.root);
+    let here = Environment::of_workspace(&place.root).workspace();
     for stored in &named {
         let StoredBaseline { baseline, .. } = stored;
         let suite = &baseline.suite;

@@ -4,8 +4,8 @@
 use super::MeasuredCommit;
 
 impl MeasuredCommit {
-    /// Returns commits, given in the order in which they were measured first, in that of the repository. One that it
-    /// has not stays behind the one that was measured before it.
+    /// Returns commits, given in the order in which they were measured first, in that of the repository. One
+    /// that it has not stays behind the one that was measured before it.
     pub(super) fn sorted(measured: Vec<Self>, order: &[String]) -> Vec<Self> {
         let mut last = 0;
         let mut placed = Vec::with_capacity(measured.len());

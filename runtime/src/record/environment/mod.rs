@@ -25,7 +25,7 @@ pub use software::Build;
 pub use storage::file_system;
 #[cfg(test)]
 pub(crate) use variables::is_kept;
-pub use workspace::Workspace;
+use workspace::WorkspaceId;
 
 /// The place where a run ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -89,14 +89,22 @@ impl Environment {
         environment
     }
 
+    /// The facts of a workspace alone.
+    pub fn of_workspace(folder: &Path) -> Self {
+        let mut environment = Self::default();
+        let Self { moment, absent, .. } = &mut environment;
+        workspace::read(workspace::WorkspaceCommands::start(folder), &mut Facts::new(moment, absent));
+        environment
+    }
+
     /// The workspace that it was measured for.
-    pub fn workspace(&self) -> Workspace {
-        Workspace::among(&self.moment)
+    pub fn workspace(&self) -> WorkspaceId {
+        WorkspaceId::among(&self.moment)
     }
 
     /// Takes out of it what must not be known where a baseline is kept apart from the data directory.
     pub(crate) fn forget_workspace(&mut self, is_committed: bool) {
-        Workspace::forget(&mut self.moment, is_committed);
+        WorkspaceId::forget(&mut self.moment, is_committed);
     }
 
     /// The fingerprint of the facts that change timings.

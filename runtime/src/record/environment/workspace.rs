@@ -14,7 +14,7 @@ const ORIGIN: &str = "origin";
 
 /// A workspace, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Workspace {
+pub struct WorkspaceId {
     folder: Option<String>,
     origin: Option<String>,
 }
@@ -68,14 +68,7 @@ fn address(url: &str) -> String {
     text.trim_end_matches('/').trim_end_matches(".git").to_owned()
 }
 
-impl Workspace {
-    /// The workspace in this folder.
-    pub fn of(folder: &Path) -> Self {
-        let (mut known, mut absent) = (BTreeMap::new(), BTreeMap::new());
-        read(WorkspaceCommands::start(folder), &mut Facts::new(&mut known, &mut absent));
-        Self::among(&known)
-    }
-
+impl WorkspaceId {
     /// The one that these facts are of.
     pub(super) fn among(facts: &BTreeMap<String, String>) -> Self {
         Self { folder: facts.get(FOLDER).cloned(), origin: facts.get(ORIGIN).cloned() }
@@ -106,6 +99,7 @@ impl Workspace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Environment;
 
     #[test]
     fn an_address_has_neither_protocol_nor_key() {
@@ -124,19 +118,20 @@ mod tests {
     #[test]
     fn a_workspace_is_another_by_its_origin_or_else_by_its_folder() {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let workspace = |folder, origin| Workspace { folder: some(folder), origin: some(origin) };
+        let workspace = |folder, origin| WorkspaceId { folder: some(folder), origin: some(origin) };
         let this = workspace("/a", "host/name");
         assert!(!this.is_other_than(&workspace("/b", "host/name")), "another checkout of it");
         assert!(this.is_other_than(&workspace("/a", "host/other")));
         assert!(!this.is_other_than(&workspace("/a", "")), "before it had an origin");
         assert!(this.is_other_than(&workspace("/b", "")));
-        assert!(!this.is_other_than(&Workspace::default()), "nothing is known of it");
+        assert!(!this.is_other_than(&WorkspaceId::default()), "nothing is known of it");
     }
 
     #[test]
     fn a_folder_outside_any_repository_is_a_workspace_by_its_path() {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let (one, other) = (Workspace::of(one.path()), Workspace::of(other.path()));
+        let [one, other] =
+            [one.path(), other.path()].map(|folder| Environment::of_workspace(folder).workspace());
         assert!(one.is_other_than(&other) && !one.is_other_than(&one.clone()));
         assert!(one.name().starts_with('/'), "{one:?}");
     }
