@@ -53,7 +53,7 @@ mod tests {
         for is_data_named in [true, false] {
             assert_eq!(taken(is_data_named, &[other.clone(), own.clone()]), (1, told.clone()));
         }
-        assert_eq!(taken(true, &[other.clone()]), (1, Vec::new()));
+        assert_eq!(taken(true, std::slice::from_ref(&other)), (1, Vec::new()));
         assert_eq!(taken(false, &[other]), (0, told));
     }
 }
