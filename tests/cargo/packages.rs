@@ -31,10 +31,10 @@ fn workspace(written: SystemTime) -> TempDir {
     };
     write("Cargo.toml", WORKSPACE);
     for package in ["left", "right"] {
-        let runtime = root().join("runtime");
+        let runtime = root().join("runtime").display().to_string();
         let manifest = format!(
             "[package]\nname = \"{package}\"\nedition = \"2024\"\n\n[lib]\nbench = false\n\n\
-             [dev-dependencies]\nweighbridge = {{ path = {runtime:?} }}\n\n\
+             [dev-dependencies]\nweighbridge = {{ path = \"{runtime}\" }}\n\n\
              [[bench]]\nname = \"work-load\"\nharness = false\n"
         );
         write(&format!("{package}/Cargo.toml"), &manifest);
