@@ -39,8 +39,9 @@ fn a_slower_an_equal_a_faster_and_a_renamed_work_tree_are_each_called_what_they_
     assert!(verdict == "unchanged" || verdict == "inconclusive", "{}", ran.all());
     assert_eq!(ran.code, Some(if verdict == "unchanged" { 0 } else { 5 }), "{}", ran.all());
 
-    // A tenth more work, by a variable that only the work tree reads.
+    // A tenth more work, by a variable that only the work tree reads; and configuration that it alone has.
     repository.write("src/lib.rs", PLANTED);
+    repository.write(".cargo/config.toml", "[env]\nOF_THE_WORK_TREE = \"1\"\n");
     let (ran, document) = compare(&repository, "HEAD", &[("WORKER_FACTOR", "1.1")]);
     assert_eq!(
         (ran.code, verdicts(&document)),
@@ -49,6 +50,8 @@ fn a_slower_an_equal_a_faster_and_a_renamed_work_tree_are_each_called_what_they_
         ran.all()
     );
     assert!(ran.stderr.contains("changes that are not committed"), "{}", ran.stderr);
+    let changed = document["suites"][0]["comparison"]["environment_changes"].to_string();
+    assert!(changed.contains("env.OF_THE_WORK_TREE in .cargo/config.toml"), "{changed}");
     let row = &document["suites"][0]["comparison"]["rows"][0];
     let effect = row["effect"]["estimate"].as_f64().unwrap();
     assert!((0.05..0.15).contains(&effect), "{effect}");

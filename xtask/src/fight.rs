@@ -4,14 +4,15 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use weighbridge::data::{Comparison, Duels};
+use weighbridge::data::{Comparison, Duels, EnvironmentChange};
 
 use crate::place::Place;
 use crate::programs::BuiltProgram;
 use crate::stop;
 
 /// Lets one bench program measure another in turns with itself. Progress goes to stderr. The program knows
-/// the other one by its path; the comparison, and what is stored of it, call it by this name.
+/// the other one by its path; the comparison, and what is stored of it, call it by this name, and name what
+/// changed in how the two are built.
 ///
 /// # Errors
 /// When it ends without a comparison: with its own exit code where that is documented. When the name cannot
@@ -20,6 +21,7 @@ pub(crate) fn fight(
     candidate: &BuiltProgram,
     baseline: &BuiltProgram,
     name: String,
+    changes: &[EnvironmentChange],
     place: &Place,
     flags: &[String],
 ) -> Result<Comparison> {
@@ -39,6 +41,7 @@ pub(crate) fn fight(
             let mut comparison: Comparison =
                 read.with_context(|| format!("{} wrote no comparison", candidate.suite))?;
             comparison.baseline.name = name;
+            comparison.environment_changes.extend_from_slice(changes);
             Duels::new(place.layout.clone()).write(&comparison.candidate, &comparison)?;
             Ok(comparison)
         }

@@ -19,8 +19,9 @@
 
 mod baseline;
 mod baseline_path;
-mod beside;
+mod build_facts;
 mod calibrate;
+mod checkout;
 mod cli;
 mod command;
 pub mod command_output;
@@ -30,6 +31,7 @@ mod duels;
 mod explain;
 mod export;
 mod fight;
+mod git;
 mod history;
 pub mod inert;
 mod judge;
@@ -49,6 +51,7 @@ pub mod suite;
 mod summary;
 pub mod svg;
 pub mod table;
+mod toolchain;
 mod view;
 mod whose;
 

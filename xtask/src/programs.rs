@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::place::suite_of;
+use crate::toolchain::Toolchain;
 
 /// A bench target that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,11 +25,15 @@ pub struct BuiltProgram {
 ///
 /// # Errors
 /// When cargo cannot build them; what it says went to stderr.
-pub fn build(root: &Path, target: Option<&Path>) -> Result<Vec<BuiltProgram>> {
-    let mut command = cargo(root, target);
-    command.args(["bench", "--no-run", "--message-format", "json-render-diagnostics"]);
-    command.stdin(Stdio::null()).stderr(Stdio::inherit());
-    let built = command.output().context("failed to start cargo")?;
+pub fn build(root: &Path) -> Result<Vec<BuiltProgram>> {
+    build_by(cargo(root), root)
+}
+
+/// The same by this cargo, which is called in `root`.
+pub(crate) fn build_by(mut cargo: Command, root: &Path) -> Result<Vec<BuiltProgram>> {
+    cargo.args(["bench", "--no-run", "--message-format", "json-render-diagnostics"]);
+    cargo.stdin(Stdio::null()).stderr(Stdio::inherit());
+    let built = cargo.output().context("failed to start cargo")?;
     if !built.status.success() {
         bail!("the bench targets of `{}` do not build: {}", root.display(), built.status);
     }
@@ -36,21 +41,9 @@ pub fn build(root: &Path, target: Option<&Path>) -> Result<Vec<BuiltProgram>> {
     Ok(found.into_iter().filter(|program| is_ours(&program.path)).collect())
 }
 
-/// Cargo in the directory of a workspace or of a package, with a target directory of its own if one is named.
-pub fn cargo(directory: &Path, target: Option<&Path>) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(directory);
-    if let Some(target) = target {
-        command.env("CARGO_TARGET_DIR", target);
-    }
-    // What this process was built with is not what is built here.
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
-            command.env_remove(&name);
-        }
-    }
-    command
+/// Cargo in the directory of a workspace or of a package.
+pub fn cargo(directory: &Path) -> Command {
+    Toolchain::default().cargo(directory)
 }
 
 /// The bench executables that cargo's messages name.

@@ -10,9 +10,9 @@ use std::time::SystemTime;
 use anyhow::{Context, Result};
 use weighbridge::data::{Duels, PrunePolicy, StoreError as DataError};
 
+use crate::checkout::{is_checkout, last_used, rebuilds as folder_of_rebuilds};
 use crate::command_output::CommandOutput;
 use crate::place::Place;
-use crate::repository::{is_rebuild, last_used};
 
 /// The most rebuilt revisions that are kept: each has a target directory of its own, and is built anew when
 /// it is wanted.
@@ -50,14 +50,14 @@ pub(crate) fn run(keep: PrunePolicy, place: &Place, now: SystemTime) -> Result<C
 
 /// Removes revisions that were built for `--rebuild`.
 fn rebuilds(keep: PrunePolicy, place: &Place, now: SystemTime) -> Result<Vec<String>> {
-    let all = place.layout.rebuilds();
+    let all = folder_of_rebuilds(place)?;
     if all.is_symlink() {
         return Err(DataError::Link(all).into());
     }
     let mut folders: Vec<(SystemTime, PathBuf)> = Vec::new();
     for entry in entries(&all)? {
         // What another put there is not ours to remove, nor what a link leads to.
-        if is_rebuild(&entry.file_name().to_string_lossy()) && entry.file_type()?.is_dir() {
+        if is_checkout(&entry.file_name().to_string_lossy()) && entry.file_type()?.is_dir() {
             folders.push((last_used(&entry.path()), entry.path()));
         }
     }

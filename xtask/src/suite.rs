@@ -147,7 +147,7 @@ pub fn start(file: &Path, suite: &SuiteFile, target: &SuiteTarget, place: &Place
     let failed = || format!("failed to write {}", written.display());
     fs::create_dir_all(written.parent().unwrap_or(&written)).with_context(failed)?;
     fs::write(&written, suite.to_toml()).with_context(failed)?;
-    let mut command = programs::cargo(&place.root, None);
+    let mut command = programs::cargo(&place.root);
     command.args(["bench", "--bench", &target.bench, "--", "--data"]).arg(place.layout.data());
     command.arg("--suite").arg(&written).args(&target.bench_args).stdin(Stdio::null());
     let ended = command.status().context("failed to start cargo")?;

@@ -75,7 +75,7 @@ pub(crate) fn run(place: &Place, what: DryRun<'_>) -> Result<Coverage> {
         _ => {}
     }
     let mut coverage = Coverage::new();
-    for program in programs::build(&place.root, None)? {
+    for program in programs::build(&place.root)? {
         let listing = listed(&program, set)?;
         let tiers = tiers(&listing);
         if tiers.is_empty() || !adapters.iter().all(|name| tiers.contains_key(*name)) {

@@ -37,7 +37,7 @@ pub(crate) struct Calibrate {
 const SHARES: [f64; 4] = [0.01, 0.02, 0.05, 0.10];
 
 pub(crate) fn run(args: &Calibrate, place: &Place) -> Result<CommandOutput> {
-    let programs = programs::build(&place.root, None)?;
+    let programs = programs::build(&place.root)?;
     let meant = |program: &&BuiltProgram| args.suite.as_ref().is_none_or(|suite| *suite == program.suite);
     let mut said = CommandOutput::fine("");
     for program in programs.iter().filter(meant) {

@@ -29,7 +29,8 @@ impl Trial {
         if share > 0.0 {
             flags.push(format!("--inject={share}"));
         }
-        Ok(Self { share, comparison: fight(program, copy, "a copy of itself".to_owned(), place, &flags)? })
+        let comparison = fight(program, copy, "a copy of itself".to_owned(), &[], place, &flags)?;
+        Ok(Self { share, comparison })
     }
 
     /// The rows that were decided by rounds.

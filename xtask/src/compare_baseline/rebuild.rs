@@ -5,17 +5,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use weighbridge::data::{
-    Acceptance, Comparison, Exit, Layout, Policy, Verdict, fake_device, quantity, replace_file,
+    Acceptance, Comparison, EnvironmentChange, Exit, Layout, Policy, Verdict, fake_device, quantity,
+    replace_file,
 };
 
 use super::{JudgedSuite, JudgedSuites};
+use crate::build_facts::BuildFacts;
 use crate::calibrate::stored_calibration;
+use crate::checkout::Checkout;
 use crate::fight::fight;
 use crate::lock;
 use crate::place::Place;
 use crate::programs::{self, BuiltProgram};
 use crate::repository::{Repository, short};
 use crate::stop;
+use crate::toolchain::Toolchain;
 
 /// The duels that are asked for.
 pub(super) struct DuelRequest<'a> {
@@ -40,21 +44,30 @@ pub(super) fn judge_all(
     remarks.push(format!("candidate: the work tree at {}{state}", short(&repository.commit("HEAD")?)));
     remarks.push(format!("baseline: {revision} at {}", short(&commit)));
 
-    let tree = repository.tree(&commit, place)?;
-    let accepted = since(&repository, &commit, &tree.folder, asked.policy)?;
-    let theirs = programs::build(&tree.root, Some(&tree.target))
+    let mut checkout = Checkout::of(&repository, &commit, place)?;
+    let accepted = since(&repository, &commit, &checkout.folder, asked.policy)?;
+    let theirs = checkout
+        .build()
         .with_context(|| format!("the baseline {revision} ({}) does not build", short(&commit)))?;
-    let ours = programs::build(&place.root, None)?;
+    remarks.extend(checkout.notes.iter().map(|note| format!("note: {note}")));
+    let ours = programs::build(&place.root)?;
     if ours.is_empty() {
         return Err(stop::nothing("no bench target of this workspace is built on weighbridge"));
     }
+    let changes = BuildFacts::of(repository.top(), &place.root, &Toolchain::default())
+        .changes_since(&BuildFacts::of(&checkout.top, &checkout.root, &checkout.toolchain));
     let meant = |program: &&BuiltProgram| asked.suite.is_none_or(|suite| suite == program.suite);
     let mut judged = JudgedSuites::default();
     for candidate in ours.iter().filter(meant) {
         match theirs.iter().find(|program| program.suite == candidate.suite) {
             Some(baseline) => {
-                let name = format!("{revision} ({})", short(&commit));
-                judged.suites.push(duel(asked, candidate, baseline, name, accepted.as_deref())?);
+                let against = DuelBaseline {
+                    program: baseline,
+                    name: format!("{revision} ({})", short(&commit)),
+                    changes: &changes,
+                    accepted: accepted.as_deref(),
+                };
+                judged.suites.push(duel(asked, candidate, against)?);
             }
             None => {
                 remarks.push(format!("note: {} is new since {revision} and is not judged", candidate.suite));
@@ -79,7 +92,7 @@ pub(super) fn judge_all(
 pub(super) fn judge_program(asked: &DuelRequest<'_>, program: &Path) -> Result<JudgedSuites> {
     let path = fs::canonicalize(program)
         .map_err(|error| stop::usage(format!("--program {}: {error}", program.display())))?;
-    let ours = programs::build(&asked.place.root, None)?;
+    let ours = programs::build(&asked.place.root)?;
     let mut meant = ours.iter().filter(|own| asked.suite.is_none_or(|suite| suite == own.suite));
     let candidate = match (meant.next(), meant.next()) {
         (Some(candidate), None) => candidate,
@@ -90,22 +103,29 @@ pub(super) fn judge_program(asked: &DuelRequest<'_>, program: &Path) -> Result<J
     };
     let baseline = BuiltProgram { path, ..candidate.clone() };
     let name = program.display().to_string();
-    let suites = vec![duel(asked, candidate, &baseline, name, None)?];
+    let against = DuelBaseline { program: &baseline, name, changes: &[], accepted: None };
+    let suites = vec![duel(asked, candidate, against)?];
     Ok(JudgedSuites { suites, open: Vec::new() })
 }
 
-/// One suite: the candidate's program measures both.
-fn duel(
-    asked: &DuelRequest<'_>,
-    candidate: &BuiltProgram,
-    baseline: &BuiltProgram,
+/// The baseline of a duel.
+struct DuelBaseline<'a> {
+    program: &'a BuiltProgram,
+    /// Its name for people.
     name: String,
-    accepted: Option<&Path>,
-) -> Result<JudgedSuite> {
+    /// The changes since in how the two are built.
+    changes: &'a [EnvironmentChange],
+    /// The file of what was accepted since.
+    accepted: Option<&'a Path>,
+}
+
+/// One suite: the candidate's program measures both.
+fn duel(asked: &DuelRequest<'_>, candidate: &BuiltProgram, against: DuelBaseline<'_>) -> Result<JudgedSuite> {
     let DuelRequest { place, policy, bench_args, .. } = asked;
     let mut flags = flags(bench_args, policy);
-    flags.extend(accepted.map(|file| format!("--accepted={}", file.display())));
-    let comparison = fight(candidate, baseline, name, place, &flags)?;
+    flags.extend(against.accepted.map(|file| format!("--accepted={}", file.display())));
+    let DuelBaseline { program, name, changes, .. } = against;
+    let comparison = fight(candidate, program, name, changes, place, &flags)?;
     // What was filtered out is not missing.
     let missing = if bench_args.is_empty() { missing(place, &comparison)? } else { Vec::new() };
     let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };

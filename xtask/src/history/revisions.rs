@@ -5,9 +5,10 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use weighbridge::data::{Comparison, Exit};
 
+use crate::checkout::Checkout;
 use crate::fight::fight;
 use crate::place::Place;
-use crate::programs::{self, BuiltProgram};
+use crate::programs::BuiltProgram;
 use crate::repository::{Repository, Revision};
 use crate::stop;
 
@@ -36,8 +37,11 @@ impl Revisions<'_> {
     /// # Errors
     /// When it cannot be checked out, or does not build.
     fn programs(&self, commit: &Revision) -> Result<Vec<BuiltProgram>> {
-        let tree = self.repository.tree(&commit.id, self.place)?;
-        let built = programs::build(&tree.root, Some(&tree.target))?;
+        let mut checkout = Checkout::of(self.repository, &commit.id, self.place)?;
+        let built = checkout.build()?;
+        for note in &checkout.notes {
+            eprintln!("note: {note}");
+        }
         let meant = |program: &BuiltProgram| self.suite.is_none_or(|suite| program.suite == suite);
         Ok(built.into_iter().filter(|program| meant(program) && self.lists(program)).collect())
     }
@@ -74,7 +78,7 @@ impl Revisions<'_> {
             let Some(baseline) = sides[0].iter().find(|program| program.suite == candidate.suite) else {
                 continue;
             };
-            match fight(candidate, baseline, before.name(), self.place, &flags) {
+            match fight(candidate, baseline, before.name(), &[], self.place, &flags) {
                 Ok(comparison) => all.push(comparison),
                 Err(error) if matches!(stop::exit(&error), Exit::Interrupted | Exit::Usage) => {
                     return Err(error);

@@ -95,7 +95,7 @@ impl CalibrationBench {
     /// Builds the bench program, and makes the data where they are not there.
     fn prepare(place: &Place, home: &Path, peers: &[&Peer]) -> Result<Self> {
         let mut found = None;
-        for program in programs::build(&place.root, None)? {
+        for program in programs::build(&place.root)? {
             let adapters = dry::adapters(&program)?;
             if peers.iter().all(|peer| adapters.contains_key(peer.name)) {
                 found = Some(program);
