@@ -172,6 +172,7 @@ fn no_format_of_another_tool_is_broken() {
                 assert!(said.is_ascii() && said.lines().all(|line| line.starts_with("test ")), "{said}");
             }
             "junit" => {
+                assert!(!said.contains('\u{fffe}'), "XML knows it in no form");
                 Report::deserialize_from_str(&said).expect("it can be read back");
                 assert!(!said.contains("</script>") && !said.contains('\u{0}'), "{said}");
             }

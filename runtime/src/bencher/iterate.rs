@@ -267,6 +267,7 @@ impl Bencher {
         seen.first_item = plan.first.map(|first| first.as_nanos() as u64);
         seen.wall = plan.measured.as_nanos() as u64;
         seen.usage = plan.windows.usage;
+        seen.own_cpu = plan.windows.own_cpu();
         seen.hardware = plan.windows.hardware();
         seen.samples = plan.samples;
         seen.cpu = plan.cpu;
@@ -541,7 +542,7 @@ fn empty_block(clock: &crate::device::Clock, iterations: u64) -> Duration {
 mod tests {
     use super::*;
     use crate::bencher::{RepeatResult, RunSettings, Settings};
-    use crate::device::ManualClock;
+    use crate::device::{ManualClock, thread_time};
 
     const BUDGET: Budget =
         Budget { warmup: 3, batches: 20, min_time: Duration::from_millis(50), max_time: None };
@@ -586,6 +587,25 @@ mod tests {
     fn a_smoke_run_takes_two_samples_of_one_iteration() {
         let (result, calls) = measure(Budget::SMOKE, Duration::from_nanos(5));
         assert_eq!((result.seen.samples.len(), calls), (2, 3));
+    }
+
+    #[test]
+    fn the_processor_time_of_the_measuring_thread_is_told_apart_from_that_of_others() {
+        let work = || {
+            let began = thread_time();
+            while thread_time() - began < Duration::from_millis(5) {
+                std::hint::spin_loop();
+            }
+        };
+        let own = |body: &dyn Fn()| {
+            let bencher = Bencher::new(Settings::new(Purpose::Smoke, Budget::SMOKE));
+            bencher.iter(body);
+            let seen = bencher.finish().unwrap().seen;
+            Duration::from_nanos(seen.own_cpu.unwrap()) / seen.iterations() as u32
+        };
+        assert!(own(&work) >= Duration::from_millis(5));
+        let elsewhere = || std::thread::scope(|scope| drop(scope.spawn(work)));
+        assert!(own(&elsewhere) < Duration::from_millis(5));
     }
 
     #[test]

@@ -584,6 +584,8 @@ impl StreamRun {
         seen.wall = self.windows.wall.as_nanos() as u64;
         seen.first_item = self.first.map(|first| first.as_nanos() as u64);
         seen.usage = self.windows.usage;
+        seen.own_cpu = self.windows.own_cpu().filter(|_| self.elsewhere.is_none());
+        seen.epoch_start = state.evidence.unstopped.as_ref().map(|epoch| epoch.begin + epoch.first);
         seen.hardware = self.windows.hardware();
         seen.samples = self.samples;
         seen.cpu = self.cpu;

@@ -17,6 +17,8 @@ pub(super) struct Windows {
     stands: Standstill,
     pub(super) wall: Duration,
     pub(super) usage: Usage,
+    /// Processor time of the measuring thread; `None` once a window was narrowed to other threads.
+    own: Option<Duration>,
     /// Nanoseconds that threads which have ended were on a processor, and waited for one.
     ended: (u64, u64),
     /// The counts of the last window, its iterations aside.
@@ -29,6 +31,7 @@ pub(super) struct Windows {
 pub(super) struct SoFar {
     wall: Duration,
     usage: Usage,
+    own: Option<Duration>,
     counted: [u64; 3],
 }
 
@@ -65,6 +68,7 @@ impl Windows {
             stands,
             wall: Duration::ZERO,
             usage: Usage::NONE,
+            own: Some(Duration::ZERO),
             ended: (0, 0),
             last: Block::default(),
             forgotten: [0; 3],
@@ -90,12 +94,12 @@ impl Windows {
 
     /// The sums over the windows so far.
     pub(super) fn so_far(&mut self) -> SoFar {
-        SoFar { wall: self.wall, usage: self.usage, counted: self.counted() }
+        SoFar { wall: self.wall, usage: self.usage, own: self.own, counted: self.counted() }
     }
 
     /// Forgets the windows since then: of a sample that does not count, its counters do not either.
     pub(super) fn back_to(&mut self, then: &SoFar) {
-        (self.wall, self.usage) = (then.wall, then.usage);
+        (self.wall, self.usage, self.own) = (then.wall, then.usage, then.own);
         let now = self.counted();
         for (forgotten, (now, then)) in self.forgotten.iter_mut().zip(now.into_iter().zip(then.counted)) {
             *forgotten += now - then;
@@ -134,8 +138,14 @@ impl Windows {
         self.wall = self.wall.saturating_sub(last(self.last.wall)) + wall;
         self.usage.cpu = self.usage.cpu.saturating_sub(last(self.last.cpu)) + cpu;
         (self.last.wall, self.last.cpu) = (wall.as_nanos() as u64, cpu.as_nanos() as u64);
+        self.own = None;
         self.last.delayed = delayed.map(|delayed| delayed.as_nanos() as u64);
         self.ended = (self.ended.0 + scheduled.0, self.ended.1 + scheduled.1);
+    }
+
+    /// Nanoseconds that the measuring thread was on a processor; `None` where others were measured.
+    pub(super) fn own_cpu(&self) -> Option<u64> {
+        self.own.map(|own| own.as_nanos() as u64)
     }
 
     /// Nanoseconds that threads which have ended were on a processor in the windows, and waited for one.
@@ -194,6 +204,7 @@ impl Windows {
                 by: TimedBy::Host,
             };
             self.usage += used;
+            self.own = self.own.map(|own| own + thread_now.saturating_sub(thread));
         }
     }
 }

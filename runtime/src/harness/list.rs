@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::usage::ListFormat;
+use crate::bencher::visible_in_line;
 use crate::json;
 use crate::metric::{Direction, Metric};
 use crate::plan::{Absent, Plan, PlannedCase};
@@ -32,37 +33,38 @@ fn pretty(registry: &Registry, plan: &Plan) -> String {
     categories.sort_unstable();
     categories.dedup();
     let width = scenarios.iter().map(|scenario| scenario.id.len()).max().unwrap_or(0);
-    let mut text = String::new();
+    let mut lines: Vec<String> = Vec::new();
     for category in categories {
-        text.push_str(&format!("{category}\n"));
+        lines.push(category.to_owned());
         for scenario in scenarios.iter().filter(|scenario| scenario.category == category) {
-            text.push_str(&format!("  {:width$}  {}\n", scenario.id, scenario.description));
+            lines.push(format!("  {:width$}  {}", scenario.id, scenario.description));
             let axes = scenario.axes();
             for axis in &axes {
                 let value = |value: &AxisValue| {
                     format!("{}{}", value.text, if axis.implies(value) { " (implied)" } else { "" })
                 };
                 let values: Vec<String> = axis.values.iter().map(value).collect();
-                text.push_str(&format!("  {:width$}    {}: {}\n", "", axis.name, values.join(", ")));
+                lines.push(format!("  {:width$}    {}: {}", "", axis.name, values.join(", ")));
                 for (value, description) in described(scenario, &axes, axis) {
-                    text.push_str(&format!("  {:width$}      {value}: {description}\n", ""));
+                    lines.push(format!("  {:width$}      {value}: {description}", ""));
                 }
             }
         }
     }
-    text.push_str(&format!(
-        "scenarios: {}, cases at their default points: {}\n",
+    lines.push(format!(
+        "scenarios: {}, cases at their default points: {}",
         scenarios.len(),
         plan.cases.len()
     ));
     if !plan.absent.is_empty() {
-        text.push_str("adapters that are not installed:\n");
+        lines.push("adapters that are not installed:".to_owned());
     }
     let width = plan.absent.iter().map(|absent| absent.adapter.len()).max().unwrap_or(0);
     for Absent { adapter, reason, install } in &plan.absent {
-        text.push_str(&format!("  {adapter:width$}  {reason}; install it with `{install}`\n"));
+        lines.push(format!("  {adapter:width$}  {reason}; install it with `{install}`"));
     }
-    text
+    // What others wrote into a line stays in it.
+    lines.iter().map(|line| visible_in_line(line) + "\n").collect()
 }
 
 /// Descriptions of the variants of a labelled axis, the other axes at their first value, where the author

@@ -28,6 +28,12 @@ pub(super) const CACHE_MISSES: Metric = counted(
 );
 
 fn each(seen: &Observation, count: Option<&Reading>) -> Reading {
+    if let (Some(Reading::Value(_)), Some(share)) = (count, seen.done_by_others()) {
+        let share = share * 100.0;
+        return Reading::absent(format!(
+            "it counts the measuring thread, and others had {share:.0} % of the processor time"
+        ));
+    }
     match (count, seen.iterations()) {
         (_, 0) => Reading::absent(NO_SAMPLES),
         (Some(Reading::Value(count)), iterations) => Reading::Value(count / iterations as f64),

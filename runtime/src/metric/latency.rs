@@ -25,18 +25,35 @@ pub(super) const P95: Metric =
 pub(super) const P99: Metric =
     percentile(names::LATENCY_P99, "99th percentile of item latency", |seen| read(seen, 0.99));
 
+/// The slowest item.
+pub(super) const MAX: Metric = Metric {
+    name: names::LATENCY_MAX,
+    unit: Unit::SECONDS,
+    direction: Direction::Information,
+    description: "latency of the slowest item: where workers hand over in bursts, one of each burst has it",
+    read: |seen| match without(seen) {
+        None => Reading::Value(seen.samples.iter().copied().max().unwrap_or_default() as f64 * 1e-9),
+        Some(absent) => absent,
+    },
+};
+
 /// With which confidence a count of items bears a percentile out (`stats/early_stopping.rs`): that of
 /// `MLPerf`.
 const CONFIDENCE: f64 = 0.99;
 
+/// The reason why there is no latency of an item; `None` where there is one.
+fn without(seen: &Observation) -> Option<Reading> {
+    Some(match seen.taken {
+        Some(SampleKind::Items) if !seen.samples.is_empty() => return None,
+        Some(SampleKind::Items) | None => Reading::absent(NO_SAMPLES),
+        Some(SampleKind::Iterations) => Reading::absent("iterations of one body: no items are streamed"),
+        Some(SampleKind::Passes) => Reading::absent("the adapter runs a whole pass in one call"),
+    })
+}
+
 fn read(seen: &Observation, q: f64) -> Reading {
-    match seen.taken {
-        Some(SampleKind::Items) if !seen.samples.is_empty() => {}
-        Some(SampleKind::Items) | None => return Reading::absent(NO_SAMPLES),
-        Some(SampleKind::Iterations) => {
-            return Reading::absent("iterations of one body: no items are streamed");
-        }
-        Some(SampleKind::Passes) => return Reading::absent("the adapter runs a whole pass in one call"),
+    if let Some(absent) = without(seen) {
+        return absent;
     }
     // A median needs no bound: half of the items lie beyond it.
     if q > 0.5 {

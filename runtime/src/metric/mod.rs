@@ -11,6 +11,7 @@ mod definition;
 mod device;
 mod device_caveat;
 mod device_rules;
+mod epoch_start;
 mod first_item;
 mod hardware;
 mod io;
@@ -21,6 +22,7 @@ pub mod names;
 mod note;
 mod observation;
 mod on_device;
+mod other_threads;
 mod overhead;
 mod page_faults;
 mod quantity;
@@ -56,13 +58,17 @@ pub const METRICS: &[Metric] = &[
     throughput::ELEMENTS,
     throughput::BYTES,
     throughput::FLOPS,
+    throughput::ITEMS,
     throughput::CPU,
     latency::P50,
     latency::P95,
     latency::P99,
+    latency::MAX,
+    epoch_start::METRIC,
     first_item::METRIC,
     undelayed_time::METRIC,
     cpu_time::METRIC,
+    other_threads::SHARE,
     memory::PEAK,
     page_faults::MINOR,
     page_faults::MAJOR,

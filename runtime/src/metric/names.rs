@@ -18,13 +18,17 @@ names! {
     THROUGHPUT = "throughput";
     THROUGHPUT_BYTES = "throughput_bytes";
     THROUGHPUT_FLOPS = "throughput_flops";
+    ITEM_RATE = "item_rate";
     THROUGHPUT_CPU = "throughput_cpu";
     LATENCY_P50 = "latency_p50";
     LATENCY_P95 = "latency_p95";
     LATENCY_P99 = "latency_p99";
+    LATENCY_MAX = "latency_max";
+    EPOCH_START = "epoch_start";
     FIRST_ITEM = "first_item";
     UNDELAYED_TIME = "undelayed_time";
     CPU_TIME = "cpu_time";
+    OTHER_THREADS_SHARE = "other_threads_share";
     PEAK_MEMORY = "peak_memory";
     MINOR_FAULTS = "minor_faults";
     MAJOR_FAULTS = "major_faults";

@@ -23,6 +23,10 @@ pub struct Observation {
     /// CPU time of all threads of the process over each sample, in nanoseconds. Empty for streamed items:
     /// reading it between two stamps would cost more than many an item does.
     pub cpu: Vec<u64>,
+    /// CPU time of the measuring thread over the measured windows, in nanoseconds; `None` where other threads
+    /// or processes were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_cpu: Option<u64>,
     /// Time of each sample in which the measuring thread was ready to run and waited for a processor, in
     /// nanoseconds. Of bodies on one thread alone, and where the kernel says so; empty else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -54,6 +58,9 @@ pub struct Observation {
     pub wall: u64,
     /// The very first item or iteration of the process, in nanoseconds.
     pub first_item: Option<u64>,
+    /// The time to begin an epoch and to have its first item, in nanoseconds; of streams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch_start: Option<u64>,
     /// Counters over the measured windows.
     pub usage: Usage,
     /// The processor's counts over the measured windows.
@@ -189,6 +196,23 @@ impl Observation {
     pub fn ran_elsewhere(&self) -> bool {
         self.peak_memory == Some(Reading::Elsewhere)
     }
+
+    /// The share of the process's processor time that other threads than the measuring one had; `None` where
+    /// that is not known.
+    pub fn other_threads_share(&self) -> Option<f64> {
+        let all = self.usage.cpu.as_nanos() as f64;
+        let own = self.own_cpu? as f64;
+        (all > 0.0).then(|| (1.0 - own / all).max(0.0))
+    }
+
+    /// The same where it is so much that the measuring thread does not tell what the body takes.
+    pub fn done_by_others(&self) -> Option<f64> {
+        self.other_threads_share().filter(|share| *share > Self::ALONE)
+    }
+
+    /// The harness's own threads wake up now and then, and clocks of two kinds differ by some percent where
+    /// little time passes.
+    const ALONE: f64 = 0.10;
 
     /// Iterations (or items) that the samples cover.
     pub fn iterations(&self) -> u64 {

@@ -47,6 +47,8 @@ impl Unit {
     pub const SECONDS: Self = Self(Cow::Borrowed("s"));
     /// Elements per second.
     pub const ELEMENTS_PER_SECOND: Self = Self(Cow::Borrowed("elem/s"));
+    /// Items of a stream per second.
+    pub const ITEMS_PER_SECOND: Self = Self(Cow::Borrowed("item/s"));
     /// Elements per second of processor time.
     pub const ELEMENTS_PER_CPU_SECOND: Self = Self(Cow::Borrowed("elem/CPU-s"));
     /// Bytes per second.

@@ -1,7 +1,7 @@
 //! Work done per second over the whole measured time, end to end.
 
 use super::names;
-use super::{Direction, Metric, Observation, Reading, Unit, overhead};
+use super::{Direction, Metric, Observation, Reading, SampleKind, Unit, overhead};
 
 /// Elements per second.
 pub(super) const ELEMENTS: Metric = Metric {
@@ -28,6 +28,19 @@ pub(super) const FLOPS: Metric = Metric {
     direction: Direction::Higher,
     description: "floating-point operations per second, by the count that the scenario states",
     read: |seen| rate(seen, seen.flops, "flops"),
+};
+
+/// Items per second, where no elements are counted.
+pub(super) const ITEMS: Metric = Metric {
+    name: names::ITEM_RATE,
+    unit: Unit::ITEMS_PER_SECOND,
+    direction: Direction::Higher,
+    description: "items of a stream per second, end to end, where the scenario states no elements",
+    read: |seen| match seen.taken {
+        Some(SampleKind::Items) if seen.elements == 0 => rate(seen, seen.samples.len() as u64, "items"),
+        Some(SampleKind::Items) => Reading::absent("its elements are counted"),
+        _ => Reading::absent("no items are streamed"),
+    },
 };
 
 /// Elements per second of processor time.

@@ -24,6 +24,10 @@ fn read(seen: &Observation) -> Reading {
     if seen.taken != Some(SampleKind::Iterations) || seen.delayed.len() != seen.samples.len() {
         return Reading::absent("only bodies on one thread have it, where the kernel says how long it waits");
     }
+    if let Some(share) = seen.done_by_others() {
+        // Those that run while this thread waits for its turn are no delay of it.
+        return Reading::absent(format!("other threads had {:.0} % of the processor time", share * 100.0));
+    }
     if let Some(bound) = overhead::below(seen) {
         return Reading::Below(bound);
     }

@@ -151,10 +151,13 @@ impl Choice {
                 }
             }
             if chosen.is_empty() && !all.is_empty() {
-                notes.push(format!(
-                    "no scenario here is in the set `{set}` of profile `{}`: all run",
-                    request.profile.name
-                ));
+                // Who has no sets need not hear of them.
+                if all.iter().any(|scenario| !scenario.sets.is_empty()) {
+                    notes.push(format!(
+                        "no scenario here is in the set `{set}` of profile `{}`: all run",
+                        request.profile.name
+                    ));
+                }
                 all.to_vec()
             } else {
                 chosen

@@ -1,6 +1,6 @@
 //! From the repeats of a case to its record.
 
-use super::caveat::{fake, memory, missing, notes, sampled_memory, short_data, stability, uneven};
+use super::caveat::{fake, memory, missing, notes, sampled_memory, short_data, stability, uneven, unsettled};
 use super::derive::{MeasuredRepeat, metrics};
 use super::{CaseRecord, CaseStatus, FailureReason, MetricRecord, MissingRanks, Process, ranks};
 use crate::bencher::{Purpose, SkipReason, Work};
@@ -85,11 +85,8 @@ pub fn assemble(
     let stationarities: Vec<Stationarity> = measured.iter().filter_map(|one| one.seen.stationarity).collect();
     let stationarity = Stationarity::of_most(&stationarities);
 
-    findings.extend(
-        stationarity
-            .filter(|stationarity| *stationarity != Stationarity::Flat)
-            .map(|stationarity| Caveat::Stationarity(stationarity).of_case()),
-    );
+    let series = measured.iter().map(|one| &one.seen.samples[..]);
+    findings.extend(stationarity.and_then(|stationarity| unsettled(stationarity, series, standing)));
     findings.extend(
         case.primary_metric
             .filter(|wanted| !measured.is_empty() && *wanted != primary_metric)
@@ -220,6 +217,7 @@ fn primary_metric(metrics: &[MetricRecord], wanted: Option<&str>) -> String {
         .and_then(named)
         .or_else(|| named(names::DEVICE_TIME))
         .or_else(|| named(names::THROUGHPUT))
+        .or_else(|| named(names::ITEM_RATE))
         .or_else(|| named(names::WALL_TIME))
         .or_else(bound)
         .or_else(block)

@@ -3,10 +3,10 @@
 use super::MetricRecord;
 use super::derive::MeasuredRepeat;
 use crate::metric::names;
-use crate::metric::{Note, Observation, Reading, SampleKind};
+use crate::metric::{Note, Observation, Reading, SampleKind, Stationarity};
 use crate::run::Repeat;
 use crate::stats;
-use crate::verify::{Caveat, Finding};
+use crate::verify::{Caveat, Figure, Finding};
 
 /// From this modified z-score on a repeat is called an outlier (Iglewicz and Hoaglin 1993).
 const OUTLYING: f64 = 3.5;
@@ -78,6 +78,40 @@ pub(super) fn stability(primary_metric: &MetricRecord, numbers: &[u32]) -> Vec<F
         }
     }
     found
+}
+
+/// A figure that would change by less than this share is no other figure.
+const SETTLED: f64 = 0.02;
+
+/// Tells whether the course of most repeats matters: if their later samples alone would give another figure
+/// of the primary metric, by more than its interval is wide to one side.
+pub(super) fn unsettled<'a>(
+    stationarity: Stationarity,
+    samples: impl Iterator<Item = &'a [u64]>,
+    primary_metric: Option<&MetricRecord>,
+) -> Option<Finding> {
+    if stationarity == Stationarity::Flat {
+        return None;
+    }
+    let middle =
+        |samples: &[u64]| stats::median(&samples.iter().map(|sample| *sample as f64).collect::<Vec<_>>());
+    let shift = |samples: &[u64]| (middle(&samples[samples.len() / 2..]) / middle(samples) - 1.0).abs();
+    let shifts: Vec<f64> =
+        samples.filter(|samples| samples.len() > 1).map(shift).filter(|shift| shift.is_finite()).collect();
+    if shifts.is_empty() {
+        return None;
+    }
+    let shift = stats::median(&shifts);
+    let estimate = primary_metric.and_then(|metric| metric.estimate);
+    let half = estimate.and_then(|estimate| {
+        let (low, high) = estimate.interval?;
+        Some((high - low) / (2.0 * estimate.median.abs()))
+    });
+    if shift <= half.unwrap_or(0.0).max(SETTLED) {
+        return None;
+    }
+    let figure = Some(Figure { value: shift * 100.0, unit: "%".into() });
+    Some(Finding { figure, ..Caveat::Stationarity(stationarity).of_case() })
 }
 
 /// From this factor on repeats of one body have no comparable samples.

@@ -150,13 +150,10 @@ impl fmt::Display for Caveat {
             }
             Self::Waited { share, instead } => {
                 let share = share * 100.0;
-                write!(
-                    f,
-                    "waited for a processor in {share:.0} % of the wall time: wall times are unreliable; "
-                )?;
+                write!(f, "waited for a processor in {share:.0} % of the wall time, ")?;
                 match instead {
-                    Some(metric) => write!(f, "{metric} leads instead"),
-                    None => f.write_str("nothing tells what it takes without that"),
+                    Some(metric) => write!(f, "so {metric} leads"),
+                    None => f.write_str("and nothing tells what it takes without that"),
                 }
             }
             Self::Uneven { least, most } => write!(

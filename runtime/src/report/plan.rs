@@ -16,24 +16,16 @@ fn is_guess(plan: &Plan) -> bool {
 /// The lines above a run: what was found, what runs, what was left out and the flag that runs it.
 pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
     let mut text = String::new();
-    let budget = plan.budget;
-    let (scenarios, adapters) = (counted(scenarios, "scenario"), counted(adapters, "adapter"));
-    line(&mut text, &format!("weighbridge: {scenarios} and {adapters} found"));
-    line(
-        &mut text,
-        &format!(
-            "profile {}: {}, {} of {} batches after {} of warm-up, at least {:?} each; seed {}; about {}{}",
-            plan.profile,
-            counted(plan.measured(), "case"),
-            counted(plan.repeats as usize, "repeat"),
-            budget.batches,
-            budget.warmup,
-            budget.min_time,
-            plan.run.seed,
-            clock(plan.estimate()),
-            if is_guess(plan) { ", a guess: most of it has not run here before" } else { "" },
-        ),
+    let time = format!(
+        "about {}{}",
+        clock(plan.estimate()),
+        if is_guess(plan) { ", a guess: most of it has not run here before" } else { "" },
     );
+    if plan.cases.iter().any(|case| case.id.adapter.is_some()) {
+        text.push_str(&of_systems(plan, scenarios, adapters, &time));
+    } else {
+        line(&mut text, &of_bodies(plan, scenarios, &time));
+    }
     if let Some(target) = plan.together.target {
         let (target, most) = (target * 100.0, Plan::MOST_REPEATS);
         line(
@@ -67,6 +59,45 @@ pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
         line(&mut text, &format!("dropped by the filter of {scenario}: {}", counted(*points, "point")));
     }
     text
+}
+
+/// The lines on a run of systems side by side: batches and warm-up are for what streams.
+fn of_systems(plan: &Plan, scenarios: usize, adapters: usize, time: &str) -> String {
+    let budget = plan.budget;
+    let found = format!("{} and {}", counted(scenarios, "scenario"), counted(adapters, "adapter"));
+    format!(
+        "weighbridge: {found} found\nprofile {}: {}, {} of {} batches after {} of warm-up, at least {:?} \
+         each; seed {}; {time}\n",
+        plan.profile,
+        counted(plan.measured(), "case"),
+        counted(plan.repeats as usize, "repeat"),
+        budget.batches,
+        budget.warmup,
+        budget.min_time,
+        plan.run.seed,
+    )
+}
+
+/// The line on a run of bodies of one's own.
+fn of_bodies(plan: &Plan, scenarios: usize, time: &str) -> String {
+    let place = match plan.together.isolation {
+        Isolation::Repeat => " in a process of its own",
+        _ => "",
+    };
+    let times = match plan.repeats {
+        1 => "once".to_owned(),
+        repeats => format!("{repeats} times"),
+    };
+    let profile = match &*plan.profile {
+        "ci_cpu" => String::new(),
+        other => format!(" (profile {other})"),
+    };
+    format!(
+        "weighbridge: {} of {}, each {times}{place} for at least {:?}{profile}; {time}",
+        counted(plan.measured(), "case"),
+        counted(scenarios, "scenario"),
+        plan.budget.min_time,
+    )
 }
 
 /// The cases, the skips with their reasons, and the limits: what a dry run prints below the header.
@@ -173,17 +204,38 @@ mod tests {
     }
 
     #[test]
+    fn a_run_of_bodies_is_told_in_one_line_and_without_batches() {
+        let mut plan = crate::plan::fixtures::plan(&["SORT-1"], 7, CaseOrder::Shuffled);
+        let told = |plan: &Plan| header(plan, 3, 2).lines().next().unwrap_or_default().to_owned();
+        plan.cases[0].id.adapter = None;
+        let each = format!("for at least {:?}", plan.budget.min_time);
+        let of = format!("weighbridge: 1 case of 3 scenarios, each 7 times in a process of its own {each}");
+        (plan.profile, plan.together.isolation) = ("ci_cpu".into(), Isolation::Repeat);
+        assert!(told(&plan).starts_with(&format!("{of}; about ")), "{}", told(&plan));
+        (plan.repeats, plan.profile) = (1, "quick".into());
+        plan.together.isolation = Isolation::None;
+        let of = format!("weighbridge: 1 case of 3 scenarios, each once {each} (profile quick); about ");
+        assert!(told(&plan).starts_with(&of), "{}", told(&plan));
+    }
+
+    #[test]
     fn the_header_says_budget_order_notes_what_is_left_out_and_what_was_dropped() {
         let expected = "\
 weighbridge: 1 scenario and 2 adapters found
-profile ci_cpu: 0 cases, 7 repeats of 20 batches after 3 of warm-up, at least 500ms each; seed 42; about 0s
+profile ci_cpu: 1 case, 7 repeats of 20 batches after 3 of warm-up, at least 500ms each; seed 42; about 0s
 isolation: one process for the whole run
 order: as declared, so drift of the machine does not fall on all cases alike
 a note
 left out: 6 points of PC-1; --param PC-1.variant=all runs them too
 dropped by the filter of CV-1: 3 points
 ";
-        assert_eq!(header(&plan(), 1, 2), expected);
+        let case = &crate::plan::fixtures::plan(&["CV-1"], 7, CaseOrder::Shuffled).cases[0];
+        let mut id = case.id.clone();
+        id.adapter = Some("Reference".into());
+        let plan = Plan { cases: vec![PlannedCase { id, ..case.clone() }], ..plan() };
+        let header = header(&plan, 1, 2);
+        let about = header.find("about ").map_or("", |at| header[at..].lines().next().unwrap_or_default());
+        assert_eq!(header.replace(about, "about 0s"), expected);
     }
 
     #[test]

@@ -357,16 +357,26 @@ fn warnings(cases: &[CaseRecord], terminal: Terminal) -> String {
             }
         }
     }
-    said.retain(|(rule, _)| !LEFT_TO_VERBOSE.contains(rule));
+    let waited: Vec<&CaseId> = said
+        .iter()
+        .filter(|(rule, _)| *rule == WAITED)
+        .flat_map(|(_, of)| of.iter().map(|(id, _)| *id))
+        .collect();
+    for (_, of) in said.iter_mut().filter(|(rule, _)| OF_A_BUSY_MACHINE.contains(rule)) {
+        of.retain(|(id, _)| !waited.contains(id));
+    }
+    said.retain(|(rule, of)| !LEFT_TO_VERBOSE.contains(rule) && !of.is_empty());
     // The rules of evidence come first, then those of estimates in their order.
     let weight = |rule: &str| CAVEATS.iter().position(|kind| kind.name == rule).map_or(0, |at| at + 1);
     said.sort_by_key(|(rule, _)| weight(rule));
-    let hidden: Vec<&str> = said.iter().skip(MOST_WARNINGS).map(|(rule, _)| *rule).collect();
+    // The line that names the rest is one of them.
+    let lines = if said.len() > MOST_WARNINGS { MOST_WARNINGS - 1 } else { MOST_WARNINGS };
+    let hidden: Vec<&str> = said.iter().skip(lines).map(|(rule, _)| *rule).collect();
     let line = |(rule, of): &(&str, Vec<(&CaseId, &Finding)>)| {
         let what = terminal.paint(Style::Yellow, "caveat");
-        format!("{what}: {}\n", visible_in_line(&format!("{rule}: {}", together(of))))
+        format!("{what} ({}): {}\n", visible_in_line(rule), visible_in_line(&together(of)))
     };
-    let mut text: String = said.iter().take(MOST_WARNINGS).map(line).collect();
+    let mut text: String = said.iter().take(lines).map(line).collect();
     if !hidden.is_empty() {
         writeln!(
             text,
@@ -394,16 +404,22 @@ fn together(of: &[(&CaseId, &Finding)]) -> String {
     let least = figures().map(|figure| figure.value).fold(f64::INFINITY, f64::min);
     let most = figures().map(|figure| figure.value).fold(f64::NEG_INFINITY, f64::max);
     let range = figures().next().map_or_else(String::new, |figure| {
-        format!(" ({} .. {} {})", quantity::digits(least), quantity::digits(most), figure.unit)
+        format!(", {} .. {} {}", quantity::digits(least), quantity::digits(most), figure.unit)
     });
-    format!("{}{range}: {says}{remedy}", whose(&cases))
+    format!("{says} ({}{range}){remedy}", whose(&cases))
 }
 
 /// More would push the table off the screen on a noisy machine.
 const MOST_WARNINGS: usize = 3;
 
-/// The caveats that change nothing that the table says.
-const LEFT_TO_VERBOSE: &[&str] = &["sampled-memory", "missing"];
+/// The caveats that change nothing that a reader of the table would do: a median bears an outlier.
+const LEFT_TO_VERBOSE: &[&str] = &["sampled-memory", "missing", "outlier"];
+
+/// The caveat of a machine that others use.
+const WAITED: &str = "waited";
+
+/// The caveats that follow from it, and have the same remedy.
+const OF_A_BUSY_MACHINE: &[&str] = &["unlike-repeats", "unsettled", "unsteady"];
 
 /// Every metric of every measured case: what `--verbose` adds.
 pub fn metrics(run: &RunRecord) -> String {
@@ -681,18 +697,26 @@ CPU: by the processor's clock, since threads waited for a processor in over 10 %
             figure: Some(crate::verify::Figure { value, unit: "%".into() }),
         };
         let of = |rule: &str| Finding { rule: rule.into(), figure: None, ..unsteady(0.0) };
-        run.cases[0].findings = vec![of("sampled-memory"), unsteady(11.1), of("few-repeats"), of("view")];
+        let first = ["sampled-memory", "few-repeats", "memory", "view"];
+        run.cases[0].findings = first.map(of).into_iter().chain([unsteady(11.1)]).collect();
         run.cases[1].findings = vec![unsteady(23.0), of("outlier")];
+        run.cases[2].findings = vec![unsteady(40.0)];
         let shown = shown(&run);
         let caveats: Vec<&str> = shown.lines().filter(|line| line.starts_with("caveat")).collect();
-        assert_eq!(caveats.len(), 4, "three kinds, and what is hidden: {shown}");
-        assert!(caveats[0].starts_with("caveat: view: PC-1/depth=1/one: "), "evidence comes first: {shown}");
-        assert!(
-            caveats[1].starts_with("caveat: unsteady: 2 cases (11.1 .. 23.0 %): repeats vary"),
-            "{shown}"
-        );
-        assert!(caveats[1].ends_with(": rerun"), "{shown}");
-        assert_eq!(caveats[3], "caveats of 1 kind more (few-repeats): --verbose shows them");
-        assert!(metrics(&run).contains("caveat sampled-memory: "), "which shows all: {}", metrics(&run));
+        assert_eq!(caveats.len(), 3, "two kinds, and what is hidden: {shown}");
+        assert!(caveats[0].starts_with("caveat (view): PC-1/depth=1/one: "), "evidence comes first: {shown}");
+        let says =
+            "repeats vary by a coefficient of variation of 10 % or more (3 cases, 11.1 .. 40.0 %): rerun";
+        assert_eq!(caveats[1], format!("caveat (unsteady): {says}"));
+        assert_eq!(caveats[2], "caveats of 2 kinds more (few-repeats, memory): --verbose shows them");
+
+        run.cases[0].findings = vec![of("waited"), of("unsettled"), unsteady(11.1)];
+        run.cases[1].findings = vec![unsteady(23.0)];
+        run.cases[2].findings = vec![of("waited")];
+        let shown = self::shown(&run);
+        let caveats: Vec<&str> = shown.lines().filter(|line| line.starts_with("caveat")).collect();
+        assert_eq!(caveats.len(), 2, "what waited is unsteady by that: {shown}");
+        assert!(caveats[1].starts_with("caveat (unsteady): PC-1/depth=1/two: "), "{shown}");
+        assert!(metrics(&run).contains("caveat unsettled: "), "which shows all: {}", metrics(&run));
     }
 }

@@ -37,7 +37,7 @@ pub const CAVEATS: &[CaveatKind] = &[
     ),
     kind(
         "waited",
-        "threads waited for a processor for a tenth of the wall time or more: wall times are unreliable",
+        "threads waited for a processor for a tenth of the wall time or more",
         "measure on a quieter machine",
     ),
     kind(
@@ -47,7 +47,7 @@ pub const CAVEATS: &[CaveatKind] = &[
     ),
     kind(
         "unsettled",
-        "samples warm up, slow down or never settle in most repeats",
+        "the later half of the samples is not what all of them are, in most repeats",
         "leave more out with `--warmup`, or measure for longer",
     ),
     kind(
