@@ -412,8 +412,9 @@ fn together(of: &[(&CaseId, &Finding)]) -> String {
 /// More would push the table off the screen on a noisy machine.
 const MOST_WARNINGS: usize = 3;
 
-/// The caveats that change nothing that a reader of the table would do: a median bears an outlier.
-const LEFT_TO_VERBOSE: &[&str] = &["sampled-memory", "missing", "outlier"];
+/// The caveats that change nothing that a reader of the table would do: a median bears an outlier, and the
+/// column of intervals has that there is none.
+const LEFT_TO_VERBOSE: &[&str] = &["few-repeats", "sampled-memory", "missing", "outlier"];
 
 /// The caveat of a machine that others use.
 const WAITED: &str = "waited";
@@ -697,7 +698,7 @@ CPU: by the processor's clock, since threads waited for a processor in over 10 %
             figure: Some(crate::verify::Figure { value, unit: "%".into() }),
         };
         let of = |rule: &str| Finding { rule: rule.into(), figure: None, ..unsteady(0.0) };
-        let first = ["sampled-memory", "few-repeats", "memory", "view"];
+        let first = ["sampled-memory", "few-repeats", "off-target", "memory", "view"];
         run.cases[0].findings = first.map(of).into_iter().chain([unsteady(11.1)]).collect();
         run.cases[1].findings = vec![unsteady(23.0), of("outlier")];
         run.cases[2].findings = vec![unsteady(40.0)];
@@ -708,7 +709,7 @@ CPU: by the processor's clock, since threads waited for a processor in over 10 %
         let says =
             "repeats vary by a coefficient of variation of 10 % or more (3 cases, 11.1 .. 40.0 %): rerun";
         assert_eq!(caveats[1], format!("caveat (unsteady): {says}"));
-        assert_eq!(caveats[2], "caveats of 2 kinds more (few-repeats, memory): --verbose shows them");
+        assert_eq!(caveats[2], "caveats of 2 kinds more (off-target, memory): --verbose shows them");
 
         run.cases[0].findings = vec![of("waited"), of("unsettled"), unsteady(11.1)];
         run.cases[1].findings = vec![unsteady(23.0)];
