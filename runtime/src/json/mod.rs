@@ -14,10 +14,12 @@
 
 mod frame;
 mod reader;
+mod toml_depth;
 mod tree;
 mod writer;
 
 pub(crate) use frame::{Frames, send};
 pub(crate) use reader::{Reader, from_toml, read};
+pub(crate) use toml_depth::too_deep;
 pub(crate) use tree::Tree;
 pub(crate) use writer::write;

@@ -9,6 +9,7 @@ use serde::de::{
 };
 use serde_json::{Error, Number};
 
+use super::too_deep;
 use super::tree::Tree;
 
 /// A value that is about to be read into a type. A type is told its value in the form that it asks for, and
@@ -30,6 +31,9 @@ pub(crate) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Error> {
 /// Where it is no TOML, with its line; where it does not fit the type, with the path to the part that does
 /// not.
 pub(crate) fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    if let Some(line) = too_deep(text) {
+        return Err(format!("nested too deeply at line {line}"));
+    }
     let tree = basic_toml::from_str(text).map_err(|error| error.to_string())?;
     T::deserialize(Reader(tree)).map_err(|error| error.to_string())
 }

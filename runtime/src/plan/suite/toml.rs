@@ -6,12 +6,17 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::node::{Mistake, Node, Position, TableKey, Value};
 use super::toml_places::{Places, places};
+use crate::json::too_deep;
 
 /// The nodes of a text.
 ///
 /// # Errors
 /// What is no TOML, with its place.
 pub(super) fn read(text: &str) -> Result<Node, Mistake> {
+    if let Some(line) = too_deep(text) {
+        let place = Some(Position { line, column: 1 });
+        return Err(Mistake { place, what: "nested too deeply".to_owned() });
+    }
     let plain: UnplacedValue = basic_toml::from_str(text).map_err(|error| {
         let place = error.line_col().map(|(line, column)| Position { line: line + 1, column: column + 1 });
         let what = error.to_string();

@@ -1,15 +1,27 @@
 //! Asking another program for a fact, without waiting until the answer is needed.
 
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 
 use super::fact::Fact;
+
+/// A program that waits for a lock or for a disk of the network must not hold up a run: from this time on
+/// its fact is absent.
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// A command that is running, and what it is called.
 pub(super) struct RunningCommand {
     name: String,
-    child: io::Result<Child>,
+    started: Instant,
+    end: io::Result<(Pid, Receiver<io::Result<Output>>)>,
 }
 
 /// Starts a command in a directory. It must be one that ends by itself and asks nothing.
@@ -19,21 +31,38 @@ pub(super) fn ask(program: &str, arguments: &[&str], directory: &Path) -> Runnin
         .current_dir(directory)
         .env("GIT_OPTIONAL_LOCKS", "0") // a question must not write the index of somebody's repository
         .env("LC_ALL", "C")
+        .process_group(0)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    RunningCommand { name: format!("{program} {}", arguments.join(" ")), child }
+    let end = child.map(|child| {
+        let group = Pid::from_raw(child.id() as i32);
+        let (tell, end) = mpsc::channel();
+        // Who no longer waits for it needs no answer.
+        thread::spawn(move || drop(tell.send(child.wait_with_output())));
+        (group, end)
+    });
+    RunningCommand { name: format!("{program} {}", arguments.join(" ")), started: Instant::now(), end }
 }
 
 impl RunningCommand {
     /// Returns its output on stdout, without the space at the end; or the reason why there is no answer.
     pub(super) fn answer(self) -> Fact {
-        let name = self.name;
-        let output = self
-            .child
-            .and_then(Child::wait_with_output)
-            .map_err(|error| format!("`{name}` cannot be run: {error}"))?;
+        self.answer_within(LIMIT)
+    }
+
+    fn answer_within(self, limit: Duration) -> Fact {
+        let Self { name, started, end } = self;
+        let unusable = |error: io::Error| format!("`{name}` cannot be run: {error}");
+        let (group, end) = end.map_err(unusable)?;
+        let output = match end.recv_timeout(limit.saturating_sub(started.elapsed())) {
+            Ok(output) => output.map_err(unusable)?,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                let _ = killpg(group, Signal::SIGKILL); // it may have ended just now
+                return Err(format!("`{name}` gave no answer within {limit:?}"));
+            }
+        };
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
         }
@@ -57,5 +86,17 @@ mod tests {
         assert!(failed.ends_with("failed: broken"), "{failed}");
         let missing = ask("weighbridge-no-such-command", &[], Path::new("/")).answer().unwrap_err();
         assert!(missing.contains("cannot be run"), "{missing}");
+    }
+
+    #[test]
+    fn a_command_that_hangs_is_ended_and_its_fact_is_absent() {
+        let asked = ask("sleep", &["1000"], Path::new("/"));
+        let Ok((group, _)) = &asked.end else { panic!("it is everywhere") };
+        let group = *group;
+        let told = asked.answer_within(Duration::ZERO).unwrap_err();
+        assert_eq!(told, "`sleep 1000` gave no answer within 0ns");
+        while killpg(group, None).is_ok() {
+            thread::yield_now(); // the kernel takes its time
+        }
     }
 }
