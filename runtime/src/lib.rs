@@ -42,7 +42,6 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `tokio` | `async` scenarios and `Bencher::iter_async` |
-//! | `regex` | filters that are regular expressions: `cargo bench -- '/^SORT/'` |
 //! | `perf` | instructions, cycles and cache misses, on Linux |
 //! | `worker` | systems under test in processes of their own, in any language |
 //! | `cuda`, `nvml` | devices of NVIDIA: time by their clock; power, clocks and temperature |

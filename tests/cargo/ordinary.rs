@@ -164,7 +164,7 @@ fn cargo_in(folder: &Path, args: &[&str]) -> ProcessEnd {
 }
 
 /// The features that the downstream crate has built.
-const FEATURES: &str = "features = [\"regex\", \"tokio\", \"worker\"]";
+const FEATURES: &str = "features = [\"tokio\", \"worker\"]";
 
 #[test]
 fn a_dependency_may_be_renamed() {

@@ -1,6 +1,5 @@
 //! Which cases were asked for by text: substrings, whole names, regular expressions.
 
-#[cfg(feature = "regex")]
 use regex_lite::Regex;
 
 use super::{CaseId, PlanError};
@@ -15,7 +14,6 @@ pub enum Filter {
     /// A scenario's id, whole: `CV-1` is not `HCV-1`.
     Scenario(String),
     /// A regular expression over either name.
-    #[cfg(feature = "regex")]
     Expression(Regex),
     /// An expression, or the same text as a part of a name: names have signs that mean something else in
     /// expressions.
@@ -65,14 +63,8 @@ impl Filter {
         Ok(Self::Part(text.to_owned()))
     }
 
-    #[cfg(feature = "regex")]
     fn expression(filter: &str) -> Result<Self, String> {
         Regex::new(filter).map(Self::Expression).map_err(|why| why.to_string())
-    }
-
-    #[cfg(not(feature = "regex"))]
-    fn expression(_: &str) -> Result<Self, String> {
-        Err("turn on the feature `regex` of `weighbridge` in Cargo.toml".to_owned())
     }
 
     /// Tells whether the case is asked for.
@@ -84,7 +76,6 @@ impl Filter {
             Self::Either(expression, text) => {
                 expression.takes(case) || names(case).iter().any(|name| name.contains(text))
             }
-            #[cfg(feature = "regex")]
             Self::Expression(regex) => names(case).iter().any(|name| regex.is_match(name)),
         }
     }
@@ -135,14 +126,12 @@ mod tests {
         assert!(takes("CV-1/Google Grain", true, "CV-1"));
         assert!(takes("CV-1::Google Grain", true, "CV-1"));
         assert!(!takes("cv_1", true, "CV-1"));
-        #[cfg(feature = "regex")]
         assert!(takes("/^H?CV-1/", false, "HCV-1"));
         let error = Filter::parse("/(/", Matching::Parts, &[]).unwrap_err();
         assert!(error.to_string().contains("cannot be an expression"), "{error}");
     }
 
     #[test]
-    #[cfg(feature = "regex")]
     fn where_filters_are_expressions_a_scenarios_id_is_one_too_and_so_is_what_else_would_be_a_part() {
         let takes = |text: &str, scenario: &str| {
             let case = CaseId {
