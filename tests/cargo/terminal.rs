@@ -61,10 +61,8 @@ fn a_run_draws_one_line_over_and_over_within_the_width_and_leaves_the_table() {
         let table: Vec<String> =
             seen.lines().map(plain).skip_while(|line| !line.contains(" median")).collect();
         assert!(table.iter().any(|line| line.contains("─ long")), "{columns}: {seen}");
-        for row in table
-            .iter()
-            .take_while(|line| !["caveat", "undelayed:", "CPU:"].iter().any(|note| line.starts_with(note)))
-        {
+        let notes = ["caveat", "undelayed:", "CPU:", "files: "];
+        for row in table.iter().take_while(|line| !notes.iter().any(|note| line.starts_with(note))) {
             assert!(row.trim_end().chars().count() <= usize::from(columns), "{columns}: {row}");
         }
         assert!(seen.contains("\x1b[1m"), "a terminal has colours: {seen}");

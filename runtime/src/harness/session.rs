@@ -10,7 +10,7 @@ use super::usage::UsageError;
 use super::{Context, TargetError, resume};
 use crate::bencher::{INJECT, draw_epoch};
 use crate::device::{DeviceInfo, add_libraries, find_device};
-use crate::plan::Plan;
+use crate::plan::{CaseId, Plan};
 use crate::record::{Build, Environment, RunId, RunManifest, RunPlan, RunStatus};
 use crate::report;
 use crate::run::Program;
@@ -89,6 +89,7 @@ impl Session {
             epoch: draw_epoch(),
             planned: RunPlan {
                 cases: plan.cases.iter().map(|case| case.id.clone()).collect(),
+                only_verified: only_verified(plan),
                 repeats: plan.repeats,
                 stated: stated(plan),
                 target: plan.together.target,
@@ -192,6 +193,11 @@ fn lock(context: &Context<'_>) -> Result<Option<Vec<MachineLock>>, TargetError> 
         }
     }
     Ok(Some(taken))
+}
+
+/// The references that nobody selected: they are verified and not measured.
+fn only_verified(plan: &Plan) -> Vec<CaseId> {
+    plan.cases.iter().filter(|case| !case.measured).map(|case| case.id.clone()).collect()
 }
 
 /// Time since the Unix epoch.

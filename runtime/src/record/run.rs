@@ -140,6 +140,9 @@ impl RunManifest {
 pub struct RunPlan {
     /// The cases, in the order of listings.
     pub cases: Vec<CaseId>,
+    /// Those of them that run only for others to be compared with, and have no record of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only_verified: Vec<CaseId>,
     /// Measured repeats of each; the least where there is a target.
     pub repeats: u32,
     /// The budget and repeats that scenarios state, by their ids.

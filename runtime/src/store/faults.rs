@@ -335,6 +335,11 @@ fn a_case_that_is_gone_from_a_run_that_came_to_its_end_is_named_and_not_passed_o
     fs::remove_file(&gone).expect("it is there");
     let said = runs.load(&run.manifest.id).expect_err("it is gone").to_string();
     assert!(said.contains("is complete and has no record of") && said.contains("was removed"), "{said}");
+    // A reference that nobody selected is verified and has no record.
+    run.manifest.planned.only_verified = vec![run.cases[0].id.clone()];
+    runs.write_manifest(&run.manifest).expect("a good disk");
+    assert_eq!(runs.load(&run.manifest.id).expect("nothing is gone").cases.len(), run.cases.len() - 1);
+    run.manifest.planned.only_verified.clear();
     // Of one that was broken off the rest was never written.
     run.manifest.status = RunStatus::Interrupted;
     runs.write_manifest(&run.manifest).expect("a good disk");

@@ -46,6 +46,7 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         epoch: 0,
         planned: RunPlan {
             cases: (0..cases).map(case_id).collect(),
+            only_verified: Vec::new(),
             repeats: 7,
             stated: std::collections::BTreeMap::new(),
             target: None,

@@ -228,8 +228,11 @@ impl Runs {
     pub fn load(&self, run: &RunId) -> Result<RunRecord, StoreError> {
         let manifest = self.manifest(run)?;
         // A run may have ten thousand.
+        let must_be = |id: &CaseId| {
+            manifest.status == RunStatus::Complete && !manifest.planned.only_verified.contains(id)
+        };
         let read = on_all_processors(&manifest.planned.cases, |id| match self.case_of(&manifest, id)? {
-            None if manifest.status == RunStatus::Complete => Err(StoreError::NoCase {
+            None if must_be(id) => Err(StoreError::NoCase {
                 run: run.clone(),
                 case: visible_in_line(&id.to_string()),
                 path: self.layout.case(run, id),
