@@ -14,9 +14,9 @@ use super::tree::tree;
 use super::{Style, Terminal, quantity};
 use crate::bencher::{quoted, visible, visible_in_line};
 use crate::compare::Ratio;
-use crate::metric::Direction;
+use crate::metric::{Direction, Unit};
 use crate::plan::CaseId;
-use crate::record::{CaseRecord, CaseStatus, MetricRecord, RunRecord, UnfinishedReason};
+use crate::record::{CaseRecord, CaseStatus, Estimate, MetricRecord, RunRecord, UnfinishedReason};
 use crate::run::{Outcome, Repeat};
 use crate::verify::{Agreement, CAVEATS, Finding, Severity, UnverifiedReason};
 
@@ -429,7 +429,7 @@ pub fn metrics(run: &RunRecord) -> String {
         writeln!(text, "\n{}", shown(&case.id)).expect(FITS);
         for metric in &case.metrics {
             let value = match (&metric.estimate, metric.values.iter().find_map(|reading| reading.why())) {
-                (Some(estimate), _) => quantity::show(estimate.median, &metric.unit),
+                (Some(estimate), _) => figures(estimate, &metric.unit),
                 (None, _) if metric.below().is_some() => {
                     format!("below {}", quantity::show(metric.below().unwrap_or_default(), &metric.unit))
                 }
@@ -450,6 +450,18 @@ pub fn metrics(run: &RunRecord) -> String {
         }
     }
     text
+}
+
+/// The median with its interval, and beside it the mean and the deviation, over the repeats.
+fn figures(estimate: &Estimate, unit: &Unit) -> String {
+    let show = |value: f64| quantity::show(value, unit);
+    let interval = estimate.interval.map(|(low, high)| quantity::range(low, high, unit));
+    let interval = interval.map_or_else(String::new, |interval| format!("  [{interval}]"));
+    let spread = match (estimate.mean, estimate.deviation) {
+        (Some(mean), Some(deviation)) => format!("  mean {}, deviation {}", show(mean), show(deviation)),
+        _ => String::new(),
+    };
+    format!("{}{interval}{spread}", show(estimate.median))
 }
 
 /// The number of samples there are, and how many of them each cause disturbed; empty where there are none.
@@ -549,7 +561,7 @@ PC-1/depth=1  A chain of cheap transforms.
 CPU: by the processor's clock, since threads waited for a processor in over 10 % of the wall time
 ";
         assert_eq!(shown(&run), expected);
-        let sleeps = Some(crate::record::Estimate { median: 0.01, interval: None, n: 7 });
+        let sleeps = crate::record::Estimate::of(&[0.01; 7]);
         run.cases[0].metrics.iter_mut().find(|metric| metric.name == "cpu_time").unwrap().estimate = sleeps;
         let shown = shown(&run);
         assert!(!shown.contains(" CPU ") && shown.contains("3.00x slower"), "one of them sleeps: {shown}");
@@ -681,6 +693,18 @@ CPU: by the processor's clock, since threads waited for a processor in over 10 %
         assert_eq!(shown, include_str!("golden/table-200.txt"));
         assert_eq!(shown, at(None, false), "and so has one that goes to a file");
         assert!(!at(None, true).contains('├') && !at(None, true).contains('╰'), "letters alone");
+    }
+
+    #[test]
+    fn the_full_view_has_mean_and_deviation_beside_median_and_interval_and_one_repeat_has_neither() {
+        let mut run = run(&[("one", FAST)]);
+        let estimate = |values: &[f64]| crate::record::Estimate::of(values);
+        run.cases[0].metrics.truncate(1);
+        run.cases[0].metrics[0].estimate = estimate(&[1e-3, 1.1e-3, 1.2e-3, 1.3e-3, 1.4e-3, 1.5e-3, 9e-3]);
+        let said = "1.30 ms  [1.00 .. 9.00 ms]  mean 2.36 ms, deviation 2.93 ms\n";
+        assert!(metrics(&run).contains(said), "{}", metrics(&run));
+        run.cases[0].metrics[0].estimate = estimate(&[1e-3]);
+        assert!(metrics(&run).contains(" 1.00 ms\n"), "{}", metrics(&run));
     }
 
     #[test]

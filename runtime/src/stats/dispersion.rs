@@ -39,16 +39,25 @@ pub fn modified_z_scores(values: &[f64]) -> Vec<f64> {
     values.iter().map(score).collect()
 }
 
-/// The standard deviation (with n - 1) as a share of the mean. NaN for fewer than two values or a mean of
-/// zero.
-pub fn coefficient_of_variation(values: &[f64]) -> f64 {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    if values.len() < 2 || mean == 0.0 {
+/// The arithmetic mean. NaN for no values.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The standard deviation of a sample, with n - 1 (Bessel's correction). NaN for fewer than two values.
+pub fn deviation(values: &[f64]) -> f64 {
+    if values.len() < 2 {
         return f64::NAN;
     }
-    let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-    (squares / (count - 1.0)).sqrt() / mean.abs()
+    let centre = mean(values);
+    let squares = values.iter().map(|value| (value - centre).powi(2)).sum::<f64>();
+    (squares / (values.len() as f64 - 1.0)).sqrt()
+}
+
+/// The standard deviation as a share of the mean. NaN for fewer than two values or a mean of zero.
+pub fn coefficient_of_variation(values: &[f64]) -> f64 {
+    let centre = mean(values);
+    if centre == 0.0 { f64::NAN } else { deviation(values) / centre.abs() }
 }
 
 #[cfg(test)]
@@ -64,11 +73,14 @@ mod tests {
     /// ```python
     /// x = [5, 5.2, 4.9, 5.1, 9.8, 5.0, 4.8]
     /// scipy.stats.median_abs_deviation(x), scipy.stats.variation(x, ddof=1)   # SciPy 1.17.1
+    /// numpy.mean(x), numpy.std(x, ddof=1)                                     # NumPy 2.3.5
     /// ```
     #[test]
     fn dispersion_agrees_with_scipy() {
         assert!(close(mad(&VALUES), 0.1));
         assert!(close(robust_spread(&VALUES), 0.148_260_221_850_560_2));
+        assert!(close(mean(&VALUES), 5.685_714_285_714_285));
+        assert!(close(deviation(&VALUES), 1.818_816_988_620_691));
         assert!(close(coefficient_of_variation(&VALUES), 0.319_892_435_184_543_7));
     }
 

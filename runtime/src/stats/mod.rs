@@ -21,7 +21,7 @@ mod two_level;
 
 pub use binomial::clopper_pearson;
 pub use change_point::{Change, ChangePoint, change_points};
-pub use dispersion::{coefficient_of_variation, modified_z_scores, robust_spread};
+pub use dispersion::{coefficient_of_variation, deviation, mean, modified_z_scores, robust_spread};
 pub use early_stopping::Claim;
 pub use interval::median_interval;
 pub use multiple::holm;

@@ -91,7 +91,7 @@ pub(crate) fn case(id: CaseId, values: &[f64], samples: usize) -> CaseRecord {
         unit: Unit::SECONDS,
         direction: Direction::Lower,
         values: values.iter().copied().map(Reading::Value).collect(),
-        estimate: Some(Estimate { median: stats::median(values), interval: None, n: values.len() }),
+        estimate: Estimate::of(values).map(|estimate| Estimate { interval: None, ..estimate }),
     };
     CaseRecord {
         id,

@@ -23,13 +23,13 @@ pub(super) fn estimates(job: &Job<'_>) -> Result<ExportOutput> {
         "low",
         "high",
         "repeats",
+        "mean",
+        "deviation",
     ]);
     for case in &job.run.cases {
         for metric in &case.metrics {
             let Some(estimate) = metric.estimate else { continue };
-            let bound = |of: fn((f64, f64)) -> f64| {
-                estimate.interval.map_or_else(String::new, |both| of(both).to_string())
-            };
+            let bound = |of: fn((f64, f64)) -> f64| number(estimate.interval.map(of));
             text.push_str(&line(&[
                 job.run.manifest.id.as_str(),
                 &safe(&case.id.to_string()),
@@ -45,6 +45,8 @@ pub(super) fn estimates(job: &Job<'_>) -> Result<ExportOutput> {
                 &bound(|(low, _)| low),
                 &bound(|(_, high)| high),
                 &estimate.n.to_string(),
+                &number(estimate.mean),
+                &number(estimate.deviation),
             ]));
         }
         if case.metrics.iter().all(|metric| metric.estimate.is_none()) {
@@ -61,6 +63,8 @@ pub(super) fn estimates(job: &Job<'_>) -> Result<ExportOutput> {
                 &adapter,
                 &safe(&status),
                 "false",
+                "",
+                "",
                 "",
                 "",
                 "",
@@ -108,6 +112,10 @@ fn direction(direction: weighbridge::data::Direction) -> &'static str {
         weighbridge::data::Direction::Lower => "lower",
         weighbridge::data::Direction::Information => "information",
     }
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
 }
 
 fn line(cells: &[&str]) -> String {

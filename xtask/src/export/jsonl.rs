@@ -47,6 +47,8 @@ pub(super) fn estimates(job: &Job<'_>) -> Result<ExportOutput> {
                 "median": metric.estimate.map(|estimate| estimate.median),
                 "interval": metric.estimate.and_then(|estimate| estimate.interval),
                 "repeats": metric.estimate.map(|estimate| estimate.n),
+                "mean": metric.estimate.and_then(|estimate| estimate.mean),
+                "deviation": metric.estimate.and_then(|estimate| estimate.deviation),
             }));
         }
     }

@@ -139,11 +139,7 @@ fn case(id: CaseId, salt: u64) -> CaseRecord {
         unit: Unit::SECONDS,
         direction: Direction::Lower,
         values: values.iter().copied().map(Reading::Value).collect(),
-        estimate: Some(Estimate {
-            median: median(&values),
-            interval: values.first().copied().zip(values.last().copied()),
-            n: values.len(),
-        }),
+        estimate: Estimate::of(&values),
     };
     CaseRecord {
         id,
