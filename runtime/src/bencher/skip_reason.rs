@@ -39,12 +39,26 @@ pub enum SkipReason {
     NoAdapter(String),
     /// The run was ended before it.
     Ended,
+    /// The time of the run did not suffice for it.
+    OutOfTime {
+        /// Seconds that the run had.
+        had: u64,
+        /// About how many seconds the whole of it takes.
+        needs: u64,
+    },
 }
 
 impl SkipReason {
     /// Tells whether it says something of this machine alone, and nothing of the scenario or the adapter.
     pub fn is_of_the_machine(&self) -> bool {
-        matches!(self, Self::NoData(_) | Self::NotInstalled { .. } | Self::Memory { .. } | Self::Ended)
+        matches!(
+            self,
+            Self::NoData(_)
+                | Self::NotInstalled { .. }
+                | Self::Memory { .. }
+                | Self::Ended
+                | Self::OutOfTime { .. }
+        )
     }
 }
 

@@ -1,13 +1,15 @@
 //! The flow in one screen: plan, run, record, compare, store, report.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::BenchArgs;
 use super::session::{Session, check};
 use super::smoke::program;
+use super::time_limit::TimeLimit;
 use super::{Context, Exit, TargetError, page, resume, traces};
-use crate::bencher::Phase;
+use crate::bencher::{Phase, SkipReason};
 use crate::compare::{Acceptance, Comparison, Policy, judge};
 use crate::plan::{self, CaseId, Plan};
 use crate::record::{
@@ -26,7 +28,8 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         return Err(TargetError::NothingRegistered);
     }
     let policy = policy(context, registry)?; // a mistake in the settings costs no run
-    terminal.remark(&report::header(plan, registry.scenarios().len(), registry.adapters().len()));
+    let share = TimeLimit::of(args, args.budget).filter(|limit| limit.shares).map(|limit| limit.time);
+    terminal.remark(&report::header(plan, registry.scenarios().len(), registry.adapters().len(), share));
     if args.dry_run {
         terminal.answer(&report::details(plan));
         return Ok(Exit::Fine);
@@ -51,16 +54,19 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let id = manifest.id.clone();
     let finished = if manifest.resumed { runs.finished(&id)? } else { Vec::new() };
     let scratch = |case: &CaseId, number: u32| layout.scratch(&id, case, number);
+    let limit = TimeLimit::of(args, session.budget);
     let task = RunTask {
         plan,
         epoch: manifest.epoch,
         finished: &finished,
         scratch: &scratch,
-        budget: session.budget,
+        budget: limit.map(|limit| limit.time),
+        shares: limit.is_some_and(|limit| limit.shares),
         interrupted: &context.interrupted,
     };
     let mut progress = Progress::new(*terminal);
     let mut shows_first = true;
+    let mut left_out = None;
     let kept = layout.kept(&id);
     let ending = run(&task, program(context)?.keeping(&kept), &mut |event| {
         if let Event::RepeatStarted { number: 2, remaining, .. } = &event
@@ -72,6 +78,9 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
             terminal.remark(&report::first_figures(&so_far));
         }
         progress.show(&event);
+        if let Event::LeftOut { needed } = event {
+            left_out = limit.map(|limit| (limit, needed));
+        }
         if let Event::RepeatEnded { case, repeat, stdout, stderr } = &event {
             if args.show_output {
                 terminal.output(&format!("{case}, repeat {}", repeat.number), stdout, stderr);
@@ -88,7 +97,11 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     manifest.status =
         if ending == RunEnding::Complete { RunStatus::Complete } else { RunStatus::Interrupted };
     manifest.load_at_end = crate::device::load_average();
-    let mut record = RunRecord { cases: assemble_run(plan, &runs.finished(&id)?), manifest };
+    let journal = runs.finished(&id)?;
+    let cut = left_out.map(|(limit, needed)| limit.cut(plan, &journal, needed));
+    let plan = cut.as_ref().unwrap_or(plan);
+    manifest.planned.shortened = shortened(plan);
+    let mut record = RunRecord { cases: assemble_run(plan, &journal), manifest };
     if ending == RunEnding::Complete {
         traces::trace(context, plan, &layout, &record.manifest, &mut record.cases)?;
     }
@@ -108,6 +121,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     if args.verbose {
         terminal.result(&report::metrics(&record));
     }
+    terminal.result(&report::shortened(&record.manifest.planned));
     terminal.result(&report::traces(&record, &layout.run(&id), args.verbose));
     if args.bencher_lines {
         let (lines, told) = report::bencher_lines(&record);
@@ -157,6 +171,12 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
 
 /// A run of which so much is left after the first round shows what it has seen by then.
 const LONG: Duration = Duration::from_secs(20);
+
+/// The cases that had time for fewer repeats than were planned, each with how many.
+fn shortened(plan: &Plan) -> BTreeMap<String, u32> {
+    let cut = plan.cases.iter().filter(|case| case.most.is_some_and(|most| 0 < most && most < case.repeats));
+    cut.map(|case| (case.id.to_string(), case.most.unwrap_or_default())).collect()
+}
 
 /// Journals a repeat. One that says what no file can hold failed: the others of the run are sound.
 fn journal(runs: &Runs, id: &RunId, case: &CaseId, repeat: &Repeat) -> Result<(), store::StoreError> {
@@ -293,6 +313,11 @@ fn measured_exit(record: &RunRecord, ending: RunEnding, policy: &Policy) -> Exit
     let some = |takes: fn(&CaseRecord) -> bool| record.cases.iter().any(takes);
     let mut exit =
         if some(|case| case.has_failed() || case.lacks_a_trace()) { Exit::Failed } else { Exit::Fine };
+    let is_out_of_time =
+        |case: &CaseRecord| matches!(case.status, CaseStatus::Skipped(SkipReason::OutOfTime { .. }));
+    if record.cases.iter().any(is_out_of_time) && !some(|case| case.status == CaseStatus::Measured) {
+        exit = exit.or(Exit::Inconclusive);
+    }
     // A budget that was too small leaves questions open, which is no success.
     if some(|case| case.status == CaseStatus::Incomplete) && !policy.inconclusive_passes {
         exit = exit.or(Exit::Inconclusive);

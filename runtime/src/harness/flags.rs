@@ -132,7 +132,13 @@ pub(super) const FLAGS: &[Flag] = &[
         each!(params, param),
     ),
     flag("profile", Some("NAME"), Measure, "the budget to run under (default ci_cpu)", text!(profile)),
-    flag("quick", None, Measure, "the profile `quick`: three short repeats", switch!(quick)),
+    flag(
+        "quick",
+        None,
+        Measure,
+        "the profile `quick`, three short repeats, in a minute: what does not fit is left out",
+        switch!(quick),
+    ),
     flag(
         "platform",
         Some("cpu|gpu|tpu"),
@@ -214,7 +220,13 @@ pub(super) const FLAGS: &[Flag] = &[
         "afterwards keep what the compiler of each case makes: hlo",
         each!(traces, dump),
     ),
-    flag("budget", Some("SECS"), Run, "end the run after this many seconds", read!(budget, seconds)),
+    flag(
+        "budget",
+        Some("SECS"),
+        Run,
+        "break the run off after this many seconds; with --quick share them (default 60)",
+        read!(budget, seconds),
+    ),
     flag("timeout", Some("SECS"), Run, "the longest that one repeat may take", read!(run.timeout, seconds)),
     flag(
         "python",

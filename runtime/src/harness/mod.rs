@@ -27,6 +27,7 @@ mod style;
 mod suite;
 mod suite_file;
 mod targets;
+mod time_limit;
 mod traces;
 mod usage;
 

@@ -92,6 +92,7 @@ impl Session {
                 only_verified: only_verified(plan),
                 repeats: plan.repeats,
                 stated: stated(plan),
+                shortened: BTreeMap::new(),
                 target: plan.together.target,
                 budget: plan.budget,
                 timeout: plan.timeout().as_secs(),

@@ -65,6 +65,7 @@ fn go(context: &Context<'_>, plan: &Plan, see: &mut dyn FnMut(Event<'_>)) -> Res
         finished: &[],
         scratch: &scratch,
         budget: context.args.budget,
+        shares: false,
         interrupted: &context.interrupted,
     };
     let program = program(context)?.keeping(&folder.join("kept"));

@@ -109,6 +109,7 @@ fn attachment(
         finished: &[],
         scratch: &scratch,
         budget: None,
+        shares: false,
         interrupted: &context.interrupted,
     };
     let kept = layout.kept(&manifest.id);

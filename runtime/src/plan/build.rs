@@ -283,6 +283,7 @@ fn add_point(
             memory,
             budget: if plan.smoke { plan.budget } else { budget.over(plan.budget) },
             repeats: budget.repeats.filter(|_| !plan.smoke).unwrap_or(plan.repeats),
+            most: None,
             leads_group: false,
             measured,
             took: RepeatTimes::default(),

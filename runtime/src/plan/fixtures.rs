@@ -37,6 +37,7 @@ pub(crate) fn plan(ids: &[&'static str], repeats: u32, order: CaseOrder) -> Plan
         memory: None,
         budget: Budget::SMOKE,
         repeats,
+        most: None,
         leads_group: false,
         measured: true,
         took: RepeatTimes::default(),

@@ -24,6 +24,8 @@ pub struct PlannedCase {
     pub budget: Budget,
     /// Its measured repeats; more where the plan has a target.
     pub repeats: u32,
+    /// The measured repeats for which there was time, where there was too little for all.
+    pub most: Option<u32>,
     /// True if it is what the others of its group are compared with: the first of them at its point.
     pub leads_group: bool,
     /// True if it is measured; a reference that was not selected only runs to be compared with.

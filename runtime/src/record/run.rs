@@ -148,6 +148,9 @@ pub struct RunPlan {
     /// The budget and repeats that scenarios state, by their ids.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stated: BTreeMap<String, PartialBudget>,
+    /// Cases that had time for fewer measured repeats than were planned, each with how many it had.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub shortened: BTreeMap<String, u32>,
     /// Half the width that the interval was to have, as a share of the median.
     pub target: Option<f64>,
     /// Limits of each repeat.

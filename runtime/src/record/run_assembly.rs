@@ -42,14 +42,15 @@ pub fn assemble_run(plan: &Plan, journal: &[(CaseId, Repeat)]) -> Vec<CaseRecord
     cases.chain(skips).collect()
 }
 
-/// The number of measured repeats a case was to have: as planned, or as its body asked for.
+/// The number of measured repeats a case was to have: as planned, or as its body asked for, as far as there was
+/// time.
 fn planned(case: &PlannedCase, journal: &[(CaseId, Repeat)]) -> u32 {
     let own = journal.iter().filter(|(id, _)| *id == case.id);
     let stated = own.filter_map(|(_, repeat)| match &repeat.outcome {
         Outcome::Measured { seen, .. } if repeat.purpose == Purpose::Measure => seen.repeats,
         _ => None,
     });
-    stated.min().unwrap_or(case.repeats)
+    stated.min().unwrap_or(case.repeats).min(case.most.unwrap_or(u32::MAX))
 }
 
 /// Says what ended the repeats of a case that had a target, and warns if it is not met.

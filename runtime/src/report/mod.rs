@@ -25,6 +25,7 @@ pub use columns::Columns;
 pub use machine::{fake_device, machine};
 pub use plan::{details, header, skips};
 pub use progress::Progress;
+pub use skips::shortened;
 pub use summary::{duel_summary, summary};
 pub use table::{first_figures, metrics, table};
 pub use terminal::{Style, Terminal};

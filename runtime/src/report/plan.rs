@@ -1,6 +1,7 @@
 //! The plan as people read it: the header of a run, and the whole of it in a dry run.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use super::progress::clock;
 use super::skips::skip_lines;
@@ -14,12 +15,16 @@ fn is_guess(plan: &Plan) -> bool {
 }
 
 /// The lines above a run: what was found, what runs, what was left out and the flag that runs it.
-pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
+///
+/// `share` is the time that a run has in which what does not fit is left out.
+pub fn header(plan: &Plan, scenarios: usize, adapters: usize, share: Option<Duration>) -> String {
     let mut text = String::new();
+    let whole = plan.estimate();
     let time = format!(
-        "about {}{}",
-        clock(plan.estimate()),
+        "about {}{}{}",
+        clock(whole),
         if is_guess(plan) { ", a guess: most of it has not run here before" } else { "" },
+        share.filter(|share| whole > *share).map_or_else(String::new, over),
     );
     if plan.cases.iter().any(|case| case.id.adapter.is_some()) {
         text.push_str(&of_systems(plan, scenarios, adapters, &time));
@@ -59,6 +64,11 @@ pub fn header(plan: &Plan, scenarios: usize, adapters: usize) -> String {
         line(&mut text, &format!("dropped by the filter of {scenario}: {}", counted(*points, "point")));
     }
     text
+}
+
+/// The words on a run that may take longer than it has.
+fn over(share: Duration) -> String {
+    format!("; it has {}, and what does not fit is left out: --budget SECS gives it more", clock(share))
 }
 
 /// The lines on a run of systems side by side: batches and warm-up are for what streams.
@@ -166,8 +176,6 @@ fn line(text: &mut String, line: &str) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::bencher::{Budget, RunSettings};
     use crate::plan::Skip;
@@ -206,7 +214,7 @@ mod tests {
     #[test]
     fn a_run_of_bodies_is_told_in_one_line_and_without_batches() {
         let mut plan = crate::plan::fixtures::plan(&["SORT-1"], 7, CaseOrder::Shuffled);
-        let told = |plan: &Plan| header(plan, 3, 2).lines().next().unwrap_or_default().to_owned();
+        let told = |plan: &Plan| header(plan, 3, 2, None).lines().next().unwrap_or_default().to_owned();
         plan.cases[0].id.adapter = None;
         let each = format!("for at least {:?}", plan.budget.min_time);
         let of = format!("weighbridge: 1 case of 3 scenarios, each 7 times in a process of its own {each}");
@@ -216,6 +224,16 @@ mod tests {
         plan.together.isolation = Isolation::None;
         let of = format!("weighbridge: 1 case of 3 scenarios, each once {each} (profile quick); about ");
         assert!(told(&plan).starts_with(&of), "{}", told(&plan));
+    }
+
+    #[test]
+    fn a_run_that_may_take_longer_than_it_has_is_told_so_beforehand() {
+        let mut plan = crate::plan::fixtures::plan(&["SORT-1"], 3, CaseOrder::Shuffled);
+        plan.cases[0].took.measuring = Some(Duration::from_secs(50));
+        let told = |minutes| header(&plan, 1, 0, Some(Duration::from_mins(minutes)));
+        let share = "about 2m30s; it has 1m00s, and what does not fit is left out: --budget SECS gives it more\n";
+        assert!(told(1).contains(share), "{}", told(1));
+        assert!(told(3).contains("about 2m30s\n"), "{}", told(3));
     }
 
     #[test]
@@ -233,7 +251,7 @@ dropped by the filter of CV-1: 3 points
         let mut id = case.id.clone();
         id.adapter = Some("Reference".into());
         let plan = Plan { cases: vec![PlannedCase { id, ..case.clone() }], ..plan() };
-        let header = header(&plan, 1, 2);
+        let header = header(&plan, 1, 2, None);
         let about = header.find("about ").map_or("", |at| header[at..].lines().next().unwrap_or_default());
         assert_eq!(header.replace(about, "about 0s"), expected);
     }
@@ -243,7 +261,7 @@ dropped by the filter of CV-1: 3 points
         let mut plan = plan();
         plan.run.platform = Platform::Gpu;
         plan.run.mode = Some(crate::metric::Mode::Hot);
-        let header = header(&plan, 1, 2);
+        let header = header(&plan, 1, 2, None);
         assert!(
             header.contains("\nplatform: gpu, mode hot for every body that enqueues on it\n"),
             "{header}"

@@ -60,7 +60,7 @@ impl Progress {
             Event::RoundGoesOn { case, of, passed, remaining } => {
                 self.goes_on(of.pair, &round(*of), case, *passed, *remaining);
             }
-            Event::RoundEnded { .. } => {}
+            Event::RoundEnded { .. } | Event::LeftOut { .. } => {}
             Event::RepeatEnded { case, repeat, .. } => {
                 if let Outcome::Failed(failure) = &repeat.outcome {
                     self.terminal.redraw("");

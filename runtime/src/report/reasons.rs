@@ -223,6 +223,9 @@ impl fmt::Display for SkipReason {
                 write!(f, "no adapter is registered for the contract `{contract}`")
             }
             Self::Ended => f.write_str("the run was ended before it"),
+            Self::OutOfTime { had, needs } => {
+                write!(f, "no time was left for it in the {had} s of this run; `--budget {needs}` is about enough")
+            }
         }
     }
 }

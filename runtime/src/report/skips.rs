@@ -2,6 +2,7 @@
 
 use crate::bencher::visible_in_line;
 use crate::plan::CaseId;
+use crate::record::RunPlan;
 
 /// A line for each skip: the case and the reason, of which only the first line is told. Cases that one
 /// adapter, or one scenario without adapters, leaves for one reason are one line: which they are, the run's
@@ -21,6 +22,16 @@ pub(super) fn skip_lines<'a>(skips: impl Iterator<Item = (&'a CaseId, String)>) 
         format!("{}: {}", visible_in_line(&what), visible_in_line(why))
     });
     said.collect()
+}
+
+/// The line on cases that had time for fewer repeats than were planned; empty where all had enough.
+pub fn shortened(planned: &RunPlan) -> String {
+    if planned.shortened.is_empty() {
+        return String::new();
+    }
+    let of = |(case, repeats): (&String, &u32)| format!("{} {repeats}", visible_in_line(case));
+    let cases: Vec<String> = planned.shortened.iter().map(of).collect();
+    format!("fewer repeats than planned, for want of time: {}; --budget SECS gives it more\n", cases.join(", "))
 }
 
 /// Whoever leaves a case: an adapter, or a scenario that has none.

@@ -84,6 +84,11 @@ pub enum Event<'a> {
         /// The round, ended.
         round: &'a EndedRound,
     },
+    /// Something did not fit into the time of the run, and was left out.
+    LeftOut {
+        /// About how long the whole run would have taken.
+        needed: Duration,
+    },
     /// The run or the duel has ended.
     Ended(RunEnding),
 }

@@ -28,6 +28,8 @@ pub(super) struct Turn {
     pub(super) resident: bool,
     /// True if nothing more of this case will be asked.
     pub(super) last: bool,
+    /// The most that the repeat may take of the time of the run: then it is ended, and nothing is told of it.
+    pub(super) most: Option<Duration>,
 }
 
 /// Repeats in children, fresh or shared as the plan says.
@@ -87,6 +89,7 @@ impl Executor for ChildExecutor<'_> {
             patient: turn.resident,
             memory: self.memory,
             interrupted: self.interrupted,
+            until: turn.most.map(|most| begun + most),
         };
         let ended = process.run(request, watch, last, tick);
         if ended.alive {

@@ -20,6 +20,7 @@ mod repeat;
 mod schedule;
 mod stop;
 mod supervised_child;
+mod time_share;
 
 pub use child::{ServedRequest, Serving, serve};
 pub use child_fault::ChildFault;

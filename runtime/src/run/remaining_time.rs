@@ -7,8 +7,8 @@ use crate::plan::{PlannedCase, RepeatTimes};
 /// From so many cases on, or from half of them, those that have run tell of those that have not.
 const ENOUGH: usize = 3;
 
-/// The factor for a repeat that runs while this is asked and has taken longer than was thought: it takes so
-/// many times the time that it has taken.
+/// The factor for a repeat that has taken longer than was thought, and has not ended: it takes so many times
+/// the time that it has taken.
 const LONGER: f64 = 1.5;
 
 /// Times of the repeats of one kind of one case.
@@ -37,6 +37,8 @@ struct CaseSlots {
     before: RepeatTimes,
     /// The time of a repeat if nothing is known.
     guess: Duration,
+    /// The system that its process starts anew each time, which takes most of it.
+    resident: Option<&'static str>,
 }
 
 impl CaseSlots {
@@ -54,6 +56,7 @@ impl RemainingTime {
             seen: [Slots::default(); 2],
             before: case.took,
             guess: case.guess(),
+            resident: case.adapter.filter(|adapter| adapter.resident).map(|adapter| adapter.name),
         };
         Self { cases: cases.iter().map(of).collect() }
     }
@@ -65,9 +68,49 @@ impl RemainingTime {
         slots.spent += slot;
     }
 
+    /// Takes in that a repeat was ended after so long: the case takes longer than that.
+    pub(super) fn takes_longer(&mut self, case: usize, slot: Duration) {
+        let slots = &mut self.cases[case];
+        slots.guess = slots.guess.max(slot.mul_f64(LONGER));
+    }
+
     /// Repeats that have ended.
     pub(super) fn finished(&self) -> usize {
         self.cases.iter().flat_map(|case| case.seen).map(|slots| slots.finished as usize).sum()
+    }
+
+    /// About how long a repeat takes, as far as it was seen: of this case, else of others of its system.
+    fn known(&self, case: usize, number: u32) -> Option<Duration> {
+        let slots = &self.cases[case];
+        let own = slots.known(number);
+        let Some(system) = slots.resident else { return own };
+        let other = 1 - number.min(1);
+        own.or(slots.known(other)).or_else(|| {
+            let alike = || self.cases.iter().filter(|other| other.resident == Some(system));
+            middle(alike().filter_map(|of| of.known(number)).collect())
+                .or_else(|| middle(alike().filter_map(|of| of.known(other)).collect()))
+        })
+    }
+
+    /// Tells whether more is known of how long a repeat takes than a guess about all systems.
+    pub(super) fn knows(&self, case: usize, number: u32) -> bool {
+        self.cases[case].resident.is_none() || self.known(case, number).is_some()
+    }
+
+    /// About how long a repeat takes.
+    pub(super) fn each(&self, case: usize, number: u32) -> Duration {
+        self.known(case, number).or(self.unknown(number)).unwrap_or(self.cases[case].guess)
+    }
+
+    /// About how long these repeats take, by case.
+    pub(super) fn by_case<'a>(&self, left: impl Iterator<Item = &'a (usize, u32)>) -> Vec<Duration> {
+        let mut sums = vec![Duration::ZERO; self.cases.len()];
+        let unknown = [0, 1].map(|number| self.unknown(number));
+        for (case, number) in left {
+            let known = self.known(*case, *number).or(unknown[kind(*number)]);
+            sums[*case] += known.unwrap_or(self.cases[*case].guess);
+        }
+        sums
     }
 
     /// About how long these repeats take, in the order of cases and numbers. One of them may be running.
@@ -80,7 +123,7 @@ impl RemainingTime {
         let mut sum = Duration::ZERO;
         for (case, number) in left {
             let slots = &self.cases[*case];
-            let each = slots.known(*number).or(unknown[kind(*number)]).unwrap_or(slots.guess);
+            let each = self.known(*case, *number).or(unknown[kind(*number)]).unwrap_or(slots.guess);
             sum += match running {
                 Some((of, now, passed)) if of == *case && kind(now) == kind(*number) => {
                     let each = if passed > each { passed.mul_f64(LONGER) } else { each };
@@ -95,13 +138,18 @@ impl RemainingTime {
     /// Returns the time of a repeat of a case that has had none: the median of the others, once there are
     /// some. One alone may be a hundred times slower than all the rest.
     fn unknown(&self, number: u32) -> Option<Duration> {
-        let mut known: Vec<Duration> = self.cases.iter().filter_map(|case| case.known(number)).collect();
+        let known: Vec<Duration> = self.cases.iter().filter_map(|case| case.known(number)).collect();
         if known.len() < ENOUGH && 2 * known.len() < self.cases.len() {
             return None;
         }
-        known.sort_unstable();
-        known.get(known.len() / 2).copied()
+        middle(known)
     }
+}
+
+/// The lower median: of two, one may be a hundred times slower than all the rest.
+fn middle(mut times: Vec<Duration>) -> Option<Duration> {
+    times.sort_unstable();
+    times.get(times.len().saturating_sub(1) / 2).copied()
 }
 
 /// Verifying is 0, measuring 1.
@@ -125,6 +173,17 @@ mod tests {
         let mut remaining = RemainingTime::new(&plan(&ids[..cases], 2, CaseOrder::Declared).cases);
         remaining.cases.iter_mut().for_each(|case| case.guess = GUESS);
         remaining
+    }
+
+    #[test]
+    fn a_system_that_its_process_starts_anew_takes_as_long_in_another_case() {
+        let mut remaining = unknown(10);
+        remaining.cases[..2].iter_mut().for_each(|case| case.resident = Some("Far"));
+        assert!(!remaining.knows(1, 0) && remaining.knows(2, 0));
+        remaining.ended(0, 0, SLOW);
+        let each = [(0, 1), (1, 0), (1, 1), (2, 0)].map(|(case, number)| remaining.each(case, number));
+        assert_eq!((each, remaining.knows(1, 1)), ([SLOW, SLOW, SLOW, GUESS], true));
+        assert_eq!(remaining.by_case([(1, 0), (2, 1), (1, 1)].iter())[..3], [Duration::ZERO, SLOW * 2, GUESS]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::reference::References;
 use super::remaining_time::{RemainingTime, RunningRepeat};
 use super::stop::CaseRepeats;
 use super::supervised_child::EndedRequest;
+use super::time_share::{Needs, NextRepeat, TimeShares};
 use super::{Outcome, Repeat};
 use crate::bencher::{HashKey, Purpose};
 use crate::plan::{CaseId, Plan, PlannedCase};
@@ -28,6 +29,9 @@ pub struct RunTask<'a> {
     pub scratch: &'a dyn Fn(&CaseId, u32) -> PathBuf,
     /// The most time that the run may take.
     pub budget: Option<Duration>,
+    /// True if each case gets its fair share of that time, and what does not fit is left out; else the run is broken
+    /// off.
+    pub shares: bool,
     /// Set when the user asks for an end.
     pub interrupted: &'a AtomicBool,
 }
@@ -52,12 +56,12 @@ pub(super) fn go<E>(
     sink(Event::Started { plan, repeats: progress.left.len() })?;
     let begun = Instant::now();
     let mut ending = RunEnding::Complete;
-    while let Some((index, number)) = progress.next(plan) {
+    while let Some((index, number, most)) = progress.next(plan, begun.elapsed()) {
         if task.interrupted.load(Ordering::Relaxed) {
             ending = RunEnding::Interrupted;
             break;
         }
-        if task.budget.is_some_and(|budget| begun.elapsed() >= budget) {
+        if progress.shares.is_none() && task.budget.is_some_and(|budget| begun.elapsed() >= budget) {
             // Repeats for the sake of a target are extra: without them the run is whole.
             ending =
                 if number > progress.planned[index] { RunEnding::Complete } else { RunEnding::OutOfBudget };
@@ -78,7 +82,7 @@ pub(super) fn go<E>(
         if resident {
             ask.memory = None;
         }
-        let turn = Turn { case: index, resident, last: progress.is_last(index) };
+        let turn = Turn { case: index, resident, last: progress.is_last(index), most };
         let mut told = Ok(());
         let ended = executor.run(turn, &ask, &mut |passed| {
             let (finished, remaining) =
@@ -91,6 +95,10 @@ pub(super) fn go<E>(
         let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
         let EndedRequest { outcome, start, slot, tree, stdout, stderr, alive: _ } = ended;
         let Some((mut outcome, spots)) = outcome else {
+            if most.is_some() && !task.interrupted.load(Ordering::Relaxed) {
+                progress.cut(index, number, slot);
+                continue;
+            }
             ending = RunEnding::Interrupted;
             break;
         };
@@ -111,6 +119,9 @@ pub(super) fn go<E>(
             continue; // its own outcome is in the journal
         }
         sink(Event::RepeatEnded { case: &case.id, repeat: &repeat, stdout: &stdout, stderr: &stderr })?;
+    }
+    if let Some(needed) = progress.left_out() {
+        sink(Event::LeftOut { needed: begun.elapsed() + needed })?;
     }
     sink(Event::Ended(ending))?;
     Ok(ending)
@@ -155,6 +166,8 @@ struct RunProgress {
     /// The measured values of each case, where there is a target.
     seen: Vec<CaseRepeats>,
     remaining: RemainingTime,
+    /// The shares of the time of the run, where it has some.
+    shares: Option<TimeShares>,
 }
 
 impl RunProgress {
@@ -194,20 +207,82 @@ impl RunProgress {
         let again: Vec<(usize, u32)> = (0..plan.cases.len()).filter(again).map(|index| (index, 0)).collect();
         left.splice(0..0, again);
         let remaining = RemainingTime::new(&plan.cases);
-        Self { left, at: 0, given_up, done, planned, extra: HashSet::new(), round, seen, remaining }
+        let shares = task.budget.filter(|_| task.shares).map(|time| TimeShares::new(time, plan.cases.len()));
+        Self { left, at: 0, given_up, done, planned, extra: HashSet::new(), round, seen, remaining, shares }
     }
 
-    fn next(&mut self, plan: &Plan) -> Option<(usize, u32)> {
+    /// The repeat that is next, and the most that it may take where times are shared; `passed` is the time of the
+    /// run so far.
+    fn next(&mut self, plan: &Plan, passed: Duration) -> Option<(usize, u32, Option<Duration>)> {
         loop {
             if self.at == self.left.len() {
                 self.add_round(plan);
             }
-            let repeat = *self.left.get(self.at)?;
+            if self.at == self.left.len() {
+                self.add_second_turn();
+            }
+            let (case, number) = *self.left.get(self.at)?;
             self.at += 1;
-            if self.is_due(repeat) {
-                return Some(repeat);
+            if !self.is_due((case, number)) {
+                continue;
+            }
+            if self.shares.is_none() {
+                return Some((case, number, None));
+            }
+            if let Some(most) = self.admit(plan, case, number, passed) {
+                return Some((case, number, Some(most)));
             }
         }
+    }
+
+    /// The most that the repeat may take, where its case has its share still.
+    fn admit(&mut self, plan: &Plan, case: usize, number: u32, passed: Duration) -> Option<Duration> {
+        let shares = self.shares.as_ref()?;
+        let left = self.left[self.at - 1..].iter().chain(shares.waiting());
+        let left: Vec<(usize, u32)> = left.copied().filter(|repeat| self.is_due(*repeat)).collect();
+        let needs = Needs {
+            all: self.remaining.by_case(left.iter()),
+            figure: self.remaining.by_case(left.iter().filter(|(_, number)| *number <= 1)),
+        };
+        let planned = &plan.cases[case];
+        let next = NextRepeat {
+            case,
+            number,
+            takes: self.to_a_figure(case, number, planned.measured),
+            is_known: self.remaining.knows(case, number),
+            is_needed: number == 0 && planned.is_reference(),
+        };
+        self.shares.as_mut()?.admit(next, &needs, passed)
+    }
+
+    /// About what a repeat takes, with the one that measures where this one verifies.
+    fn to_a_figure(&self, case: usize, number: u32, measured: bool) -> Duration {
+        let each = self.remaining.each(case, number);
+        if number == 0 && measured { each + self.remaining.each(case, 1) } else { each }
+    }
+
+    /// Adds those that waited for what the others have left.
+    fn add_second_turn(&mut self) {
+        let Some(shares) = &mut self.shares else { return };
+        let remaining = &self.remaining;
+        let waited = shares.second_turn(&|case| remaining.each(case, 0) + remaining.each(case, 1));
+        self.left.extend(waited);
+    }
+
+    /// Notes that a repeat was ended after so long, since its time was over.
+    fn cut(&mut self, case: usize, number: u32, slot: Duration) {
+        self.given_up.insert(case);
+        self.remaining.takes_longer(case, slot);
+        if let Some(shares) = &mut self.shares {
+            shares.took(case, slot);
+            shares.leave_out(case, number);
+        }
+    }
+
+    /// About how long what was left out would take; `None` where nothing was.
+    fn left_out(&self) -> Option<Duration> {
+        let left_out = self.shares.as_ref().map(TimeShares::left_out).filter(|left_out| !left_out.is_empty())?;
+        Some(self.remaining.by_case(left_out.iter()).iter().sum())
     }
 
     /// Tells whether the repeat is still to be run: its case has not failed, and has not said that it wants
@@ -261,14 +336,20 @@ impl RunProgress {
 
     /// About how long the rest takes, with the repeat that comes next or is running.
     fn remaining(&self, running: Option<RunningRepeat>) -> Duration {
-        let left = self.left[self.at - 1..].iter().filter(|repeat| self.is_due(**repeat));
-        self.remaining.of(left, running)
+        let waiting = self.shares.as_ref().map_or(&[][..], TimeShares::waiting);
+        let left = self.left[self.at - 1..].iter().chain(waiting).filter(|repeat| self.is_due(**repeat));
+        let all = self.remaining.of(left, running);
+        let now = running.map_or(Duration::ZERO, |(_, _, passed)| passed);
+        self.shares.as_ref().map_or(all, |shares| all.min(shares.left().saturating_sub(now)))
     }
 
     fn ended(&mut self, index: usize, repeat: &Repeat, slot: Duration) {
         self.seen[index].add(repeat);
         self.planned[index] = stated(repeat).unwrap_or(self.planned[index]);
         self.remaining.ended(index, repeat.number, slot);
+        if let Some(shares) = &mut self.shares {
+            shares.took(index, slot);
+        }
         if !matches!(repeat.outcome, Outcome::Measured { .. }) {
             self.given_up.insert(index);
         }

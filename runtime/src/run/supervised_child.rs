@@ -39,6 +39,8 @@ pub(super) struct ChildWatch<'a> {
     pub(super) memory: u64,
     /// `true` once the user has asked for an end.
     pub(super) interrupted: &'a AtomicBool,
+    /// When the time that the run has for it is over; it ends as if it had been interrupted.
+    pub(super) until: Option<Instant>,
 }
 
 /// Outcome of one request.
@@ -217,7 +219,8 @@ impl SupervisedChild {
             if seen.is_late(watch) {
                 return ListeningEnd::TimedOut;
             }
-            if watch.interrupted.load(Ordering::Relaxed) {
+            let is_over = watch.until.is_some_and(|until| Instant::now() >= until);
+            if is_over || watch.interrupted.load(Ordering::Relaxed) {
                 return ListeningEnd::Interrupted;
             }
             let now = Instant::now();
@@ -436,7 +439,7 @@ mod tests {
     #[test]
     fn a_child_that_guards_its_set_up_is_allowed_ten_times_as_long_for_that_alone() {
         let (timeout, interrupted) = (Duration::from_secs(15), AtomicBool::new(false));
-        let watch = |patient| ChildWatch { timeout, patient, memory: u64::MAX, interrupted: &interrupted };
+        let watch = |patient| ChildWatch { timeout, patient, memory: u64::MAX, interrupted: &interrupted, until: None };
         let mut listened = ListeningState::since(Instant::now());
         assert_eq!(listened.allowed(watch(false)), timeout);
         assert_eq!(listened.allowed(watch(true)), Duration::from_secs(150));

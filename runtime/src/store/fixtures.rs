@@ -1,5 +1,6 @@
 //! Records and a failing file system for the tests of this stage.
 
+use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::io;
 use std::path::Path;
@@ -16,7 +17,6 @@ use crate::record::{
 };
 use crate::registry::{AxisValue, Equivalence, Point};
 use crate::run::{Outcome, Repeat};
-use crate::stats;
 use crate::verify::Agreement;
 
 /// A case of scenario `PC-1` at a depth.
@@ -46,6 +46,7 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         epoch: 0,
         planned: RunPlan {
             cases: (0..cases).map(case_id).collect(),
+            shortened: BTreeMap::new(),
             only_verified: Vec::new(),
             repeats: 7,
             stated: std::collections::BTreeMap::new(),

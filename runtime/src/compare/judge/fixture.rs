@@ -73,6 +73,7 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
     let budget = Budget { warmup: 0, batches: 1, min_time: Duration::ZERO, max_time: None };
     let planned = RunPlan {
         cases: cases.iter().map(|case| case.id.clone()).collect(),
+        shortened: BTreeMap::new(),
         only_verified: Vec::new(),
         repeats: 7,
         stated: BTreeMap::new(),

@@ -291,7 +291,7 @@ impl Duel<'_> {
 
     fn watch(&self, patient: bool) -> ChildWatch<'_> {
         let (timeout, memory) = (self.plan.timeout(), self.plan.memory);
-        ChildWatch { timeout, patient, memory, interrupted: self.interrupted }
+        ChildWatch { timeout, patient, memory, interrupted: self.interrupted, until: None }
     }
 
     fn is_resident(&self, case: &CaseId) -> bool {

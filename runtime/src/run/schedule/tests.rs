@@ -19,16 +19,18 @@ struct Mock<'a> {
     round: HashMap<String, u32>,
     spots: Vec<Spot>,
     kept: Vec<bool>,
+    /// How long a repeat takes.
+    slot: &'a dyn Fn(&str, u32) -> Duration,
 }
 
 impl<'a> Mock<'a> {
     fn new(answer: &'a dyn Fn(&str, u32) -> Option<Outcome>) -> Self {
-        Self { asked: Vec::new(), answer, round: HashMap::new(), spots: Vec::new(), kept: Vec::new() }
+        Self { asked: Vec::new(), answer, round: HashMap::new(), spots: Vec::new(), kept: Vec::new(), slot: &slot }
     }
 }
 
 impl Executor for Mock<'_> {
-    fn run(&mut self, _turn: Turn, ask: &RepeatRequest, tick: &mut dyn FnMut(Duration)) -> EndedRequest {
+    fn run(&mut self, turn: Turn, ask: &RepeatRequest, tick: &mut dyn FnMut(Duration)) -> EndedRequest {
         tick(Duration::from_secs(3));
         let number = match ask.purpose {
             Purpose::Verify => 0,
@@ -40,16 +42,23 @@ impl Executor for Mock<'_> {
         };
         self.kept.push(ask.keep);
         self.asked.push((ask.scenario.clone(), number));
+        let slot = (self.slot)(&ask.scenario, number);
+        let fits = turn.most.is_none_or(|most| slot <= most);
+        let answer = (self.answer)(&ask.scenario, number).filter(|_| fits);
         EndedRequest {
-            outcome: (self.answer)(&ask.scenario, number).map(|outcome| (outcome, self.spots.clone())),
+            outcome: answer.map(|outcome| (outcome, self.spots.clone())),
             start: None,
-            slot: if number == 0 { Duration::from_secs(15) } else { Duration::from_millis(1) },
+            slot: turn.most.map_or(slot, |most| slot.min(most)),
             tree: None,
             stdout: Vec::new(),
             stderr: Vec::new(),
             alive: false,
         }
     }
+}
+
+fn slot(_: &str, number: u32) -> Duration {
+    if number == 0 { Duration::from_secs(15) } else { Duration::from_millis(1) }
 }
 
 fn measured() -> Outcome {
@@ -69,7 +78,7 @@ fn run(
 ) -> (RunEnding, Vec<(String, u32)>) {
     let mut mock = Mock::new(answer);
     let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-    let task = RunTask { plan, epoch: 0, finished, scratch: &scratch, budget: None, interrupted: &NEVER };
+    let task = RunTask { plan, epoch: 0, finished, scratch: &scratch, budget: None, shares: false, interrupted: &NEVER };
     let ending = go(&task, &mut mock, &mut |_| Ok::<(), ()>(())).unwrap();
     (ending, mock.asked)
 }
@@ -77,7 +86,7 @@ fn run(
 /// A task that has no scratch and no budget.
 fn task<'a>(plan: &'a Plan, finished: &'a [(CaseId, Repeat)], interrupted: &'a AtomicBool) -> RunTask<'a> {
     let scratch = &|_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-    RunTask { plan, epoch: 0, finished, scratch, budget: None, interrupted }
+    RunTask { plan, epoch: 0, finished, scratch, budget: None, shares: false, interrupted }
 }
 
 #[test]
@@ -310,6 +319,44 @@ const fn adapter(name: &'static str, tier: u8) -> crate::registry::AdapterEntry 
         make: || Ok(Box::new(())),
         probe: None,
     }
+}
+
+/// The repeats that run of three cases in a quick run of so many seconds: `a` and `b` take a second each, `slow`
+/// takes 20. And about how long all would have taken, where something was left out.
+fn shared(seconds: u64, took: Option<Duration>) -> (Vec<(String, u32)>, Option<u64>) {
+    let mut plan = plan(&["slow", "a", "b"], 3, CaseOrder::Declared);
+    plan.cases[0].took.measuring = took;
+    let answer: &dyn Fn(&str, u32) -> Option<Outcome> = &|_, _| Some(measured());
+    let slot = |id: &str, _| Duration::from_secs(if id == "slow" { 20 } else { 1 });
+    let mut mock = Mock { slot: &slot, ..Mock::new(answer) };
+    let mut left_out = None;
+    let budget = Some(Duration::from_secs(seconds));
+    let ending = go(&RunTask { budget, shares: true, ..task(&plan, &[], &NEVER) }, &mut mock, &mut |event| {
+        if let Event::LeftOut { needed } = event {
+            left_out = Some(needed.as_secs());
+        }
+        Ok::<(), ()>(())
+    });
+    assert_eq!(ending, Ok(RunEnding::Complete));
+    (mock.asked, left_out)
+}
+
+#[test]
+fn a_slow_case_costs_no_other_its_figure_where_times_are_shared() {
+    let others = ["a", "b", "a", "b", "a", "b"].iter().zip([1, 1, 2, 2, 3, 3]);
+    let others: Vec<(String, u32)> = others.map(|(id, number)| ((*id).to_owned(), number)).collect();
+    let slow = |number| ("slow".to_owned(), number);
+    let known = Some(Duration::from_secs(20));
+    let (asked, left_out) = shared(30, known);
+    assert_eq!((&asked[0], &asked[1..], left_out), (&slow(1), &others[..], Some(40)), "it has its share");
+    let (asked, left_out) = shared(20, known);
+    assert_eq!((&asked[..], left_out), (&others[..], Some(60)), "what cannot end is not begun");
+    // Nobody knows how slow it is: it is ended when the others need what is left.
+    let (asked, left_out) = shared(20, None);
+    assert_eq!(asked[..3], [slow(1), others[0].clone(), others[1].clone()]);
+    assert!(!asked[1..].contains(&slow(1)) && left_out.is_some(), "{asked:?}");
+    let (asked, left_out) = shared(80, known);
+    assert_eq!((asked.len(), left_out), (9, None), "there is time for all");
 }
 
 /// A repeat of a body that takes so many microseconds.

@@ -110,6 +110,7 @@ fn run(started: u64, cases: usize) -> RunRecord {
         epoch: 0,
         planned: RunPlan {
             cases: (0..cases).map(id).collect(),
+            shortened: BTreeMap::new(),
             only_verified: Vec::new(),
             repeats: REPEATS,
             stated: BTreeMap::new(),
