@@ -97,6 +97,8 @@ struct PolicySettings {
     gate: PolicyFile,
     #[serde(rename = "profile")]
     _profile: Option<IgnoredAny>,
+    #[serde(rename = "outputs")]
+    _outputs: Option<IgnoredAny>,
 }
 
 impl Policy {

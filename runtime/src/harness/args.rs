@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::outputs::Outputs;
 use super::usage::ListFormat;
 use crate::bencher::RunSettings;
 use crate::plan::{Param, PlanSettings};
@@ -56,7 +57,7 @@ pub(super) struct BenchArgs {
     pub(super) list_metrics: bool,
     pub(super) format: ListFormat,
     pub(super) color: Option<bool>,
-    pub(super) html: bool,
+    pub(super) outputs: Outputs,
     pub(super) quiet: bool,
     pub(super) verbose: bool,
     pub(super) help: bool,
@@ -87,6 +88,7 @@ impl BenchArgs {
             &mut self.versus,
             &mut self.comparison,
             &mut self.accepted,
+            &mut self.outputs.folder,
         ];
         for path in paths.into_iter().flatten().filter(|path| !path.is_empty()) {
             *path = folder.join(&*path).display().to_string();

@@ -8,7 +8,8 @@ use super::args::BenchArgs;
 use super::session::{Session, check};
 use super::smoke::program;
 use super::time_limit::TimeLimit;
-use super::{Context, Exit, TargetError, page, resume, traces};
+use super::outputs::{OutputSource, Outputs};
+use super::{Context, Exit, TargetError, resume, traces};
 use crate::bencher::{Phase, SkipReason};
 use crate::compare::{Acceptance, Comparison, Policy, judge};
 use crate::plan::{self, CaseId, Plan};
@@ -28,6 +29,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         return Err(TargetError::NothingRegistered);
     }
     let policy = policy(context, registry)?; // a mistake in the settings costs no run
+    let outputs = outputs(context)?;
     let share = TimeLimit::of(args, args.budget).filter(|limit| limit.shares).map(|limit| limit.time);
     terminal.remark(&report::header(plan, registry.scenarios().len(), registry.adapters().len(), share));
     if args.dry_run {
@@ -161,10 +163,17 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         terminal.remark(&resume::hint(suite, &id));
     }
     terminal.remark(&format!("files: {}", layout.run(&id).display()));
+    drop(session); // nothing is measured any more, and the command of the outputs may have to be built
+    let source = OutputSource { suite, run: &id, data: layout.data() };
+    match ending {
+        RunEnding::Complete if !outputs.export(source, *terminal) => exit = exit.or(Exit::Unexpected),
+        RunEnding::Complete => {}
+        _ if outputs.is_wanted() => terminal.remark("no page and no exports of a run that was broken off"),
+        _ => {}
+    }
     terminal.answer(&report::summary(&record, exit.code()));
-    if args.html && ending == RunEnding::Complete {
-        drop(session); // nothing is measured any more, and the command may have to be built
-        page::write(&id, layout.data(), &suite.workspace(), *terminal);
+    if ending == RunEnding::Complete {
+        outputs.page(source, *terminal);
     }
     Ok(exit)
 }
@@ -298,6 +307,14 @@ pub(super) fn policy(context: &Context<'_>, registry: &Registry) -> Result<Polic
         allow_different_machine: args.allow_different_machine,
         ..stated
     })
+}
+
+/// The outputs that are asked for: by the line and its variables, else by the workspace's settings.
+fn outputs(context: &Context<'_>) -> Result<Outputs, TargetError> {
+    let typed = context.args.outputs.clone();
+    let Some((file, text)) = &context.settings else { return Ok(typed) };
+    let wrong = |why| plan::PlanError::Settings { file: file.clone(), why };
+    Ok(typed.or(Outputs::read(text, &context.suite.workspace()).map_err(wrong)?))
 }
 
 /// The changes that a file says are accepted.

@@ -22,9 +22,19 @@ macro_rules! switch {
 
 /// Sets a field to the text.
 macro_rules! text {
-    ($field:ident) => {
+    ($($field:ident).+) => {
         |args, _, value| {
-            args.$field = Some(value);
+            args.$($field).+ = Some(value);
+            Ok(())
+        }
+    };
+}
+
+/// Sets a field of the outputs that says yes, no, or nothing.
+macro_rules! say {
+    ($field:ident, $yes:literal) => {
+        |args, _, _| {
+            args.outputs.$field = Some($yes);
             Ok(())
         }
     };
@@ -81,6 +91,13 @@ const fn short(
     take: Take,
 ) -> Flag {
     Flag { name, short: Some(short), value, group, help, take }
+}
+
+/// Formats with commas between them.
+fn add_exports(args: &mut BenchArgs, _: &Flag, value: String) -> Result<(), UsageError> {
+    let formats = value.split(',').map(|format| format.trim().to_owned());
+    args.outputs.export.get_or_insert_default().extend(formats);
+    Ok(())
 }
 
 /// criterion's flag; what it does has a command of its own.
@@ -343,7 +360,33 @@ pub(super) const FLAGS: &[Flag] = &[
     flag("list-metrics", None, Show, "print every metric with unit and direction", switch!(list_metrics)),
     flag("format", Some("terse|pretty|json"), Show, "the form of --list", read!(format = list_format)),
     flag("color", Some("auto|always|never"), Show, "colour in tables", read!(color = colour)),
-    flag("html", None, Show, "afterwards have the run written as a page with charts", switch!(html)),
+    flag(
+        "export",
+        Some("FORMAT,..."),
+        Show,
+        "afterwards write the run in formats of other tools: junit, csv, bencher, ...; `none` for none",
+        add_exports,
+    ),
+    flag("html", None, Show, "afterwards write the run as a page with charts", say!(html, true)),
+    flag("no-html", None, Show, "write no page, whatever the settings say", say!(html, false)),
+    flag("charts", None, Show, "afterwards draw the run as SVG files", say!(charts, true)),
+    flag("no-charts", None, Show, "draw no charts, whatever the settings say", say!(charts, false)),
+    flag(
+        "tracker",
+        Some("wandb|mlflow|none"),
+        Show,
+        "afterwards hand the run to an experiment tracker, off line",
+        text!(outputs.tracker),
+    ),
+    flag("project", Some("NAME"), Show, "the tracker's project (default weighbridge)", text!(outputs.project)),
+    flag("entity", Some("NAME"), Show, "the team or user whose project it is", text!(outputs.entity)),
+    flag(
+        "outputs",
+        Some("DIR"),
+        Show,
+        "where all that is written (default `outputs` in the data directory)",
+        text!(outputs.folder),
+    ),
     flag(
         "show-output",
         None,

@@ -14,7 +14,7 @@ mod flags;
 mod help;
 mod known_times;
 mod list;
-mod page;
+mod outputs;
 mod parse;
 mod python;
 mod request;
@@ -181,8 +181,8 @@ fn start(suite: &Suite, find: Option<Find>) -> Result<Exit, TargetError> {
     })?;
     match mode {
         HarnessMode::Bench if context.args.versus.is_some() || context.args.versus_adapter.is_some() => {
-            let why = "note: --html shows a stored run, and a duel stores none: no page is written";
-            context.terminal.remark(if context.args.html { why } else { "" });
+            let why = "note: pages and exports are of a stored run, and a duel stores none: nothing is written";
+            context.terminal.remark(if context.args.outputs.is_wanted() { why } else { "" });
             duel::duel(&context, &registry, &plan)
         }
         HarnessMode::Bench => {

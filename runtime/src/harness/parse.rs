@@ -40,7 +40,14 @@ impl BenchArgs {
             let Some(value) = variable(&name).filter(|value| !value.is_empty()) else { continue };
             let value = match (flag.value, value.as_str()) {
                 (Some(_), _) => Some(value),
-                (None, "0" | "false") => continue,
+                (None, "0" | "false") => {
+                    // A variable that says no goes over the settings, as the flag for it does.
+                    let no = format!("no-{}", flag.name);
+                    if let Some(no) = FLAGS.iter().find(|flag| flag.name == no) {
+                        (no.take)(&mut args, no, String::new())?;
+                    }
+                    continue;
+                }
                 (None, "1" | "true") => None,
                 (None, other) => return Err(UsageError(format!("{name} is 1 or 0, not `{other}`"))),
             };
@@ -100,12 +107,14 @@ impl BenchArgs {
                     .to_owned(),
             ));
         }
+        args.outputs.check().map_err(|UsageError(why)| UsageError(format!("--{why}")))?;
         Ok(args)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::outputs::Outputs;
     use super::super::usage::ListFormat;
     use super::*;
     use crate::plan::Param;
@@ -170,6 +179,17 @@ mod tests {
     }
 
     #[test]
+    fn outputs_are_turned_on_and_off_by_flag_and_by_variable() {
+        let args = parse("--export junit,csv --export bmf --charts", &[("WEIGHBRIDGE_HTML", "0")]).unwrap();
+        let outputs = args.outputs;
+        assert_eq!(outputs.export.unwrap(), ["junit", "csv", "bmf"]);
+        assert_eq!((outputs.html, outputs.charts), (Some(false), Some(true)));
+        let args = parse("--no-html", &[("WEIGHBRIDGE_HTML", "1"), ("WEIGHBRIDGE_CHARTS", "0")]).unwrap();
+        assert_eq!((args.outputs.html, args.outputs.charts), (Some(false), Some(false)));
+        assert_eq!(parse("", &[]).unwrap().outputs, Outputs::default());
+    }
+
+    #[test]
     fn a_bad_value_is_an_error_that_names_flag_value_and_form() {
         for (line, expected) in [
             ("--repeats 0", "--repeats takes a whole number of at least 1, not `0`"),
@@ -185,6 +205,9 @@ mod tests {
             ("--dump asm", "--dump takes hlo, not `asm`"),
             ("--trace jax --versus other", "a duel or --profile-time stores none"),
             ("--suite a.toml --set gate", "--suite and --set both say which scenarios run"),
+            ("--export csv,junti", "--export is jsonl, "),
+            ("--export csv,junti", "not `junti`; did you mean `junit`?"),
+            ("--tracker aim", "--tracker is wandb, mlflow or none, not `aim`"),
         ] {
             let error = parse(line, &[]).unwrap_err().to_string();
             assert!(error.contains(expected), "{line}: {error}");

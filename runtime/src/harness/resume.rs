@@ -67,7 +67,7 @@ fn of_today(today: &BenchArgs, then: BenchArgs) -> BenchArgs {
         inconclusive_passes: today.inconclusive_passes,
         allow_different_machine: today.allow_different_machine,
         color: today.color,
-        html: today.html,
+        outputs: today.outputs.clone(),
         quiet: today.quiet,
         show_output: today.show_output,
         verbose: today.verbose,

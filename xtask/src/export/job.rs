@@ -20,6 +20,8 @@ pub(crate) struct Job<'a> {
     pub(crate) name: &'a str,
     /// The project of an experiment tracker.
     pub(crate) project: &'a str,
+    /// The team or user whose project it is.
+    pub(crate) entity: Option<&'a str>,
     /// The interpreter that has the tracker's SDK.
     pub(crate) python: &'a Path,
 }

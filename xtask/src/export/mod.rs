@@ -22,9 +22,10 @@ mod readers;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::fs;
 use std::path::{Component, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use weighbridge::data::replace_file;
 
@@ -37,9 +38,9 @@ pub(crate) use job::{ExportOutput, Job};
 #[derive(Debug, Args)]
 #[command(after_help = help())]
 pub(crate) struct Export {
-    /// The format: see below.
-    #[arg(value_parser = names())]
-    pub(crate) format: String,
+    /// The format, or several with commas between them: see below.
+    #[arg(value_name = "FORMAT", value_parser = names(), value_delimiter = ',', num_args = 1, required = true)]
+    pub(crate) formats: Vec<String>,
     /// The run: an id, its start, or `latest` [default: the latest run].
     pub(crate) run: Option<String>,
     /// A run of this suite: `<package>/<bench target>`.
@@ -49,12 +50,18 @@ pub(crate) struct Export {
     /// output].
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
+    /// Write it below this folder, under the name in brackets below: `junit.xml`. For several formats at once.
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    pub(crate) into: Option<PathBuf>,
     /// Name of the run in a layout that keeps several: criterion's baseline.
     #[arg(long, value_name = "NAME", default_value = "new", value_parser = plain_name)]
     pub(crate) name: String,
     /// The project of an experiment tracker.
     #[arg(long, default_value = "weighbridge")]
     pub(crate) project: String,
+    /// The team or user of an experiment tracker whose project it is.
+    #[arg(long)]
+    pub(crate) entity: Option<String>,
     /// The interpreter that has the SDK of an experiment tracker.
     #[arg(
         long,
@@ -70,6 +77,8 @@ pub(crate) struct Export {
 pub(crate) struct ExportFormat {
     /// Its name on the command line.
     pub(crate) name: &'static str,
+    /// The usual name of its file, or of the folder of its files.
+    file: &'static str,
     /// Its line in the help: its name, and what is in it or reads it.
     pub(crate) about: &'static str,
     write: fn(&Job<'_>) -> Result<ExportOutput>,
@@ -79,69 +88,82 @@ pub(crate) struct ExportFormat {
 pub(crate) const FORMATS: [ExportFormat; 16] = [
     ExportFormat {
         name: "jsonl",
+        file: "metrics.jsonl",
         about: "JSON Lines: a line for each metric of each case",
         write: jsonl::estimates,
     },
     ExportFormat {
         name: "jsonl-samples",
+        file: "samples.jsonl",
         about: "JSON Lines: a line for each repeat, with all its samples",
         write: jsonl::samples,
     },
-    ExportFormat { name: "csv", about: "a row for each metric of each case", write: csv::estimates },
-    ExportFormat { name: "csv-samples", about: "a row for each sample", write: csv::samples },
+    ExportFormat { name: "csv", file: "metrics.csv", about: "a row for each metric of each case", write: csv::estimates },
+    ExportFormat { name: "csv-samples", file: "samples.csv", about: "a row for each sample", write: csv::samples },
     ExportFormat {
         name: "criterion",
+        file: "criterion",
         about: "criterion's folders, for critcmp: --out DIR/criterion --name NAME",
         write: criterion::write,
     },
     ExportFormat {
         name: "bencher",
+        file: "bencher.txt",
         about: "a line for each case in the form of libtest's benches",
         write: bencher::write,
     },
-    ExportFormat { name: "bmf", about: "Bencher Metric Format", write: bmf::write },
+    ExportFormat { name: "bmf", file: "bmf.json", about: "Bencher Metric Format", write: bmf::write },
     ExportFormat {
         name: "smaller-is-better",
+        file: "smaller-is-better.json",
         about: "customSmallerIsBetter of github-action-benchmark",
         write: custom::smaller,
     },
     ExportFormat {
         name: "bigger-is-better",
+        file: "bigger-is-better.json",
         about: "customBiggerIsBetter of github-action-benchmark",
         write: custom::bigger,
     },
     ExportFormat {
         name: "junit",
+        file: "junit.xml",
         about: "JUnit XML: a failure is a regression or work that does not verify",
         write: junit::write,
     },
     ExportFormat {
         name: "openmetrics",
+        file: "openmetrics.txt",
         about: "OpenMetrics text, for Prometheus",
         write: openmetrics::write,
     },
     ExportFormat {
         name: "tensorboard",
+        file: "tensorboard",
         about: "event files of TensorBoard: --out LOGDIR",
         write: tensorboard::write,
     },
     ExportFormat {
         name: "wandb",
+        file: "wandb",
         about: "Weights & Biases through its SDK, offline: --out DIR",
         write: tracker::wandb,
     },
     ExportFormat {
         name: "mlflow",
+        file: "mlflow",
         about: "MLflow through its SDK, a store of files: --out DIR",
         write: tracker::mlflow,
     },
     ExportFormat {
         name: "mlperf",
+        file: "mlperf",
         about: "the log of each training to a target in MLPerf's form: --out DIR; no compliance is claimed",
         write: mlperf::write,
     },
     ExportFormat {
         name: "calibrax",
+        file: "calibrax",
         about: "the store of calibrax: --out DIR, into which several runs go",
         write: calibrax::write,
     },
@@ -161,28 +183,45 @@ pub(crate) fn run(args: &Export, place: &Place) -> Result<CommandOutput> {
         }
     };
     let run = place.runs().load(&manifest.id)?;
-    let format = FORMATS.iter().find(|format| format.name == args.format);
-    let format = format
-        .ok_or_else(|| stop::unknown("format", &args.format, FORMATS.iter().map(|format| format.name)))?;
-    let job = Job {
-        run: &run,
-        place,
-        format: &args.format,
-        out: args.out.as_deref(),
-        name: &args.name,
-        project: &args.project,
-        python: &args.python,
-    };
+    if args.formats.len() > 1 && args.into.is_none() {
+        return Err(stop::usage("several formats are several files: name their folder with --into"));
+    }
     let mut said = CommandOutput { remarks: picked.remarks, ..CommandOutput::fine("") };
     if manifest.status != weighbridge::data::RunStatus::Complete {
         said.remarks.push(format!("warning: run {}: {}", manifest.id, pick::state(manifest.status)));
     }
-    match (format.write)(&job)? {
-        ExportOutput::Text(text) => match &args.out {
-            None => said.text = text,
+    for name in &args.formats {
+        let format = FORMATS.iter().find(|format| format.name == name);
+        let format =
+            format.ok_or_else(|| stop::unknown("format", name, FORMATS.iter().map(|format| format.name)))?;
+        let out = args.into.as_ref().map(|folder| folder.join(format.file)).or_else(|| args.out.clone());
+        let job = Job {
+            run: &run,
+            place,
+            format: name,
+            out: out.as_deref(),
+            name: &args.name,
+            project: &args.project,
+            entity: args.entity.as_deref(),
+            python: &args.python,
+        };
+        said.text.push_str(&written(&job, (format.write)(&job)?)?);
+    }
+    Ok(said)
+}
+
+/// Writes what a format made of a run, and says where it lies, or hands on the text.
+fn written(job: &Job<'_>, made: ExportOutput) -> Result<String> {
+    Ok(match made {
+        ExportOutput::Text(text) => match job.out {
+            None => text,
             Some(file) => {
+                if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+                    fs::create_dir_all(folder)
+                        .with_context(|| format!("failed to make `{}`", folder.display()))?;
+                }
                 replace_file(file, text.as_bytes())?;
-                said.text = format!("{} is written\n", file.display());
+                format!("{} is written\n", file.display())
             }
         },
         ExportOutput::Files(files) => {
@@ -193,12 +232,11 @@ pub(crate) fn run(args: &Export, place: &Place) -> Result<CommandOutput> {
                 anyhow::ensure!(is_below, "`{}` is no path below a folder", path.display());
                 replace_file(&folder.join(path), bytes)?;
             }
-            said.text = format!("{} files are written below {}\n", files.len(), folder.display());
+            format!("{} files are written below {}\n", files.len(), folder.display())
         }
-        ExportOutput::Done(how) => said.text = format!("{how}\n"),
-        ExportOutput::Skipped(why) => said.text = format!("skipped: {why}\n"),
-    }
-    Ok(said)
+        ExportOutput::Done(how) => format!("{how}\n"),
+        ExportOutput::Skipped(why) => format!("skipped: {why}\n"),
+    })
 }
 
 /// A name that may stand in a path.
@@ -219,6 +257,6 @@ fn names() -> clap::builder::PossibleValuesParser {
 }
 
 fn help() -> String {
-    let line = |format: &ExportFormat| format!("  {:18}{}\n", format.name, format.about);
+    let line = |format: &ExportFormat| format!("  {:18}{} [{}]\n", format.name, format.about, format.file);
     format!("Formats:\n{}", FORMATS.iter().map(line).collect::<String>())
 }

@@ -48,12 +48,14 @@ fn timed(scenario: &str, adapter: &str, seconds: f64) -> CaseRecord {
 
 pub(crate) fn args(format: &str, out: Option<&Path>) -> Export {
     Export {
-        format: format.into(),
+        formats: vec![format.into()],
         run: None,
         suite: None,
         out: out.map(Path::to_owned),
+        into: None,
         name: "new".into(),
         project: "weighbridge".into(),
+        entity: None,
         python: "/nowhere/python3".into(),
     }
 }
@@ -117,6 +119,21 @@ fn without_its_sdk_a_tracker_is_skipped_with_the_line_that_installs_it() {
             run(&args(format, Some(&home.directory.path().join("out"))), &home.place).expect("no failure");
         assert!(said.text.starts_with("skipped: ") && said.text.contains(install), "{}", said.text);
         assert_eq!(said.exit, weighbridge::data::Exit::Fine);
+    }
+}
+
+#[test]
+fn several_formats_at_once_have_their_usual_names_below_a_folder_and_need_one() {
+    let home = home();
+    home.store(&sample());
+    let formats = || vec!["junit".to_owned(), "criterion".to_owned(), "csv".to_owned()];
+    let asked = Export { formats: formats(), ..args("csv", None) };
+    let error = run(&asked, &home.place).expect_err("no folder").to_string();
+    assert!(error.contains("--into"), "{error}");
+    let into = home.directory.path().join("ci/pkg");
+    run(&Export { into: Some(into.clone()), ..asked }, &home.place).expect("written");
+    for file in ["junit.xml", "criterion", "metrics.csv"] {
+        assert!(into.join(file).exists(), "{file}: {:?}", files(&into));
     }
 }
 

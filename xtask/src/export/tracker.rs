@@ -124,6 +124,7 @@ fn document(job: &Job<'_>, folder: &Path) -> Result<Value> {
     Ok(json!({
         "out": folder,
         "project": job.project,
+        "entity": job.entity,
         "run": manifest.id.as_str(),
         "suite": manifest.suite,
         "started": manifest.started,

@@ -43,8 +43,24 @@ const SECRET: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CRED
 
 /// The twins of flags that change what is shown of a run and nothing of how it is measured: a run that is
 /// looked at in another way is of the same series.
-const SHOWN: &[&str] =
-    &["LIST", "LIST_METRICS", "FORMAT", "COLOR", "HTML", "SHOW_OUTPUT", "QUIET", "VERBOSE"];
+const SHOWN: &[&str] = &[
+    "LIST",
+    "LIST_METRICS",
+    "FORMAT",
+    "COLOR",
+    "EXPORT",
+    "HTML",
+    "NO_HTML",
+    "CHARTS",
+    "NO_CHARTS",
+    "TRACKER",
+    "PROJECT",
+    "ENTITY",
+    "OUTPUTS",
+    "SHOW_OUTPUT",
+    "QUIET",
+    "VERBOSE",
+];
 
 /// The variables that are kept, sorted. A value that is no UTF-8 is kept as nearly as it can be written.
 pub(super) fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> BTreeMap<String, String> {

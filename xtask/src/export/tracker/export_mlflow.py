@@ -26,7 +26,7 @@ client = MlflowClient()
 experiment = client.get_experiment_by_name(job["project"])
 experiment = experiment.experiment_id if experiment else client.create_experiment(job["project"])
 started = job["started"] * 1000
-whole = client.create_run(experiment, start_time=started, run_name=job["run"], tags={"suite": job["suite"], "profile": job["profile"]})
+whole = client.create_run(experiment, start_time=started, run_name=job["run"], tags={"suite": job["suite"], "profile": job["profile"], **({"entity": job["entity"]} if job["entity"] else {})})
 facts = [Param(plain(name), str(value)[:500]) for name, value in job["config"]["machine"].items()]
 client.log_batch(whole.info.run_id, params=facts[:100])
 client.log_artifacts(whole.info.run_id, job["records"], "records")

@@ -14,6 +14,7 @@ import wandb
 settings = wandb.Settings(x_disable_stats=True, x_disable_meta=True, x_disable_machine_info=True, console="off")
 run = wandb.init(
     project=job["project"],
+    entity=job["entity"],
     id=job["run"],
     name=job["run"],
     group=job["suite"],
