@@ -103,6 +103,7 @@ pub use bencher::{
     fail, skip,
 };
 pub use device::{Counting, Platform};
+pub use harness::{Runner, RunnerEnd};
 pub use metric::{Collector, Direction, Metric, Mode, Observation, Quantity, Reading, Unit};
 pub use registry::{Availability, Axis, AxisValue, Equivalence, Keep, Point, Requirements, Sweep, Workload};
 #[doc(hidden)] // by their older paths
@@ -159,12 +160,14 @@ pub mod prelude {
 /// Authors of scenarios and of adapters in Rust need none of it.
 pub mod remote {
     pub use crate::bencher::{
-        Audit, CheckedBatch, Costs, Evidence, ExpectedEpoch, HashKey, Purpose, Remote, RemoteEpoch,
-        RemoteRun, RepeatResult, ResourceUse, RunSettings, See, Settings, Spot, StoppedClock,
-        UnstoppedRequest,
+        Audit, Costs, Evidence, ExpectedEpoch, HashKey, Purpose, Remote, RemoteEpoch, RemoteRun,
+        RepeatResult, ResourceUse, RunSettings, See, Settings, Spot, UnstoppedRequest,
     };
     #[doc(hidden)]
-    pub use crate::bencher::{ClockFault, Content, FileUse, LifeData, Moments, MomentsByField, WorkFault};
+    pub use crate::bencher::{
+        CheckedBatch, ClockFault, Content, FileUse, LifeData, Moments, MomentsByField, StoppedClock,
+        WorkFault,
+    };
 }
 
 /// The door for crates in the place of another harness: it may change in any release.

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::BenchArgs;
+use super::call::Call;
+use super::outputs::{OutputSource, Outputs};
 use super::session::{Session, check};
 use super::smoke::program;
 use super::time_limit::TimeLimit;
-use super::outputs::{OutputSource, Outputs};
 use super::{Context, Exit, TargetError, resume, traces};
 use crate::bencher::{Phase, SkipReason};
 use crate::compare::{Acceptance, Comparison, Policy, judge};
@@ -18,7 +19,7 @@ use crate::record::{
     assemble_run,
 };
 use crate::registry::Registry;
-use crate::report::{self, Progress};
+use crate::report::{self, Progress, TargetEnd};
 use crate::run::{ChildFault, Event, Failure, How, Outcome, Repeat, RunEnding, RunTask, run};
 use crate::store::{self, BaselineName, Baselines, Duels, Layout, OutputStream, Runs};
 
@@ -133,6 +134,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         }
     }
     let mut exit = measured_exit(&record, ending, &policy);
+    let mut judged = None;
     if let Some(baseline) = baseline {
         let comparison = against(&baseline, &record, &runs, &policy);
         terminal.result(&report::verdicts(&comparison, *terminal));
@@ -146,6 +148,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         if let Some(wanted) = &args.comparison {
             Duels::new(layout.clone()).write_to(Path::new(wanted), &comparison)?;
         }
+        judged = Some(comparison);
     }
     if let Some(name) = save_as {
         match baselines.set(&name, &record) {
@@ -170,6 +173,10 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         RunEnding::Complete => {}
         _ if outputs.is_wanted() => terminal.remark("no page and no exports of a run that was broken off"),
         _ => {}
+    }
+    if let Some(call) = Call::of(context) {
+        let end = TargetEnd::of(&record, judged.as_ref(), exit.code());
+        terminal.result(&report::targets(&call.ends(&end)));
     }
     terminal.answer(&report::summary(&record, exit.code()));
     if ending == RunEnding::Complete {

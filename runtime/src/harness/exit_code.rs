@@ -54,6 +54,11 @@ impl Exit {
         }
     }
 
+    /// The end that this number stands for; `None` where it is none of ours.
+    pub(super) fn of_code(code: u8) -> Option<Self> {
+        Self::BY_PRECEDENCE.into_iter().find(|exit| exit.code() == code)
+    }
+
     /// The one of two that is the end.
     #[must_use]
     pub fn or(self, other: Self) -> Self {

@@ -378,7 +378,13 @@ pub(super) const FLAGS: &[Flag] = &[
         "afterwards hand the run to an experiment tracker, off line",
         text!(outputs.tracker),
     ),
-    flag("project", Some("NAME"), Show, "the tracker's project (default weighbridge)", text!(outputs.project)),
+    flag(
+        "project",
+        Some("NAME"),
+        Show,
+        "the tracker's project (default weighbridge)",
+        text!(outputs.project),
+    ),
     flag("entity", Some("NAME"), Show, "the team or user whose project it is", text!(outputs.entity)),
     flag(
         "outputs",

@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod call;
 mod called_targets;
 mod caller;
 mod context;
@@ -19,6 +20,7 @@ mod parse;
 mod python;
 mod request;
 mod resume;
+mod runner;
 mod session;
 mod siblings;
 mod smoke;
@@ -32,6 +34,7 @@ mod traces;
 mod usage;
 
 pub use exit_code::Exit;
+pub use runner::{Runner, RunnerEnd};
 pub use style::{Find, FindRequest, FoundBenches};
 pub use suite::{Suite, target_of_program};
 
@@ -181,7 +184,8 @@ fn start(suite: &Suite, find: Option<Find>) -> Result<Exit, TargetError> {
     })?;
     match mode {
         HarnessMode::Bench if context.args.versus.is_some() || context.args.versus_adapter.is_some() => {
-            let why = "note: pages and exports are of a stored run, and a duel stores none: nothing is written";
+            let why =
+                "note: pages and exports are of a stored run, and a duel stores none: nothing is written";
             context.terminal.remark(if context.args.outputs.is_wanted() { why } else { "" });
             duel::duel(&context, &registry, &plan)
         }

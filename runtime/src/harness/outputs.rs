@@ -154,8 +154,7 @@ impl Outputs {
         }
         if self.charts == Some(true) {
             let out = folder.join("charts").into_os_string();
-            let words =
-                ["report".into(), "charts".into(), source.run.as_str().into(), "--out".into(), out];
+            let words = ["report".into(), "charts".into(), source.run.as_str().into(), "--out".into(), out];
             is_fine &= ask("charts", &words, source, terminal);
         }
         is_fine
@@ -241,7 +240,8 @@ mod tests {
         )
         .unwrap();
         let typed = |export: &[&str], tracker: Option<&str>, html| Outputs {
-            export: Some(export.iter().map(|name| (*name).to_owned()).collect()).filter(|_| !export.is_empty()),
+            export: Some(export.iter().map(|name| (*name).to_owned()).collect())
+                .filter(|_| !export.is_empty()),
             tracker: tracker.map(str::to_owned),
             html,
             ..Outputs::default()
@@ -257,8 +257,13 @@ mod tests {
     #[test]
     fn a_format_that_nobody_writes_is_refused_wherever_it_stands() {
         let said = read("[outputs]\nexport = [\"junti\"]").unwrap_err();
-        assert!(said.starts_with("outputs: export is jsonl, ") && said.ends_with("did you mean `junit`?"), "{said}");
-        assert!(read("[outputs]\ntracker = \"aim\"").unwrap_err().contains("tracker is wandb, mlflow or none"));
+        assert!(
+            said.starts_with("outputs: export is jsonl, ") && said.ends_with("did you mean `junit`?"),
+            "{said}"
+        );
+        assert!(
+            read("[outputs]\ntracker = \"aim\"").unwrap_err().contains("tracker is wandb, mlflow or none")
+        );
         assert!(read("[outputs]\nexprt = []").unwrap_err().contains("exprt"));
     }
 }

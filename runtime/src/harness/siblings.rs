@@ -1,16 +1,14 @@
 //! Targets beside this one: `cargo bench -- FILTER` runs all of them. What is asked for may be in another,
 //! and libtest may be.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::called_targets::crate_name;
+use super::call::Call;
 use super::caller::Caller;
 use super::targets::{Libtest, Targets};
 use super::{Context, HarnessMode, TargetError};
 use crate::plan::{Plan, nearest};
 use crate::registry::Registry;
-use crate::store::Layout;
 
 /// The remark where filters take no case of this bench target, and cargo goes on to others that may have it;
 /// `None` where something is to be run. In a gate nothing is passed over.
@@ -38,35 +36,12 @@ pub(super) fn passed_over(
         context.suite.target,
         filters.join(" or ")
     );
-    match others_may_have_it(context) {
-        true => Ok(Some(said)),
-        false => Err(TargetError::NothingMatches(said)),
-    }
-}
-
-/// Tells whether cargo goes on to a bench target, or has been to one, of which it is not known that it has no
-/// case either; notes that this one has none.
-fn others_may_have_it(context: &Context<'_>) -> bool {
-    let Some(cargo) = Caller::of_this_process() else { return false };
-    let package = context.suite.package;
-    let own = format!("{package}/{}", crate_name(context.suite.target));
-    let Some(mut others) = cargo.targets(package, Path::new(context.suite.directory)) else {
-        return true; // which, and what they have, only cargo knows
+    // Which others there are, and what they have, only cargo knows where there is no call to ask.
+    let others_may_have_it = match Call::of(context) {
+        Some(call) => call.passes(),
+        None => Caller::of_this_process().is_some(),
     };
-    others.remove(&own);
-    let layout = Layout::new(context.suite.data(context.args.data.as_deref()));
-    let said = std::fs::read_to_string(layout.passed_over()).unwrap_or_default();
-    let mut lines = said.lines();
-    let is_of_this_call = lines.next() == Some(&cargo.id);
-    let passed: BTreeSet<&str> = lines.filter(|_| is_of_this_call).collect();
-    if others.iter().all(|other| passed.contains(&**other)) {
-        return false;
-    }
-    let lines: Vec<&str> = [&*cargo.id].into_iter().chain(passed).chain([&*own]).collect();
-    // Without this note the last target only cannot tell that no other had the case.
-    let _ = std::fs::create_dir_all(layout.data());
-    let _ = std::fs::write(layout.passed_over(), lines.join("\n"));
-    true
+    if others_may_have_it { Ok(Some(said)) } else { Err(TargetError::NothingMatches(said)) }
 }
 
 /// Flags that libtest takes as well: whoever passes them sees no refusal.

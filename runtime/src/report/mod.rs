@@ -15,6 +15,7 @@ mod reasons;
 mod skips;
 mod summary;
 mod table;
+mod targets;
 mod terminal;
 mod traces;
 mod tree;
@@ -28,6 +29,7 @@ pub use progress::Progress;
 pub use skips::shortened;
 pub use summary::{duel_summary, summary};
 pub use table::{first_figures, metrics, table};
+pub use targets::{TargetEnd, targets};
 pub use terminal::{Style, Terminal};
 pub use traces::{case_traces, traces};
 

@@ -231,7 +231,8 @@ mod tests {
         let mut plan = crate::plan::fixtures::plan(&["SORT-1"], 3, CaseOrder::Shuffled);
         plan.cases[0].took.measuring = Some(Duration::from_secs(50));
         let told = |minutes| header(&plan, 1, 0, Some(Duration::from_mins(minutes)));
-        let share = "about 2m30s; it has 1m00s, and what does not fit is left out: --budget SECS gives it more\n";
+        let share =
+            "about 2m30s; it has 1m00s, and what does not fit is left out: --budget SECS gives it more\n";
         assert!(told(1).contains(share), "{}", told(1));
         assert!(told(3).contains("about 2m30s\n"), "{}", told(3));
     }

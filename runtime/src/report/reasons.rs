@@ -224,7 +224,10 @@ impl fmt::Display for SkipReason {
             }
             Self::Ended => f.write_str("the run was ended before it"),
             Self::OutOfTime { had, needs } => {
-                write!(f, "no time was left for it in the {had} s of this run; `--budget {needs}` is about enough")
+                write!(
+                    f,
+                    "no time was left for it in the {had} s of this run; `--budget {needs}` is about enough"
+                )
             }
         }
     }

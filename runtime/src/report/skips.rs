@@ -31,7 +31,10 @@ pub fn shortened(planned: &RunPlan) -> String {
     }
     let of = |(case, repeats): (&String, &u32)| format!("{} {repeats}", visible_in_line(case));
     let cases: Vec<String> = planned.shortened.iter().map(of).collect();
-    format!("fewer repeats than planned, for want of time: {}; --budget SECS gives it more\n", cases.join(", "))
+    format!(
+        "fewer repeats than planned, for want of time: {}; --budget SECS gives it more\n",
+        cases.join(", ")
+    )
 }
 
 /// Whoever leaves a case: an adapter, or a scenario that has none.

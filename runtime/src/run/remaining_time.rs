@@ -183,7 +183,10 @@ mod tests {
         remaining.ended(0, 0, SLOW);
         let each = [(0, 1), (1, 0), (1, 1), (2, 0)].map(|(case, number)| remaining.each(case, number));
         assert_eq!((each, remaining.knows(1, 1)), ([SLOW, SLOW, SLOW, GUESS], true));
-        assert_eq!(remaining.by_case([(1, 0), (2, 1), (1, 1)].iter())[..3], [Duration::ZERO, SLOW * 2, GUESS]);
+        assert_eq!(
+            remaining.by_case([(1, 0), (2, 1), (1, 1)].iter())[..3],
+            [Duration::ZERO, SLOW * 2, GUESS]
+        );
     }
 
     #[test]

@@ -281,7 +281,8 @@ impl RunProgress {
 
     /// About how long what was left out would take; `None` where nothing was.
     fn left_out(&self) -> Option<Duration> {
-        let left_out = self.shares.as_ref().map(TimeShares::left_out).filter(|left_out| !left_out.is_empty())?;
+        let left_out =
+            self.shares.as_ref().map(TimeShares::left_out).filter(|left_out| !left_out.is_empty())?;
         Some(self.remaining.by_case(left_out.iter()).iter().sum())
     }
 

@@ -439,7 +439,13 @@ mod tests {
     #[test]
     fn a_child_that_guards_its_set_up_is_allowed_ten_times_as_long_for_that_alone() {
         let (timeout, interrupted) = (Duration::from_secs(15), AtomicBool::new(false));
-        let watch = |patient| ChildWatch { timeout, patient, memory: u64::MAX, interrupted: &interrupted, until: None };
+        let watch = |patient| ChildWatch {
+            timeout,
+            patient,
+            memory: u64::MAX,
+            interrupted: &interrupted,
+            until: None,
+        };
         let mut listened = ListeningState::since(Instant::now());
         assert_eq!(listened.allowed(watch(false)), timeout);
         assert_eq!(listened.allowed(watch(true)), Duration::from_secs(150));

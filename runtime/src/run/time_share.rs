@@ -97,7 +97,8 @@ impl TimeShares {
             return None;
         }
         let figures = needs.figure.iter().enumerate();
-        let others = figures.filter(|(case, figure)| *case != next.case && self.spent[*case] + **figure <= level);
+        let others =
+            figures.filter(|(case, figure)| *case != next.case && self.spent[*case] + **figure <= level);
         let theirs: Duration = others.map(|(_, figure)| *figure).sum();
         Some(end.saturating_sub(theirs * SLOWER).max(next.takes * SLOWER).min(end))
     }
@@ -183,7 +184,8 @@ mod tests {
     fn a_repeat_may_take_what_the_others_do_not_need_and_no_more() {
         let mut shares = TimeShares::new(Duration::from_secs(60), 3);
         let needs = Needs { all: seconds(&[10, 20, 12]), figure: seconds(&[3, 5, 4]) };
-        let may = |shares: &mut TimeShares, next, passed| shares.admit(next, &needs, Duration::from_secs(passed));
+        let may =
+            |shares: &mut TimeShares, next, passed| shares.admit(next, &needs, Duration::from_secs(passed));
         assert_eq!(may(&mut shares, next(0, 1, 3), 0), Some(Duration::from_secs(42)));
         assert_eq!(may(&mut shares, next(0, 1, 3), 20), Some(Duration::from_secs(22)));
         assert_eq!(may(&mut shares, next(0, 1, 3), 40), Some(Duration::from_secs(6)), "as slow as it may be");
@@ -192,7 +194,8 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_and_what_nobody_knows_waits_for_the_second_turn_and_is_left_out_there_if_it_does_not_fit() {
+    fn what_does_not_fit_and_what_nobody_knows_waits_for_the_second_turn_and_is_left_out_there_if_it_does_not_fit()
+     {
         let mut shares = TimeShares::new(Duration::from_secs(60), 4);
         let needs = Needs { all: seconds(&[10, 50, 4, 90]), figure: seconds(&[0; 4]) };
         let now = Duration::ZERO;
@@ -207,7 +210,11 @@ mod tests {
         let later = Duration::from_secs(10);
         assert_eq!(shares.admit(next(2, 0, 2), &needs, later), Some(Duration::from_secs(50)));
         assert_eq!(shares.admit(next(1, 0, 51), &needs, later), None);
-        assert_eq!(shares.admit(next(1, 1, 1), &needs, later), None, "nothing is measured that was not verified");
+        assert_eq!(
+            shares.admit(next(1, 1, 1), &needs, later),
+            None,
+            "nothing is measured that was not verified"
+        );
         assert_eq!(shares.left_out(), [(1, 0), (1, 1)]);
         assert!(shares.second_turn(&takes).is_empty());
     }

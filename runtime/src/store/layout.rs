@@ -214,9 +214,9 @@ impl Layout {
         self.data.join("found")
     }
 
-    /// The bench targets in which the filters of the last call of cargo took no case.
-    pub fn passed_over(&self) -> PathBuf {
-        self.data.join("passed-over")
+    /// The notes of bench targets on what they have come to in the last call of cargo.
+    pub fn call(&self) -> PathBuf {
+        self.data.join("call")
     }
 
     /// All baselines that are committed with the workspace, if there is one.

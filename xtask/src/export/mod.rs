@@ -98,8 +98,18 @@ pub(crate) const FORMATS: [ExportFormat; 16] = [
         about: "JSON Lines: a line for each repeat, with all its samples",
         write: jsonl::samples,
     },
-    ExportFormat { name: "csv", file: "metrics.csv", about: "a row for each metric of each case", write: csv::estimates },
-    ExportFormat { name: "csv-samples", file: "samples.csv", about: "a row for each sample", write: csv::samples },
+    ExportFormat {
+        name: "csv",
+        file: "metrics.csv",
+        about: "a row for each metric of each case",
+        write: csv::estimates,
+    },
+    ExportFormat {
+        name: "csv-samples",
+        file: "samples.csv",
+        about: "a row for each sample",
+        write: csv::samples,
+    },
     ExportFormat {
         name: "criterion",
         file: "criterion",

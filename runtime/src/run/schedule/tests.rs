@@ -25,7 +25,14 @@ struct Mock<'a> {
 
 impl<'a> Mock<'a> {
     fn new(answer: &'a dyn Fn(&str, u32) -> Option<Outcome>) -> Self {
-        Self { asked: Vec::new(), answer, round: HashMap::new(), spots: Vec::new(), kept: Vec::new(), slot: &slot }
+        Self {
+            asked: Vec::new(),
+            answer,
+            round: HashMap::new(),
+            spots: Vec::new(),
+            kept: Vec::new(),
+            slot: &slot,
+        }
     }
 }
 
@@ -78,7 +85,15 @@ fn run(
 ) -> (RunEnding, Vec<(String, u32)>) {
     let mut mock = Mock::new(answer);
     let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-    let task = RunTask { plan, epoch: 0, finished, scratch: &scratch, budget: None, shares: false, interrupted: &NEVER };
+    let task = RunTask {
+        plan,
+        epoch: 0,
+        finished,
+        scratch: &scratch,
+        budget: None,
+        shares: false,
+        interrupted: &NEVER,
+    };
     let ending = go(&task, &mut mock, &mut |_| Ok::<(), ()>(())).unwrap();
     (ending, mock.asked)
 }
