@@ -83,6 +83,8 @@ pub struct Runner {
     pub outputs: Option<PathBuf>,
     /// More flags of bench targets, as they are typed.
     pub flags: Vec<String>,
+    /// Environment variables beside those of this process, for cargo and for what it runs.
+    pub variables: Vec<(String, String)>,
 }
 
 /// The end of such a run.
@@ -178,6 +180,7 @@ impl Runner {
 
     fn cargo(&self) -> Command {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).current_dir(self.folder.as_deref().unwrap_or(Path::new(".")));
         command
     }
