@@ -211,3 +211,33 @@ fn a_flag_that_libtest_would_refuse_names_the_targets_that_have_it_and_what_to_w
     let mended = cargo_in(folder.path(), &["bench", "--", "--dry-run"]);
     assert!(mended.code == Some(0) && !mended.stderr.contains("libtest"), "{}", mended.all());
 }
+
+#[test]
+fn a_quick_run_ends_in_its_time_with_what_fits_and_says_what_it_left_out_and_what_would_be_enough() {
+    let bench = Bench::new("ordinary");
+    let quick = ["--quick", "--no-lock", "--measurement-time", "0.002"];
+    let of = |flags: &[&str]| bench.run(&[&quick, flags].concat());
+    let ran = of(&["SLEEP-1", "SLOW-1", "--param", "SLOW-1.seconds=30", "--budget", "20"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    let said = "skipped: SLOW-1/seconds=30: no time was left for it in the 20 s of this run; `--budget ";
+    assert!(ran.stdout.contains(said) && ran.stdout.contains("measured=1 failed=0"), "{}", ran.all());
+    assert!(ran.stdout.contains("none of 3 repeats"), "the other has all of its own: {}", ran.all());
+
+    // A figure that was asked for and is not there is no success.
+    let alone = of(&["SLOW-1", "--param", "seconds=30", "--budget", "3"]);
+    assert_eq!(alone.code, Some(5), "{}", alone.all());
+
+    // There is time for one repeat of three, and that is said.
+    let fewer = of(&["SLOW-1", "--param", "seconds=3", "--budget", "25", "--repeats", "9"]);
+    assert!(
+        fewer.stdout.contains("fewer repeats than planned, for want of time: SLOW-1/seconds=3 "),
+        "{}",
+        fewer.all()
+    );
+    assert!(fewer.code == Some(0) && fewer.stdout.contains("measured=1"), "{}", fewer.all());
+
+    // Without `--quick` a run whose time is over is broken off, and can be taken up again.
+    let broken =
+        bench.run(&["SLOW-1", "--param", "seconds=3", "--budget", "1", "--no-lock", "--repeats", "9"]);
+    assert!(broken.code == Some(5) && broken.stderr.contains("--resume"), "{}", broken.all());
+}

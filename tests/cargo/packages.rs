@@ -120,12 +120,19 @@ fn several_targets_have_one_table_at_the_end_and_a_call_of_the_library_runs_them
     let ended = runner.run().unwrap();
     assert_eq!((ended.exit, ended.runs.len()), (0, 2), "{ended:?}");
     let mine = one.path().join("mine/runs");
-    assert!(ended.runs.iter().all(|run| run.starts_with(&mine) && run.join("run.json").exists()), "{ended:?}");
+    assert!(
+        ended.runs.iter().all(|run| run.starts_with(&mine) && run.join("run.json").exists()),
+        "{ended:?}"
+    );
 
     // The first to run fails, and the other runs all the same.
     let broken = one.path().join("down/benches/work-load.rs");
     let text = fs::read_to_string(&broken).unwrap();
-    fs::write(&broken, text.replace("bencher.iter", "assert!(bencher.scratch().is_err());\n    bencher.iter")).unwrap();
+    fs::write(
+        &broken,
+        text.replace("bencher.iter", "assert!(bencher.scratch().is_err());\n    bencher.iter"),
+    )
+    .unwrap();
     let ended = runner.run().unwrap();
     assert_eq!((ended.exit, ended.runs.len()), (6, 2), "{ended:?}");
     let nothing = Runner { baseline: Some("nobody".into()), ..runner }.run().unwrap();

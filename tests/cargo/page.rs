@@ -68,3 +68,41 @@ fn where_the_command_is_missing_or_fails_the_run_ends_as_it_would_and_says_what_
     let ran = run(&bench, Path::new("/nowhere/cargo"), &["--html"], &[]);
     assert!(ran.code == Some(0) && ran.stderr.contains("no page: failed to start cargo"), "{}", ran.all());
 }
+
+#[test]
+fn what_the_line_or_the_settings_ask_for_is_written_when_the_run_has_ended_and_what_cannot_be_is_no_success()
+{
+    let bench = Bench::new("sorting");
+    let folder = tempfile::tempdir().unwrap();
+    let ours = cargo(folder.path(), &format!("shift\nexec '{}' \"$@\"", xtask_program().display()));
+    let out = folder.path().join("out");
+    let flags = ["--export", "junit,csv", "--charts", "--outputs", out.to_str().unwrap()];
+    let ran = run(&bench, &ours, &[&flags[..], &["--tracker", "wandb", "--entity", "team"]].concat(), &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    let below = out.join("external/sorting");
+    for file in ["junit.xml", "metrics.csv", "charts"] {
+        assert!(below.join(file).exists(), "{file}: {}", ran.all());
+    }
+    assert!(ran.stderr.contains("export: skipped: ") && ran.stderr.contains("pip install"), "{}", ran.all());
+    assert!(!ran.stderr.contains("page: "), "nobody asked for one: {}", ran.all());
+
+    // A format that the list does not have costs no run, and each that it has is one that the command writes.
+    let typo = run(&bench, &ours, &["--export", "junti"], &[]);
+    assert!(typo.code == Some(2) && bench.runs().len() == 1, "{}", typo.all());
+    let said = typo.stderr.split("export is ").nth(1).and_then(|said| said.split(" or none").next()).unwrap();
+    let help = ProcessEnd::of(std::process::Command::new(xtask_program()).args(["export", "--help"])).stdout;
+    let formats: Vec<&str> = help
+        .lines()
+        .skip_while(|line| *line != "Formats:")
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| !["wandb", "mlflow"].contains(name))
+        .collect();
+    assert_eq!(said.split(", ").collect::<Vec<_>>(), formats);
+
+    let broken = cargo(folder.path(), "echo 'error: disk full' >&2; exit 1");
+    let ran = run(&bench, &broken, &["--export", "junit"], &[]);
+    assert_eq!(ran.code, Some(1), "{}", ran.all());
+    assert!(ran.stderr.contains("no export: ") && ran.stderr.contains("disk full"), "{}", ran.all());
+    assert!(ran.stdout.trim_end().ends_with("exit=1"), "{}", ran.all());
+}

@@ -37,13 +37,15 @@ struct CaseSlots {
     before: RepeatTimes,
     /// The time of a repeat if nothing is known.
     guess: Duration,
+    /// A time that one of them takes at least, where it had to be ended.
+    ended_after: Option<Duration>,
     /// The system that its process starts anew each time, which takes most of it.
     resident: Option<&'static str>,
 }
 
 impl CaseSlots {
     fn known(&self, number: u32) -> Option<Duration> {
-        self.seen[kind(number)].each().or(self.before.of(number))
+        self.ended_after.max(self.seen[kind(number)].each().or(self.before.of(number)))
     }
 }
 
@@ -56,6 +58,7 @@ impl RemainingTime {
             seen: [Slots::default(); 2],
             before: case.took,
             guess: case.guess(),
+            ended_after: None,
             resident: case.adapter.filter(|adapter| adapter.resident).map(|adapter| adapter.name),
         };
         Self { cases: cases.iter().map(of).collect() }
@@ -70,8 +73,7 @@ impl RemainingTime {
 
     /// Takes in that a repeat was ended after so long: the case takes longer than that.
     pub(super) fn takes_longer(&mut self, case: usize, slot: Duration) {
-        let slots = &mut self.cases[case];
-        slots.guess = slots.guess.max(slot.mul_f64(LONGER));
+        self.cases[case].ended_after = Some(slot.mul_f64(LONGER));
     }
 
     /// Repeats that have ended.
@@ -90,6 +92,11 @@ impl RemainingTime {
             middle(alike().filter_map(|of| of.known(number)).collect())
                 .or_else(|| middle(alike().filter_map(|of| of.known(other)).collect()))
         })
+    }
+
+    /// Tells whether a repeat of the case has run, now or in an earlier run.
+    pub(super) fn has_run(&self, case: usize) -> bool {
+        [0, 1].iter().any(|number| self.cases[case].known(*number).is_some())
     }
 
     /// Tells whether more is known of how long a repeat takes than a guess about all systems.

@@ -12,7 +12,7 @@ use super::reference::References;
 use super::remaining_time::{RemainingTime, RunningRepeat};
 use super::stop::CaseRepeats;
 use super::supervised_child::EndedRequest;
-use super::time_share::{Needs, NextRepeat, TimeShares};
+use super::time_share::{NextRepeat, TimeShares};
 use super::{Outcome, Repeat};
 use crate::bencher::{HashKey, Purpose};
 use crate::plan::{CaseId, Plan, PlannedCase};
@@ -239,16 +239,13 @@ impl RunProgress {
     fn admit(&mut self, plan: &Plan, case: usize, number: u32, passed: Duration) -> Option<Duration> {
         let shares = self.shares.as_ref()?;
         let left = self.left[self.at - 1..].iter().chain(shares.waiting());
-        let left: Vec<(usize, u32)> = left.copied().filter(|repeat| self.is_due(*repeat)).collect();
-        let needs = Needs {
-            all: self.remaining.by_case(left.iter()),
-            figure: self.remaining.by_case(left.iter().filter(|(_, number)| *number <= 1)),
-        };
+        let needs = self.remaining.by_case(left.filter(|repeat| self.is_due(**repeat)));
         let planned = &plan.cases[case];
         let next = NextRepeat {
             case,
             number,
             takes: self.to_a_figure(case, number, planned.measured),
+            has_run: self.remaining.has_run(case),
             is_known: self.remaining.knows(case, number),
             is_needed: number == 0 && planned.is_reference(),
         };

@@ -14,18 +14,12 @@ pub(super) struct NextRepeat {
     pub(super) number: u32,
     /// About what it takes to a figure: a verifying one with the first that measures.
     pub(super) takes: Duration,
+    /// True if its case has run, now or in an earlier run; else that is a guess.
+    pub(super) has_run: bool,
     /// False if that is a guess about a system of which nobody knows how slow it is.
     pub(super) is_known: bool,
     /// True if others can be compared with nothing without it.
     pub(super) is_needed: bool,
-}
-
-/// About how long the repeats take that are still to come, by case.
-#[derive(Debug)]
-pub(super) struct Needs {
-    pub(super) all: Vec<Duration>,
-    /// Those alone that a first figure takes.
-    pub(super) figure: Vec<Duration>,
 }
 
 /// The shares of one run.
@@ -74,9 +68,10 @@ impl TimeShares {
         &self.left_out
     }
 
-    /// The most that a repeat may take, or `None` where it has to wait or is left out. `passed` is the time of the
-    /// run. One that is slower than was thought may take what the others do not need for a first figure.
-    pub(super) fn admit(&mut self, next: NextRepeat, needs: &Needs, passed: Duration) -> Option<Duration> {
+    /// The most that a repeat may take, or `None` where it has to wait or is left out. `needs` is by case
+    /// about how long all takes that is still to come, `passed` the time of the run. One that is slower than was
+    /// thought may take its own share, or what the others do not need.
+    pub(super) fn admit(&mut self, next: NextRepeat, needs: &[Duration], passed: Duration) -> Option<Duration> {
         let passed = passed.max(self.spent.iter().sum());
         let end = self.time.saturating_sub(passed);
         if next.is_needed && !end.is_zero() {
@@ -89,18 +84,21 @@ impl TimeShares {
             self.leave_out(next.case, next.number);
             return None;
         }
-        let level = self.level(&needs.all, passed);
+        let level = self.level(needs, passed);
         let fits = self.spent[next.case] + next.takes <= level;
         if !fits || !next.is_known || self.held.contains(&next.case) {
             self.held.insert(next.case);
             self.waiting.push((next.case, next.number));
             return None;
         }
-        let figures = needs.figure.iter().enumerate();
-        let others =
-            figures.filter(|(case, figure)| *case != next.case && self.spent[*case] + **figure <= level);
-        let theirs: Duration = others.map(|(_, figure)| *figure).sum();
-        Some(end.saturating_sub(theirs * SLOWER).max(next.takes * SLOWER).min(end))
+        let share = |case: usize| level.saturating_sub(self.spent[case]);
+        let others = (0..needs.len()).filter(|case| *case != next.case);
+        let theirs: Duration = others.map(|case| needs[case].min(share(case))).sum();
+        let unclaimed = end.saturating_sub(theirs);
+        // Of what has never run all may be wrong, that of the others too.
+        let unclaimed = if next.has_run { unclaimed } else { unclaimed.min(self.time / needs.len() as u32) };
+        let own = if level == Duration::MAX { Duration::ZERO } else { share(next.case) };
+        Some(unclaimed.max(own).max(next.takes * SLOWER).max(self.time / LEAST).min(end))
     }
 
     /// Notes that a repeat was ended since its time was over: its case is not tried again.
@@ -150,6 +148,9 @@ fn level(mut left: Duration, needs: impl ExactSizeIterator<Item = Duration>) -> 
     Duration::MAX
 }
 
+/// This part of the time any repeat may take: on a busy machine all are many times slower than was thought.
+const LEAST: u32 = 12;
+
 /// So much slower than was thought a repeat may be at any rate.
 const SLOWER: u32 = 2;
 
@@ -163,7 +164,7 @@ mod tests {
 
     fn next(case: usize, number: u32, takes: u64) -> NextRepeat {
         let takes = Duration::from_secs(takes);
-        NextRepeat { case, number, takes, is_known: true, is_needed: false }
+        NextRepeat { case, number, takes, has_run: true, is_known: true, is_needed: false }
     }
 
     #[test]
@@ -183,21 +184,24 @@ mod tests {
     #[test]
     fn a_repeat_may_take_what_the_others_do_not_need_and_no_more() {
         let mut shares = TimeShares::new(Duration::from_secs(60), 3);
-        let needs = Needs { all: seconds(&[10, 20, 12]), figure: seconds(&[3, 5, 4]) };
+        let needs = seconds(&[10, 12, 6]);
         let may =
             |shares: &mut TimeShares, next, passed| shares.admit(next, &needs, Duration::from_secs(passed));
-        assert_eq!(may(&mut shares, next(0, 1, 3), 0), Some(Duration::from_secs(42)));
-        assert_eq!(may(&mut shares, next(0, 1, 3), 20), Some(Duration::from_secs(22)));
-        assert_eq!(may(&mut shares, next(0, 1, 3), 40), Some(Duration::from_secs(6)), "as slow as it may be");
-        shares.took(0, Duration::from_secs(28));
-        assert_eq!(may(&mut shares, next(0, 2, 3), 28), None, "it has had its share");
+        let may_take = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!(may(&mut shares, next(0, 1, 3), 0), may_take(42));
+        assert_eq!(may(&mut shares, NextRepeat { has_run: false, ..next(0, 1, 3) }, 0), may_take(20));
+        assert_eq!(may(&mut shares, next(0, 1, 3), 30), may_take(12));
+        assert_eq!(may(&mut shares, next(1, 1, 3), 40), may_take(7), "it has its share");
+        assert_eq!(may(&mut shares, next(1, 1, 1), 57), may_take(3), "no more than there is");
+        shares.took(0, Duration::from_secs(40));
+        assert_eq!(may(&mut shares, next(0, 2, 3), 40), None, "it has had its share");
     }
 
     #[test]
     fn what_does_not_fit_and_what_nobody_knows_waits_for_the_second_turn_and_is_left_out_there_if_it_does_not_fit()
      {
         let mut shares = TimeShares::new(Duration::from_secs(60), 4);
-        let needs = Needs { all: seconds(&[10, 50, 4, 90]), figure: seconds(&[0; 4]) };
+        let needs = seconds(&[10, 50, 4, 90]);
         let now = Duration::ZERO;
         assert!(shares.admit(next(0, 0, 5), &needs, now).is_some());
         assert!(shares.admit(next(1, 0, 40), &needs, now).is_none());

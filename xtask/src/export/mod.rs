@@ -39,8 +39,8 @@ pub(crate) use job::{ExportOutput, Job};
 #[command(after_help = help())]
 pub(crate) struct Export {
     /// The format, or several with commas between them: see below.
-    #[arg(value_name = "FORMAT", value_parser = names(), value_delimiter = ',', num_args = 1, required = true)]
-    pub(crate) formats: Vec<String>,
+    #[arg(value_name = "FORMAT", value_parser = Formats::read)]
+    pub(crate) formats: Formats,
     /// The run: an id, its start, or `latest` [default: the latest run].
     pub(crate) run: Option<String>,
     /// A run of this suite: `<package>/<bench target>`.
@@ -71,6 +71,21 @@ pub(crate) struct Export {
         hide_env_values = true
     )]
     pub(crate) python: PathBuf,
+}
+
+/// The formats that were asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Formats(pub(crate) Vec<String>);
+
+impl Formats {
+    fn read(text: &str) -> Result<Self, String> {
+        let names = || FORMATS.iter().map(|format| format.name);
+        let name = |name: &str| match names().find(|known| *known == name) {
+            Some(known) => Ok(known.to_owned()),
+            None => Err(stop::unknown("format", name, names()).to_string()),
+        };
+        text.split(',').map(name).collect::<Result<_, _>>().map(Self)
+    }
 }
 
 /// A format.
@@ -193,14 +208,15 @@ pub(crate) fn run(args: &Export, place: &Place) -> Result<CommandOutput> {
         }
     };
     let run = place.runs().load(&manifest.id)?;
-    if args.formats.len() > 1 && args.into.is_none() {
+    let Formats(formats) = &args.formats;
+    if formats.len() > 1 && args.into.is_none() {
         return Err(stop::usage("several formats are several files: name their folder with --into"));
     }
     let mut said = CommandOutput { remarks: picked.remarks, ..CommandOutput::fine("") };
     if manifest.status != weighbridge::data::RunStatus::Complete {
         said.remarks.push(format!("warning: run {}: {}", manifest.id, pick::state(manifest.status)));
     }
-    for name in &args.formats {
+    for name in formats {
         let format = FORMATS.iter().find(|format| format.name == name);
         let format =
             format.ok_or_else(|| stop::unknown("format", name, FORMATS.iter().map(|format| format.name)))?;
@@ -260,10 +276,6 @@ fn plain_name(text: &str) -> Result<String, String> {
             Err("a name is letters, digits, `.`, `_` and `-`, and neither `change` nor `report`".to_owned())
         }
     }
-}
-
-fn names() -> clap::builder::PossibleValuesParser {
-    clap::builder::PossibleValuesParser::new(FORMATS.iter().map(|format| format.name))
 }
 
 fn help() -> String {

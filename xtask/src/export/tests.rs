@@ -48,7 +48,7 @@ fn timed(scenario: &str, adapter: &str, seconds: f64) -> CaseRecord {
 
 pub(crate) fn args(format: &str, out: Option<&Path>) -> Export {
     Export {
-        formats: vec![format.into()],
+        formats: Formats(vec![format.into()]),
         run: None,
         suite: None,
         out: out.map(Path::to_owned),
@@ -126,7 +126,9 @@ fn without_its_sdk_a_tracker_is_skipped_with_the_line_that_installs_it() {
 fn several_formats_at_once_have_their_usual_names_below_a_folder_and_need_one() {
     let home = home();
     home.store(&sample());
-    let formats = || vec!["junit".to_owned(), "criterion".to_owned(), "csv".to_owned()];
+    let formats = || Formats::read("junit,criterion,csv").expect("formats");
+    let typo = Formats::read("junit,junti").expect_err("a typo");
+    assert!(typo.contains("`junti`") && typo.contains("`junit`"), "{typo}");
     let asked = Export { formats: formats(), ..args("csv", None) };
     let error = run(&asked, &home.place).expect_err("no folder").to_string();
     assert!(error.contains("--into"), "{error}");
