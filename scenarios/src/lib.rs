@@ -44,6 +44,8 @@ mod pages {
     struct FromDivan;
     #[doc = include_str!("../../docs/guide/gpu.md")]
     struct Gpu;
+    #[doc = include_str!("../../docs/guide/one-command.md")]
+    struct OneCommand;
     #[doc = include_str!("../docs/guide/peers.md")]
     struct PeerInfo;
     #[doc = include_str!("../../docs/guide/sweeps.md")]

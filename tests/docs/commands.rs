@@ -161,7 +161,7 @@ fn measure(line: &Line, args: &[&str], family: Option<&str>, bench: &Bench) -> P
         let more: &[&str] = match () {
             () if args.contains(&"--resume") => &[],
             () if args.contains(&"--profile") => &["--measurement-time", "0.005"],
-            () => &["--quick", "--measurement-time", "0.005"],
+            () => &["--profile", "quick", "--measurement-time", "0.005"],
         };
         bench.command(&[&args, more].concat())
     };

@@ -35,8 +35,8 @@ impl Call {
         Some(Self { id: cargo.id, own, targets, notes })
     }
 
-    /// Notes that this target had nothing to run. Returns false where no target of the call is left that may have
-    /// something.
+    /// Notes that this target had nothing to run. Returns false where no target of the call is left that may
+    /// have something.
     pub(super) fn passes(&self) -> bool {
         let notes = self.note(PASSED.to_owned());
         self.targets.iter().any(|target| notes.get(target).is_none_or(|said| said != PASSED))

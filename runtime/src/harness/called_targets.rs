@@ -1,6 +1,7 @@
 //! Bench targets that a command of cargo runs, over all packages that it is for.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -8,10 +9,26 @@ use serde::Deserialize;
 
 /// The part that is read of `cargo metadata`.
 #[derive(Debug, Deserialize)]
-struct Metadata {
+pub(super) struct Metadata {
     packages: Vec<CargoPackage>,
     workspace_default_members: Vec<String>,
     workspace_root: PathBuf,
+    pub(super) target_directory: PathBuf,
+}
+
+impl Metadata {
+    /// Asks this cargo.
+    ///
+    /// # Errors
+    /// That it cannot be started, or what it says instead.
+    pub(super) fn said_by(cargo: &mut Command) -> io::Result<Self> {
+        cargo.args(["metadata", "--no-deps", "--format-version", "1"]).stdin(Stdio::null());
+        let said = cargo.output()?;
+        serde_json::from_slice(&said.stdout).map_err(|_| {
+            let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
+            io::Error::other(format!("cargo does not tell of its workspace: {why}"))
+        })
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -46,13 +63,11 @@ struct Selection {
 pub(super) fn called_targets(words: &[String], folder: &Path) -> Option<BTreeSet<String>> {
     let selection = Selection::of(words)?;
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["metadata", "--no-deps", "--format-version", "1"]);
     let manifest = selection.manifest.as_ref().map(|manifest| folder.join(manifest));
     if let Some(manifest) = &manifest {
         command.arg("--manifest-path").arg(manifest);
     }
-    let said = command.current_dir(folder).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    let metadata: Metadata = serde_json::from_slice(&said.stdout).ok()?;
+    let metadata = Metadata::said_by(command.current_dir(folder)).ok()?;
     let manifest = manifest.or_else(|| {
         folder.ancestors().map(|folder| folder.join("Cargo.toml")).find(|manifest| manifest.is_file())
     });
@@ -132,7 +147,8 @@ fn package_name(specification: &str) -> String {
 mod tests {
     use super::*;
 
-    const METADATA: &str = r#"{"workspace_root": "/w", "workspace_default_members": ["1", "2"], "packages": [
+    const METADATA: &str = r#"{"workspace_root": "/w", "target_directory": "/w/target",
+        "workspace_default_members": ["1", "2"], "packages": [
         {"id": "1", "name": "one", "manifest_path": "/w/one/Cargo.toml", "targets": [
             {"name": "one", "kind": ["lib"]}, {"name": "fast", "kind": ["bench"]},
             {"name": "on-gpu", "kind": ["bench"], "required-features": ["gpu"]}]},

@@ -1,5 +1,5 @@
-//! What becomes of a run once it has ended: exports, charts, a tracker's entry, the page. A bench binary stays
-//! small: the command of its workspace writes them.
+//! What becomes of a run once it has ended: exports, charts, a tracker's entry, the page. A bench binary
+//! stays small: the command of its workspace writes them.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::Suite;
 use super::usage::UsageError;
+use super::{Exit, Suite};
 use crate::bencher::visible_in_line;
 use crate::json;
 use crate::plan::nearest;
@@ -45,8 +45,8 @@ const TRACKERS: [&str; 2] = ["wandb", "mlflow"];
 /// The word for nothing, where the settings say something.
 const NONE: &str = "none";
 
-/// The outputs that are asked for, by flags, variables and `[outputs]` of the settings: `None` where a place says
-/// nothing.
+/// The outputs that are asked for, by flags, variables and `[outputs]` of the settings: `None` where a place
+/// says nothing.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Outputs {
@@ -138,7 +138,8 @@ impl Outputs {
         all.map(String::as_str).filter(|name| *name != NONE).collect()
     }
 
-    /// Has exports and charts written, and says where they lie. Returns false if one was not, which it says as well.
+    /// Has exports and charts written, and says where they lie. Returns false if one was not, which it says
+    /// as well.
     #[must_use]
     pub(super) fn export(&self, source: OutputSource<'_>, terminal: Terminal) -> bool {
         let folder = self.folder(source);
@@ -150,18 +151,18 @@ impl Outputs {
             for (flag, value) in [("--project", &self.project), ("--entity", &self.entity)] {
                 words.extend(value.iter().flat_map(|value| [flag.into(), value.into()]));
             }
-            is_fine &= ask("export", &words, source, terminal);
+            is_fine &= ask("export", &words, source, terminal) == AskedOutput::Written;
         }
         if self.charts == Some(true) {
             let out = folder.join("charts").into_os_string();
             let words = ["report".into(), "charts".into(), source.run.as_str().into(), "--out".into(), out];
-            is_fine &= ask("charts", &words, source, terminal);
+            is_fine &= ask("charts", &words, source, terminal) != AskedOutput::Missing;
         }
         is_fine
     }
 
-    /// Has the page written, where it is wanted, and says where it lies, or why there is none. The run is what it is
-    /// either way.
+    /// Has the page written, where it is wanted, and says where it lies, or why there is none. The run is
+    /// what it is either way.
     pub(super) fn page(&self, source: OutputSource<'_>, terminal: Terminal) {
         if self.html != Some(true) {
             return;
@@ -181,8 +182,17 @@ impl Outputs {
     }
 }
 
+/// The end of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AskedOutput {
+    Written,
+    /// The run has nothing for it.
+    Nothing,
+    Missing,
+}
+
 /// Has the command do this, and says what it says, or why it does not.
-fn ask(what: &str, words: &[OsString], source: OutputSource<'_>, terminal: Terminal) -> bool {
+fn ask(what: &str, words: &[OsString], source: OutputSource<'_>, terminal: Terminal) -> AskedOutput {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     // This process and the command need not stand in the same folder.
     let data = std::path::absolute(source.data).unwrap_or_else(|_| source.data.to_owned());
@@ -196,11 +206,16 @@ fn ask(what: &str, words: &[OsString], source: OutputSource<'_>, terminal: Termi
             for line in String::from_utf8_lossy(&ended.stdout).lines() {
                 terminal.remark(&format!("{what}: {}", visible_in_line(line)));
             }
-            return true;
+            return AskedOutput::Written;
         }
-        Ok(ended) => terminal.error(&why(what, &String::from_utf8_lossy(&ended.stderr), words)),
+        Ok(ended) => {
+            terminal.error(&why(what, &String::from_utf8_lossy(&ended.stderr), words));
+            if ended.status.code() == Some(Exit::NothingToJudge.code().into()) {
+                return AskedOutput::Nothing;
+            }
+        }
     }
-    false
+    AskedOutput::Missing
 }
 
 /// The reason why something is not there, by what cargo or the command has said.
@@ -235,8 +250,8 @@ mod tests {
     #[test]
     fn what_is_typed_goes_over_the_settings_and_none_takes_away_what_they_ask_for() {
         let settings = read(
-            "[outputs]\nexport = [\"junit\"]\nhtml = true\ntracker = \"wandb\"\nproject = \"p\"\nfolder = \"ci\"\n\
-             [gate]\nwarn = 0.9",
+            "[outputs]\nexport = [\"junit\"]\nhtml = true\ntracker = \"wandb\"\n\
+             project = \"p\"\nfolder = \"ci\"\n[gate]\nwarn = 0.9",
         )
         .unwrap();
         let typed = |export: &[&str], tracker: Option<&str>, html| Outputs {

@@ -6,14 +6,13 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, fs, io};
 
-use serde::Deserialize;
-
 use super::Exit;
 use super::call::ends_of;
+use super::called_targets::Metadata;
 use crate::store::{Layout, Runs};
 
-/// A run of bench targets by cargo, with the flags of the command line as fields. What is left at its default is as
-/// on a command line that does not have the flag.
+/// A run of bench targets by cargo, with the flags of the command line as fields. What is left at its default
+/// is as on a command line that does not have the flag.
 ///
 /// ```no_run
 /// use weighbridge::Runner;
@@ -32,8 +31,8 @@ use crate::store::{Layout, Runs};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Runner {
-    /// The folder of the package or the workspace: where cargo is called, and what paths are below. The current one
-    /// where it is `None`.
+    /// The folder of the package or the workspace: where cargo is called, and what paths are below. The
+    /// current one where it is `None`.
     pub folder: Option<PathBuf>,
     /// The packages whose bench targets run; those that cargo takes by itself where there are none.
     pub packages: Vec<String>,
@@ -59,9 +58,9 @@ pub struct Runner {
     pub repeats: Option<u32>,
     /// The most time that each target may take.
     pub budget: Option<Duration>,
-    /// Where runs and baselines are kept.
+    /// The folder in which runs and baselines are kept.
     pub data: Option<PathBuf>,
-    /// Where real data sets lie.
+    /// The folder in which real data sets lie.
     pub data_root: Option<PathBuf>,
     /// The baseline to judge by.
     pub baseline: Option<String>,
@@ -69,9 +68,9 @@ pub struct Runner {
     pub save_baseline: Option<String>,
     /// Formats to export each run in: `junit`, `csv`.
     pub export: Vec<String>,
-    /// Whether to write the page of each run; the settings decide where it is `None`.
+    /// True to write the page of each run; the settings decide where it is `None`.
     pub html: Option<bool>,
-    /// Whether to draw charts of each run; the settings decide where it is `None`.
+    /// True to draw charts of each run; the settings decide where it is `None`.
     pub charts: Option<bool>,
     /// The experiment tracker to hand each run to: `wandb`, `mlflow`, or `none`.
     pub tracker: Option<String>,
@@ -79,7 +78,7 @@ pub struct Runner {
     pub project: Option<String>,
     /// The team or user whose project it is.
     pub entity: Option<String>,
-    /// Where all that is written.
+    /// The folder in which all that is written.
     pub outputs: Option<PathBuf>,
     /// More flags of bench targets, as they are typed.
     pub flags: Vec<String>,
@@ -90,22 +89,16 @@ pub struct Runner {
 /// The end of such a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunnerEnd {
-    /// The exit code: 0 where all targets ended well, else the gravest of those that stored a run, as the page on CI
-    /// has them; where none of them did, cargo's.
+    /// The exit code: 0 where all targets ended well, else the gravest of those that stored a run, as the
+    /// page on CI has them; where none of them did, cargo's.
     pub exit: u8,
     /// The folders of the runs that were stored, the oldest first: `run.json`, and a file for each case.
     pub runs: Vec<PathBuf>,
 }
 
-/// The part that is read of `cargo metadata`.
-#[derive(Debug, Deserialize)]
-struct Metadata {
-    target_directory: PathBuf,
-}
-
 impl Runner {
-    /// Has cargo build and run the targets, one after the other, each whatever the others come to. What they say goes
-    /// where this process says things; where there are several, a table of all of them comes last.
+    /// Has cargo build and run the targets, one after the other, each whatever the others come to. What they
+    /// say goes where this process says things; where there are several, a table of all of them comes last.
     ///
     /// # Errors
     /// That cargo cannot be started, or does not tell where it builds; those of reading the data directory.
@@ -191,13 +184,7 @@ impl Runner {
         if let Some(data) = typed.filter(|data| !data.as_os_str().is_empty()) {
             return Ok(self.folder.as_deref().unwrap_or(Path::new(".")).join(data));
         }
-        let mut command = self.cargo();
-        let said = command.args(["metadata", "--no-deps", "--format-version", "1"]).output()?;
-        let read = serde_json::from_slice::<Metadata>(&said.stdout);
-        let metadata = read.map_err(|_| {
-            let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
-            io::Error::other(format!("cargo does not tell where it builds: {why}"))
-        })?;
+        let metadata = Metadata::said_by(&mut self.cargo())?;
         Ok(metadata.target_directory.join("weighbridge"))
     }
 }
@@ -235,15 +222,12 @@ mod tests {
             ..Runner::default()
         };
         let args = BenchArgs::parse(runner.words(), &|_| None).unwrap();
-        let typed = "small --scenario SORT-1 --adapter|std sort --param len=10 --export junit --export csv --platform \
-                     cpu --profile quick --baseline main --save-baseline next --tracker wandb --project p --entity e \
-                     --data d --data-root r --outputs o --repeats 4 --budget 1.5 --html --no-charts --quick";
-        let line = typed.split(' ').flat_map(|word| word.split('|'));
-        let mut line: Vec<OsString> = line.map(OsString::from).collect();
-        let at = line.iter().position(|word| word == "std").expect("typed");
-        line[at] = "std sort".into();
-        line.remove(at + 1);
-        assert_eq!(args, BenchArgs::parse(line, &|_| None).unwrap());
+        let typed = "small --scenario SORT-1 --adapter std_sort --param len=10 --export junit --export csv \
+                     --platform cpu --profile quick --baseline main --save-baseline next --tracker wandb \
+                     --project p --entity e --data d --data-root r --outputs o --repeats 4 --budget 1.5 \
+                     --html --no-charts --quick";
+        let line = typed.split_whitespace().map(|word| word.replace('_', " ").into());
+        assert_eq!(args, BenchArgs::parse(line.collect(), &|_| None).unwrap());
         assert!(Runner::default().words().is_empty());
     }
 }

@@ -110,7 +110,7 @@ struct Workspace {
     /// The settings of gates, which are for whoever judges.
     #[serde(rename = "gate")]
     _gate: Option<serde::de::IgnoredAny>,
-    /// What becomes of a run, which is for whoever ends it.
+    /// The outputs of a run, which are for whoever ends it.
     #[serde(rename = "outputs")]
     _outputs: Option<serde::de::IgnoredAny>,
 }

@@ -42,8 +42,8 @@ pub fn assemble_run(plan: &Plan, journal: &[(CaseId, Repeat)]) -> Vec<CaseRecord
     cases.chain(skips).collect()
 }
 
-/// The number of measured repeats a case was to have: as planned, or as its body asked for, as far as there was
-/// time.
+/// The number of measured repeats a case was to have: as planned, or as its body asked for, as far as there
+/// was time.
 fn planned(case: &PlannedCase, journal: &[(CaseId, Repeat)]) -> u32 {
     let own = journal.iter().filter(|(id, _)| *id == case.id);
     let stated = own.filter_map(|(_, repeat)| match &repeat.outcome {

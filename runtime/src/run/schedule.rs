@@ -29,8 +29,8 @@ pub struct RunTask<'a> {
     pub scratch: &'a dyn Fn(&CaseId, u32) -> PathBuf,
     /// The most time that the run may take.
     pub budget: Option<Duration>,
-    /// True if each case gets its fair share of that time, and what does not fit is left out; else the run is broken
-    /// off.
+    /// True if each case gets its fair share of that time, and what does not fit is left out; else the run is
+    /// broken off.
     pub shares: bool,
     /// Set when the user asks for an end.
     pub interrupted: &'a AtomicBool,
@@ -211,8 +211,8 @@ impl RunProgress {
         Self { left, at: 0, given_up, done, planned, extra: HashSet::new(), round, seen, remaining, shares }
     }
 
-    /// The repeat that is next, and the most that it may take where times are shared; `passed` is the time of the
-    /// run so far.
+    /// The repeat that is next, and the most that it may take where times are shared; `passed` is the time of
+    /// the run so far.
     fn next(&mut self, plan: &Plan, passed: Duration) -> Option<(usize, u32, Option<Duration>)> {
         loop {
             if self.at == self.left.len() {

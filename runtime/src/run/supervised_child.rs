@@ -39,7 +39,7 @@ pub(super) struct ChildWatch<'a> {
     pub(super) memory: u64,
     /// `true` once the user has asked for an end.
     pub(super) interrupted: &'a AtomicBool,
-    /// When the time that the run has for it is over; it ends as if it had been interrupted.
+    /// The end of the time that the run has for it: then it ends as if it had been interrupted.
     pub(super) until: Option<Instant>,
 }
 

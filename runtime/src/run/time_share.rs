@@ -1,8 +1,8 @@
 //! Fair shares of a run's time: everybody gets what he needs, as long as nobody gets more who still lacks.
 //!
-//! That is max-min fairness (Bertsekas and Gallager, *Data Networks*, 1992, section 6.5.2). What a case needs is an
-//! estimate. Where it does not fit, or where nobody knows it, the case waits for the second turn, in which what is
-//! left goes to one after the other, so that a slow one costs no quick one its figure.
+//! That is max-min fairness (Bertsekas and Gallager, *Data Networks*, 1992, section 6.5.2). What a case needs
+//! is an estimate. Where it does not fit, or where nobody knows it, the case waits for the second turn, in
+//! which what is left goes to one after the other, so that a slow one costs no quick one its figure.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -69,9 +69,14 @@ impl TimeShares {
     }
 
     /// The most that a repeat may take, or `None` where it has to wait or is left out. `needs` is by case
-    /// about how long all takes that is still to come, `passed` the time of the run. One that is slower than was
-    /// thought may take its own share, or what the others do not need.
-    pub(super) fn admit(&mut self, next: NextRepeat, needs: &[Duration], passed: Duration) -> Option<Duration> {
+    /// about how long all takes that is still to come, `passed` the time of the run. One that is slower than
+    /// was thought may take its own share, or what the others do not need.
+    pub(super) fn admit(
+        &mut self,
+        next: NextRepeat,
+        needs: &[Duration],
+        passed: Duration,
+    ) -> Option<Duration> {
         let passed = passed.max(self.spent.iter().sum());
         let end = self.time.saturating_sub(passed);
         if next.is_needed && !end.is_zero() {
@@ -107,8 +112,8 @@ impl TimeShares {
         self.left_out.push((case, number));
     }
 
-    /// Those that waited, in the order of the second turn: case by case to a first figure, the quickest first, and
-    /// then the rest round by round. Empty once they have had it.
+    /// Those that waited, in the order of the second turn: case by case to a first figure, the quickest
+    /// first, and then the rest round by round. Empty once they have had it.
     pub(super) fn second_turn(&mut self, takes: &dyn Fn(usize) -> Duration) -> Vec<(usize, u32)> {
         self.second_turn = true;
         self.held.clear();
@@ -169,7 +174,7 @@ mod tests {
 
     #[test]
     fn whoever_needs_less_than_his_share_leaves_the_rest_to_the_others() {
-        let shares = TimeShares::new(Duration::from_secs(60), 3);
+        let shares = TimeShares::new(Duration::from_mins(1), 3);
         let level = |needs: &[u64]| shares.level(&seconds(needs), Duration::ZERO);
         assert_eq!(level(&[10, 20, 90]), Duration::from_secs(30));
         assert_eq!(level(&[90, 10, 90]), Duration::from_secs(25));
@@ -183,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_repeat_may_take_what_the_others_do_not_need_and_no_more() {
-        let mut shares = TimeShares::new(Duration::from_secs(60), 3);
+        let mut shares = TimeShares::new(Duration::from_mins(1), 3);
         let needs = seconds(&[10, 12, 6]);
         let may =
             |shares: &mut TimeShares, next, passed| shares.admit(next, &needs, Duration::from_secs(passed));
@@ -198,9 +203,9 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_and_what_nobody_knows_waits_for_the_second_turn_and_is_left_out_there_if_it_does_not_fit()
-     {
-        let mut shares = TimeShares::new(Duration::from_secs(60), 4);
+    fn what_does_not_fit_or_is_not_known_waits_for_the_second_turn_and_is_left_out_if_it_does_not_fit_there()
+    {
+        let mut shares = TimeShares::new(Duration::from_mins(1), 4);
         let needs = seconds(&[10, 50, 4, 90]);
         let now = Duration::ZERO;
         assert!(shares.admit(next(0, 0, 5), &needs, now).is_some());

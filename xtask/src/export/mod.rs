@@ -50,7 +50,8 @@ pub(crate) struct Export {
     /// output].
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// Write it below this folder, under the name in brackets below: `junit.xml`. For several formats at once.
+    /// Write it below this folder, under the name in brackets below: `junit.xml`. For several formats at
+    /// once.
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
     pub(crate) into: Option<PathBuf>,
     /// Name of the run in a layout that keeps several: criterion's baseline.

@@ -336,8 +336,8 @@ const fn adapter(name: &'static str, tier: u8) -> crate::registry::AdapterEntry 
     }
 }
 
-/// The repeats that run of three cases in a quick run of so many seconds: `a` and `b` take a second each, `slow`
-/// takes 20. And about how long all would have taken, where something was left out.
+/// The repeats that run of three cases in a quick run of so many seconds: `a` and `b` take a second each,
+/// `slow` takes 20. And about how long all would have taken, where something was left out.
 fn shared(seconds: u64, took: Option<Duration>) -> (Vec<(String, u32)>, Option<u64>) {
     let mut plan = plan(&["slow", "a", "b"], 3, CaseOrder::Declared);
     plan.cases[0].took.measuring = took;
