@@ -16,7 +16,7 @@ fn xtask(bench: &Bench, args: &[&str]) -> ProcessEnd {
 fn a_calibration_tells_what_is_found_of_each_case_and_why_a_stream_has_no_planted_slowdown() {
     let bench = Bench::new("faults");
     // Within so wide a margin every duel ends early: what is held here is what is told, not what is found.
-    let short = ["--no-lock", "--quick", "--measurement-time", "0.002", "--threshold", "50%"];
+    let short = ["--no-lock", "--profile=quick", "--measurement-time", "0.002", "--threshold", "50%"];
     let args = ["calibrate", "--tries", "1", "--suite", "external/faults", "--", "GOOD-1", "STREAM-1"];
     let ran = xtask(&bench, &[&args[..], &short].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.all());
@@ -39,7 +39,7 @@ fn a_program_that_was_built_earlier_is_measured_in_turns_with_the_work_trees() {
     let args = ["compare-baseline", "--suite", "external/sorting", "--inconclusive", "pass", "--program"];
     let with = |program: &str, more: &[&str]| {
         let rest = ["--threshold", "50%", "--", "SORT-1", "--param", "len=1000", "--adapter", "stable"];
-        let short = ["--no-lock", "--quick", "--measurement-time", "0.002"];
+        let short = ["--no-lock", "--profile=quick", "--measurement-time", "0.002"];
         xtask(&bench, &[&args[..], &[program], &rest, &short, more].concat())
     };
     let ran = with(&program.display().to_string(), &[]);

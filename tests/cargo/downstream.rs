@@ -6,7 +6,7 @@ use crate::external::{Bench, ProcessEnd, cargo, xtask};
 fn cargo_bench_measures_saves_and_judges_a_crate_outside_the_workspace() {
     let bench = Bench::new("sorting");
     let data = bench.data().to_str().unwrap().to_owned();
-    let quick = ["bench", "--bench", "sorting", "--", "--quick", "--no-lock", "--data", &data];
+    let quick = ["bench", "--bench", "sorting", "--", "--profile=quick", "--no-lock", "--data", &data];
     let first = ProcessEnd::of(&mut cargo(&[&quick[..], &["--save-baseline", "main"]].concat()));
     assert_eq!(first.code, Some(0), "{}", first.all());
     for expected in [
@@ -95,7 +95,7 @@ fn a_dry_run_prints_the_product_of_the_axes_and_runs_nothing() {
 fn a_suite_file_says_what_cargo_bench_runs_and_flags_go_over_it() {
     let bench = Bench::new("sorting");
     let data = bench.data().to_str().unwrap().to_owned();
-    let quick = ["bench", "--bench", "sorting", "--", "--quick", "--no-lock", "--data", &data];
+    let quick = ["bench", "--bench", "sorting", "--", "--profile=quick", "--no-lock", "--data", &data];
     let suite = ["--suite", "suites/sorting.toml"];
     let ran = ProcessEnd::of(&mut cargo(&[&quick[..], &suite, &["--measurement-time", "0.002"]].concat()));
     assert_eq!(ran.code, Some(0), "{}", ran.all());
@@ -150,7 +150,7 @@ fn what_is_wrong_in_a_suite_file_is_told_with_its_line_and_exit_2() {
 fn every_way_of_sharing_a_process_gives_a_whole_run() {
     for isolation in ["repeat", "case", "run", "none"] {
         let bench = Bench::new("sorting");
-        let ran = bench.run(&["--quick", "--measurement-time", "0.002", "--isolation", isolation]);
+        let ran = bench.run(&["--profile=quick", "--measurement-time", "0.002", "--isolation", isolation]);
         assert_eq!(ran.code, Some(0), "{isolation}: {}", ran.all());
     }
 }

@@ -1,5 +1,7 @@
 //! The downstream crate `tests/external`, built once, and its bench binaries, run as cargo runs them.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{LazyLock, Mutex};
@@ -40,6 +42,21 @@ pub(crate) fn downstream() -> &'static Path {
 /// The downstream crate's target directory.
 pub(crate) fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("external")
+}
+
+/// A cargo that does this with any subcommand that is not its own, and what cargo does with its own.
+pub(crate) fn cargo_that(folder: &Path, script: &str) -> PathBuf {
+    let file = folder.join("cargo");
+    let real = env!("CARGO");
+    let script = format!("#!/bin/sh\ncase \"$1\" in metadata) exec '{real}' \"$@\";; esac\n{script}\n");
+    fs::write(&file, script).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    file
+}
+
+/// A cargo whose `cargo xtask` is the program of the tests.
+pub(crate) fn cargo_of_ours(folder: &Path) -> PathBuf {
+    cargo_that(folder, &format!("shift\nexec '{}' \"$@\"", xtask_program().display()))
 }
 
 /// Takes our own settings and those of the caller's terminal out of a command's environment, and leaves alone

@@ -99,7 +99,7 @@ fn a_grandchild_is_gone_with_the_repeat_that_left_it() {
 #[test]
 fn a_child_that_claims_more_time_than_passed_is_not_believed() {
     let bench = Bench::new("faults");
-    let ran = bench.run(&["CLOCK-1", "--quick", "--repeats", "1"]);
+    let ran = bench.run(&["CLOCK-1", "--profile=quick", "--repeats", "1"]);
     assert_eq!(ran.code, Some(6), "{}", ran.all());
     assert!(ran.stdout.contains("no-time: its own loop says that it took"), "{}", ran.all());
 }
@@ -107,7 +107,7 @@ fn a_child_that_claims_more_time_than_passed_is_not_believed() {
 #[test]
 fn a_metric_with_a_built_in_name_fails_its_own_case_and_no_other() {
     let bench = Bench::new("faults");
-    let ran = bench.run(&["NAME-1", "GOOD-1", "--quick", "--repeats", "1"]);
+    let ran = bench.run(&["NAME-1", "GOOD-1", "--profile=quick", "--repeats", "1"]);
     assert_eq!(ran.code, Some(6), "{}", ran.all());
     assert!(ran.stdout.contains("`wall_time`, which is the name of a built-in metric"), "{}", ran.all());
     let good = std::fs::read_to_string(bench.only_run().join("cases/good_1.json")).unwrap();
@@ -118,7 +118,7 @@ fn a_metric_with_a_built_in_name_fails_its_own_case_and_no_other() {
 fn what_a_body_leaves_in_its_process_no_other_repeat_and_no_other_case_finds() {
     let times = |isolation: &str| {
         let bench = Bench::new("faults");
-        let ran = bench.run(&["STATE-1", "--quick", "--repeats", "3", "--isolation", isolation]);
+        let ran = bench.run(&["STATE-1", "--profile=quick", "--repeats", "3", "--isolation", isolation]);
         assert_eq!(ran.code, Some(0), "{}", ran.all());
         let mut times: Vec<f64> = Vec::new();
         for entry in std::fs::read_dir(bench.only_run().join("repeats")).unwrap() {
@@ -138,7 +138,8 @@ fn what_a_body_leaves_in_its_process_no_other_repeat_and_no_other_case_finds() {
 
 /// What is run where the system denies something, with one good case in it.
 fn denied(bench: &Bench, limit: &str) -> ProcessEnd {
-    let command = bench.command(&["GOOD-1", "THREADS-1", "--quick", "--repeats", "1", "--timeout", "20"]);
+    let command =
+        bench.command(&["GOOD-1", "THREADS-1", "--profile=quick", "--repeats", "1", "--timeout", "20"]);
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{limit} exec \"$0\" \"$@\"")]).arg(command.get_program());
     shell.args(command.get_args()).current_dir(command.get_current_dir().unwrap()).stdin(Stdio::null());
@@ -166,7 +167,7 @@ fn a_limit_on_the_size_of_files_is_a_named_failure() {
 #[test]
 fn a_file_that_a_body_leaves_in_shared_memory_is_named_in_the_log() {
     let bench = Bench::new("faults");
-    let ran = bench.run(&["SHARED-1", "--quick", "--repeats", "1"]);
+    let ran = bench.run(&["SHARED-1", "--profile=quick", "--repeats", "1"]);
     assert_eq!(ran.code, Some(0), "{}", ran.all());
     let log = std::fs::read_to_string(bench.only_run().join("logs/shared_1.1.stderr")).unwrap();
     let left =
@@ -182,7 +183,7 @@ fn a_file_that_a_body_leaves_in_shared_memory_is_named_in_the_log() {
 #[test]
 fn without_isolation_a_process_that_a_body_leaves_is_ended_and_named() {
     let bench = Bench::new("faults");
-    let ran = bench.run(&["LEFT-1", "--quick", "--repeats", "1", "--isolation", "none"]);
+    let ran = bench.run(&["LEFT-1", "--profile=quick", "--repeats", "1", "--isolation", "none"]);
     assert_eq!(ran.code, Some(6), "{}", ran.all());
     assert!(ran.stdout.contains("it left 1 processes running, which were ended"), "{}", ran.all());
     assert!(!runs_with_argument("778.25"));

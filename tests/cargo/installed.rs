@@ -22,7 +22,7 @@ struct Trial {
 }
 
 /// Short duels, whose verdict is nobody's business here.
-const SHORT: &str = " -- --quick --no-lock --measurement-time 0.002 --threshold 50%";
+const SHORT: &str = " -- --profile quick --no-lock --measurement-time 0.002 --threshold 50%";
 
 const fn fine(line: &'static str, says: &'static str) -> Trial {
     Trial { line, exits: &[0], says }

@@ -15,7 +15,7 @@ const ARGS: &[&str] = &[
     "SUM-1",
     "--param",
     "SORT-1.len=1000",
-    "--quick",
+    "--profile=quick",
     "--measurement-time",
     "0.002",
     "--repeats",
@@ -112,7 +112,7 @@ fn wait(time: Duration) {
 fn a_child_that_was_stopped_when_its_parent_was_killed_is_ended_even_where_its_heir_is_of_its_session() {
     nix::sys::prctl::set_child_subreaper(true).unwrap();
     let bench = Bench::new("faults");
-    let mut command = bench.command(&["FAULT-1", "--param", "FAULT-1.fault=spin", "--quick"]);
+    let mut command = bench.command(&["FAULT-1", "--param", "FAULT-1.fault=spin", "--profile=quick"]);
     command.env("WEIGHBRIDGE_TEST_MARK", bench.data()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut parent = command.spawn().unwrap();
     let children = format!("/proc/{0}/task/{0}/children", parent.id());
@@ -161,7 +161,7 @@ fn ctrl_c_keeps_what_is_finished_ends_the_children_and_exits_with_130() {
         "GOOD-1",
         "--param",
         "FAULT-1.fault=spin",
-        "--quick",
+        "--profile=quick",
         "--order",
         "declared",
     ]);

@@ -10,11 +10,11 @@ use crate::external::{Bench, ProcessEnd, bare_xtask, clean, downstream, root, ta
 #[test]
 fn generic_functions_run_once_for_each_of_their_types_and_constants_as_often_as_they_say() {
     let bench = Bench::new("generic");
-    let planned = bench.run(&["SUM-1", "WORDS-1", "--quick", "--dry-run"]);
+    let planned = bench.run(&["SUM-1", "WORDS-1", "--profile=quick", "--dry-run"]);
     for line in ["  SUM-1/Vec<u64>/N=10  (2 repeats)", "  SUM-1/deque/N=1000  (2 repeats)", "  WORDS-1\n"] {
         assert!(planned.stdout.contains(line), "{line}: {}", planned.all());
     }
-    let typed = bench.run(&["SUM-1", "COPIED", "--quick", "--dry-run", "--repeats", "5"]);
+    let typed = bench.run(&["SUM-1", "COPIED", "--profile=quick", "--dry-run", "--repeats", "5"]);
     assert!(
         !typed.stdout.contains("repeats)"),
         "what is typed stands above what the author says: {}",
@@ -22,13 +22,13 @@ fn generic_functions_run_once_for_each_of_their_types_and_constants_as_often_as_
     );
     assert!(typed.stdout.contains("  COPIED  (30 samples)"), "{}", typed.all());
 
-    let refused = bench.run(&["SUM-1", "--param", "T=HashSet", "--quick"]);
+    let refused = bench.run(&["SUM-1", "--param", "T=HashSet", "--profile=quick"]);
     assert!(
         refused.code == Some(2) && refused.stderr.contains("one of `Vec<u64>`, `deque`"),
         "{}",
         refused.all()
     );
-    let ran = bench.run(&["SUM-1", "WORDS-1", "--param", "T=deque", "--quick"]);
+    let ran = bench.run(&["SUM-1", "WORDS-1", "--param", "T=deque", "--profile=quick"]);
     assert_eq!(ran.code, Some(0), "{}", ran.all());
     for row in ["deque/N=10 ", "deque/N=1000 ", "none of 2 repeats", "none of 3 repeats", "iB/s"] {
         assert!(ran.stdout.contains(row), "{row}: {}", ran.all());
@@ -40,7 +40,7 @@ fn generic_functions_run_once_for_each_of_their_types_and_constants_as_often_as_
 #[test]
 fn a_group_ranks_those_that_gave_the_same_answer_and_shows_ratios_of_those_that_gave_none() {
     let bench = Bench::new("generic");
-    let ran = bench.run(&["HASHED", "SORTED", "OTHER", "COPIED", "REVERSED", "--quick"]);
+    let ran = bench.run(&["HASHED", "SORTED", "OTHER", "COPIED", "REVERSED", "--profile=quick"]);
     assert_eq!(ran.code, Some(6), "one gives another answer: {}", ran.all());
     assert!(
         ran.stdout.contains("Lookup  side by side: those with a rank gave the same answer"),
@@ -61,12 +61,12 @@ fn a_group_ranks_those_that_gave_the_same_answer_and_shows_ratios_of_those_that_
 #[test]
 fn a_body_that_asks_for_more_or_fewer_repeats_gets_them_and_a_failure_names_its_log() {
     let bench = Bench::new("generic");
-    let ran = bench.run(&["BORROWED-1", "--quick"]);
+    let ran = bench.run(&["BORROWED-1", "--profile=quick"]);
     assert_eq!(ran.code, Some(6), "{}", ran.all());
     assert!(ran.stdout.contains("returned an error in the tear-down: as it was asked to"), "{}", ran.all());
 
     let panics = Bench::new("ordinary");
-    let ran = panics.run(&["PANIC-1", "--quick", "--show-output"]);
+    let ran = panics.run(&["PANIC-1", "--profile=quick", "--show-output"]);
     assert_eq!(ran.code, Some(6), "{}", ran.all());
     let line = ran.stdout.lines().find(|line| line.starts_with("failed: PANIC-1")).unwrap();
     assert!(line.contains("as it was asked to (benches/ordinary.rs:"), "{line}");
@@ -83,7 +83,7 @@ fn a_budget_bounds_the_waiting_for_another_run_and_says_who_holds_the_machine() 
     let alone = tempfile::tempdir().unwrap(); // the lock lies in the folder for temporary files
     let held = fs::File::create(alone.path().join("weighbridge.lock")).unwrap();
     held.lock().unwrap();
-    let mut command = bench.bare(&["SUM-1", "--quick", "--bench", "--budget", "0.3", "--data"]);
+    let mut command = bench.bare(&["SUM-1", "--profile=quick", "--bench", "--budget", "0.3", "--data"]);
     let ran = ProcessEnd::of(command.arg(bench.data()).env("TMPDIR", alone.path()));
     assert_eq!(ran.code, Some(4), "{}", ran.all());
     assert!(
@@ -101,7 +101,7 @@ fn a_run_with_another_folder_for_temporary_files_waits_for_the_machine_as_well()
     let held = fs::OpenOptions::new().read(true).open("/tmp/weighbridge.lock");
     let held = held.or_else(|_| fs::File::create_new("/tmp/weighbridge.lock")).unwrap();
     held.lock().unwrap();
-    let mut command = bench.bare(&["SUM-1", "--quick", "--bench", "--budget", "0.3", "--data"]);
+    let mut command = bench.bare(&["SUM-1", "--profile=quick", "--bench", "--budget", "0.3", "--data"]);
     let ran = ProcessEnd::of(command.arg(bench.data()).env("TMPDIR", alone.path()));
     assert_eq!(ran.code, Some(4), "{}", ran.all());
     assert!(ran.stderr.contains("held the machine for the 0.3 s of --budget"), "{}", ran.all());
@@ -112,7 +112,10 @@ fn whole_programs_are_measured_and_ones_that_fail_are_named() {
     let data = tempfile::tempdir().unwrap();
     let command = |args: &[&str]| {
         let mut command = bare_xtask(&["command"]);
-        command.args(args).args(["--", "--quick", "--repeats", "1", "--no-lock"]).current_dir(data.path());
+        command
+            .args(args)
+            .args(["--", "--profile=quick", "--repeats", "1", "--no-lock"])
+            .current_dir(data.path());
         command.env("WEIGHBRIDGE_DATA", data.path());
         ProcessEnd::of(&mut command)
     };

@@ -1,24 +1,13 @@
 //! `--html`: the bench binary has the caller's command write the page of its run.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::external::{Bench, ProcessEnd, xtask_program};
-
-/// A cargo that does this with any subcommand that is not its own, and what cargo does with its own.
-fn cargo(folder: &Path, script: &str) -> PathBuf {
-    let file = folder.join("cargo");
-    let real = env!("CARGO");
-    let script = format!("#!/bin/sh\ncase \"$1\" in metadata) exec '{real}' \"$@\";; esac\n{script}\n");
-    fs::write(&file, script).unwrap();
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-    file
-}
+use crate::external::{Bench, ProcessEnd, cargo_of_ours, cargo_that, xtask_program};
 
 /// A short run of `sorting` with this cargo.
 fn run(bench: &Bench, cargo: &Path, flags: &[&str], variables: &[(&str, &str)]) -> ProcessEnd {
-    let short = ["SORT-1", "--quick", "--measurement-time", "0.002"];
+    let short = ["SORT-1", "--profile=quick", "--measurement-time", "0.002"];
     let mut command = bench.command(&[&short, flags].concat());
     ProcessEnd::of(command.env("CARGO", cargo).envs(variables.iter().copied()))
 }
@@ -27,7 +16,7 @@ fn run(bench: &Bench, cargo: &Path, flags: &[&str], variables: &[(&str, &str)]) 
 fn a_run_is_followed_by_its_page_and_the_variable_for_it_begins_no_new_series() {
     let bench = Bench::new("sorting");
     let folder = tempfile::tempdir().unwrap();
-    let ours = cargo(folder.path(), &format!("shift\nexec '{}' \"$@\"", xtask_program().display()));
+    let ours = cargo_of_ours(folder.path());
     let ran = run(&bench, &ours, &["--html"], &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.all());
     let page = bench.data().join("report.html");
@@ -58,7 +47,7 @@ fn where_the_command_is_missing_or_fails_the_run_ends_as_it_would_and_says_what_
         [(none, "weighbridge-xtask --bin cargo-weighbridge"), (broken, "failed: error: disk full")]
     {
         let bench = Bench::new("sorting");
-        let ran = run(&bench, &cargo(folder.path(), script), &["--html"], &[]);
+        let ran = run(&bench, &cargo_that(folder.path(), script), &["--html"], &[]);
         assert_eq!(ran.code, Some(0), "{}", ran.all());
         let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("no page: ")).collect();
         assert!(lines.len() == 1 && lines[0].ends_with(said), "{}", ran.all());
@@ -74,7 +63,7 @@ fn what_the_line_or_the_settings_ask_for_is_written_when_the_run_has_ended_and_w
 {
     let bench = Bench::new("sorting");
     let folder = tempfile::tempdir().unwrap();
-    let ours = cargo(folder.path(), &format!("shift\nexec '{}' \"$@\"", xtask_program().display()));
+    let ours = cargo_of_ours(folder.path());
     let out = folder.path().join("out");
     let flags = ["--export", "junit,csv", "--charts", "--outputs", out.to_str().unwrap()];
     let ran = run(&bench, &ours, &[&flags[..], &["--tracker", "wandb", "--entity", "team"]].concat(), &[]);
@@ -100,7 +89,7 @@ fn what_the_line_or_the_settings_ask_for_is_written_when_the_run_has_ended_and_w
         .collect();
     assert_eq!(said.split(", ").collect::<Vec<_>>(), formats);
 
-    let broken = cargo(folder.path(), "echo 'error: disk full' >&2; exit 1");
+    let broken = cargo_that(folder.path(), "echo 'error: disk full' >&2; exit 1");
     let ran = run(&bench, &broken, &["--export", "junit"], &[]);
     assert_eq!(ran.code, Some(1), "{}", ran.all());
     assert!(ran.stderr.contains("no export: ") && ran.stderr.contains("disk full"), "{}", ran.all());

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use crate::external::{Bench, ProcessEnd, clean, xtask};
 
-const ARGS: &[&str] = &["SUM-1", "--quick", "--measurement-time", "0.002"];
+const ARGS: &[&str] = &["SUM-1", "--profile=quick", "--measurement-time", "0.002"];
 
 #[test]
 fn a_data_directory_that_cannot_be_made_is_exit_1_and_names_the_way_out() {
@@ -28,8 +28,16 @@ fn a_full_disk_is_exit_1_and_loses_no_finished_repeat() {
         disk=$1; kept=$2; shift 2; "$@"; code=$?; cp -a "$disk" "$kept"; exit $code; }"#;
     let Some(mut shell) = needs::mounting(script) else { return };
     let kept = bench.data().join("kept");
-    let full =
-        ["--quick", "--repeats", "200", "--measurement-time", "0.02", "--no-lock", "--bench", "--data"];
+    let full = [
+        "--profile=quick",
+        "--repeats",
+        "200",
+        "--measurement-time",
+        "0.02",
+        "--no-lock",
+        "--bench",
+        "--data",
+    ];
     let full = bench.bare(&full);
     shell.arg("sh").args([&disk, &kept]).arg(full.get_program()).args(full.get_args()).arg(&disk);
     shell.current_dir(full.get_current_dir().expect("a bench has one")).stdin(Stdio::null());

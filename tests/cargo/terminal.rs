@@ -12,7 +12,7 @@ fn recorded(columns: u16) -> String {
     let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let terminal = openpty(Some(&size), None).unwrap();
     let bench = Bench::new("sorting");
-    let mut command = bench.command(&["SUM-1", "--param", "len=all", "--quick"]);
+    let mut command = bench.command(&["SUM-1", "--param", "len=all", "--profile=quick"]);
     command.env("TERM", "xterm").env_remove("CI").env_remove("NO_COLOR").env_remove("COLUMNS");
     command.env_remove("CARGO_TERM_COLOR");
     let (out, err) = (terminal.slave.try_clone().unwrap(), terminal.slave);

@@ -21,8 +21,18 @@ fn run(bench: &Bench, faults: &[&str], more: &[&str]) -> ProcessEnd {
 
 fn run_of(bench: &Bench, scenario: &str, faults: &[&str], more: &[&str]) -> ProcessEnd {
     let param = format!("fault={}", faults.join(","));
-    let args =
-        [scenario, "--param", &param, "--adapter", "Far", "--repeats", "1", "--quick", "--order", "declared"];
+    let args = [
+        scenario,
+        "--param",
+        &param,
+        "--adapter",
+        "Far",
+        "--repeats",
+        "1",
+        "--profile=quick",
+        "--order",
+        "declared",
+    ];
     bench.run(&[&args[..], more].concat())
 }
 
@@ -274,7 +284,8 @@ fn killing_the_parent_leaves_no_worker_and_none_of_its_children() {
         return;
     }
     let bench = Bench::new("workers");
-    let args = [FEED, "--param", "fault=leaves-children,hangs-in-a-batch", "--adapter", "Far", "--quick"];
+    let args =
+        [FEED, "--param", "fault=leaves-children,hangs-in-a-batch", "--adapter", "Far", "--profile=quick"];
     let mut command = bench.command(&[&args[..], &["--order", "declared", "--timeout", "60"]].concat());
     let mut parent = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let wait = |what: &str, done: &dyn Fn() -> bool| {

@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
 use crate::external::{
-    Bench, ProcessEnd, catalogue_command, clean, json_messages, root, two_at_a_time, xtask, xtask_command,
+    Bench, ProcessEnd, cargo_of_ours, catalogue_command, clean, json_messages, root, two_at_a_time, xtask,
+    xtask_command,
 };
 use crate::page::{Block, Page, page, pages};
 
@@ -163,7 +164,10 @@ fn measure(line: &Line, args: &[&str], family: Option<&str>, bench: &Bench) -> P
             () if args.contains(&"--profile") => &["--measurement-time", "0.005"],
             () => &["--profile", "quick", "--measurement-time", "0.005"],
         };
-        bench.command(&[&args, more].concat())
+        let mut command = bench.command(&[&args, more].concat());
+        // What a run writes at its end is written by the workspace's command.
+        command.env("CARGO", cargo_of_ours(bench.data()));
+        command
     };
     loosely(command.envs(line.variables.clone()))
 }

@@ -66,10 +66,11 @@ fn records(folder: &Path, kind: &str, found: &mut Vec<Value>) {
 #[test]
 fn every_field_of_a_written_file_is_on_the_page_and_no_other() {
     let sorting = Bench::new("sorting");
-    let ran = sorting.run(&["--quick", "--measurement-time", "0.002", "--save-baseline", "main"]);
+    let ran = sorting.run(&["--profile=quick", "--measurement-time", "0.002", "--save-baseline", "main"]);
     assert_eq!(ran.code, Some(0), "{}", ran.all());
     let faults = Bench::new("faults");
-    let failing = ["BLOCKS-1", "FAULT-1", "--param", "FAULT-1.fault=panic", "--quick", "--repeats", "1"];
+    let failing =
+        ["BLOCKS-1", "FAULT-1", "--param", "FAULT-1.fault=panic", "--profile=quick", "--repeats", "1"];
     let ran = faults.run(&failing);
     assert_eq!(ran.code, Some(6), "{}", ran.all());
 

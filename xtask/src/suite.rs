@@ -48,7 +48,7 @@ pub struct SuiteTarget {
     /// The bench target that has the scenarios.
     #[arg(long, value_name = "NAME", default_value = "suite")]
     bench: String,
-    /// Arguments for the bench target: filters, `--quick`, `--dry-run`. They go over the file.
+    /// Arguments for the bench target: filters, `--profile quick`, `--dry-run`. They go over the file.
     #[arg(last = true, value_name = "BENCH ARGS")]
     bench_args: Vec<String>,
 }

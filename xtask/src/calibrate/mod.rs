@@ -28,7 +28,7 @@ pub(crate) struct Calibrate {
     /// Number of times that each comparison is tried.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) tries: u32,
-    /// Arguments for the bench targets: filters, `--quick`.
+    /// Arguments for the bench targets: filters, `--profile quick`.
     #[arg(last = true, value_name = "BENCH ARGS")]
     pub(crate) bench_args: Vec<String>,
 }

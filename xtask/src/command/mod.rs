@@ -45,7 +45,7 @@ pub(crate) struct CommandArgs {
     /// Only rank them, and do not judge them against the first: several commands are measured in turns else.
     #[arg(long)]
     rank: bool,
-    /// Flags of a bench target, such as `--quick`, `--repeats 9`, `--threshold 2%`.
+    /// Flags of a bench target, such as `--profile quick`, `--repeats 9`, `--threshold 2%`.
     #[arg(last = true, value_name = "BENCH FLAGS")]
     flags: Vec<OsString>,
 }

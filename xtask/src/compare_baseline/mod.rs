@@ -48,7 +48,7 @@ pub(crate) struct CompareBaseline {
         conflicts_with_all = ["name", "run", "rebuild", "allow_different_machine", "baseline_path"]
     )]
     pub(crate) program: Option<PathBuf>,
-    /// Arguments for the bench targets of `--rebuild` and `--program`: filters, `--quick`.
+    /// Arguments for the bench targets of `--rebuild` and `--program`: filters, `--profile quick`.
     #[arg(last = true, value_name = "BENCH ARGS")]
     pub(crate) bench_args: Vec<String>,
     /// The run to judge: an id, its start, or `latest`.

@@ -27,7 +27,7 @@ pub(crate) struct Backfill {
     /// This suite alone: `<package>/<bench target>`.
     #[arg(long, value_parser = crate::pick::suite_name)]
     pub(crate) suite: Option<String>,
-    /// Arguments for the bench programs: filters, `--quick`.
+    /// Arguments for the bench programs: filters, `--profile quick`.
     #[arg(last = true, value_name = "BENCH ARGS")]
     pub(crate) bench_args: Vec<String>,
 }

@@ -31,7 +31,7 @@ pub(crate) struct Bisect {
     /// The case of this suite: `<package>/<bench target>`.
     #[arg(long, value_parser = crate::pick::suite_name)]
     pub(crate) suite: Option<String>,
-    /// More arguments for the bench programs: `--quick`.
+    /// More arguments for the bench programs: `--profile quick`.
     #[arg(last = true, value_name = "BENCH ARGS")]
     pub(crate) bench_args: Vec<String>,
 }

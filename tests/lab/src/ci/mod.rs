@@ -127,7 +127,7 @@ fn steps(place: &Place) -> Vec<CiStep> {
     // is nothing of the code.
     let bench = |name: &'static str, more: &str, slowdown: Option<&'static str>| {
         let command =
-            StepCommand::cargo(&format!("bench -- --quick --repeats 6{more}")).and(["--data", &data]);
+            StepCommand::cargo(&format!("bench -- --profile quick --repeats 6{more}")).and(["--data", &data]);
         let command = command.by_a_new_user();
         let command = match slowdown {
             Some(times) => command.with("WEIGHBRIDGE_SLOWDOWN", times),
@@ -225,10 +225,10 @@ lab       $ cargo test --manifest-path tests/lab/Cargo.toml --workspace
 fmt       $ cargo fmt --all --check
 fmt       $ cargo fmt --manifest-path tests/lab/Cargo.toml --all --check
 lock      $ cargo xtask lock --check
-bench     $ cargo bench -- --quick --repeats 6 --save-baseline ci --data /d/ci  # as a new user
-bench     $ cargo bench -- --quick --repeats 6 --data /d/ci  # as a new user
+bench     $ cargo bench -- --profile quick --repeats 6 --save-baseline ci --data /d/ci  # as a new user
+bench     $ cargo bench -- --profile quick --repeats 6 --data /d/ci  # as a new user
 bench     $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass --data /d/ci  # exits 0
-slowdown  $ WEIGHBRIDGE_SLOWDOWN=2 cargo bench -- --quick --repeats 6 --data /d/ci  # as a new user
+slowdown  $ WEIGHBRIDGE_SLOWDOWN=2 cargo bench -- --profile quick --repeats 6 --data /d/ci  # as a new user
 slowdown  $ cargo xtask compare-baseline ci --threshold 50% --inconclusive=pass --data /d/ci  # exits 3
 lies      $ cargo lab lies --variant-per-class
 storm     $ cargo lab storm --small

@@ -62,7 +62,7 @@ fn arguments(class: &LieClass, lies: &[&CataloguedLie]) -> Vec<String> {
     scenarios.sort_unstable();
     scenarios.dedup();
     let mut names: Vec<&str> = lies.iter().map(|lie| lie.name).collect();
-    let mut words = vec!["--quick".to_owned(), format!("--measurement-time={}", class.seconds)];
+    let mut words = vec!["--profile=quick".to_owned(), format!("--measurement-time={}", class.seconds)];
     words.extend(["--repeats=2".to_owned(), format!("--timeout={TIMEOUT}")]);
     for id in &scenarios {
         words.push(format!("--scenario={id}"));

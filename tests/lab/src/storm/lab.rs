@@ -30,7 +30,7 @@ const GONE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// A run of every scenario: as short as a run can be.
-pub(super) const ARGS: &[&str] = &["--quick", "--measurement-time", "0.002", "--repeats", "2"];
+pub(super) const ARGS: &[&str] = &["--profile=quick", "--measurement-time", "0.002", "--repeats", "2"];
 
 /// Where faults are made.
 #[derive(Debug)]

@@ -90,7 +90,7 @@ pub struct Children {
 /// Measures the body in a run of its own, a fresh process for every repeat.
 pub fn in_children(name: &str) -> crate::Result<Children> {
     let data = tempfile::tempdir()?;
-    output(command(data.path(), scenario_of(name))?.arg("--quick"))?;
+    output(command(data.path(), scenario_of(name))?.arg("--profile=quick"))?;
     let run = newest(data.path())?;
     let case = run.cases.first().ok_or("the run has no case")?;
     // A body that cannot be told from the empty loop has a bound in place of a figure.
