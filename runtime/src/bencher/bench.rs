@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::copied_item::SpotPlace;
 use super::regions::{LiveArrays, Regions};
 use super::{
     Budget, Content, Dtype, Error, Evidence, FieldCopy, FileUse, HashKey, Hashes, ItemCopy, Pace,
@@ -93,17 +94,11 @@ impl Settings {
         }
     }
 
-    /// Adds to what was delivered, as far as it is looked at; what is compared of it. The place of its batch
-    /// in the epoch and its first element there are the caller's.
-    pub(super) fn look_at(
-        &self,
-        content: &mut Content,
-        at: Option<u64>,
-        first: u64,
-        item: &ItemCopy,
-    ) -> Result<Spot> {
+    /// Adds to what was delivered, as far as it is looked at; what is compared of it.
+    pub(super) fn look_at(&self, content: &mut Content, place: SpotPlace, item: &ItemCopy) -> Result<Spot> {
         let moments = content.take(item, self.traits)?;
-        Ok(Spot { at, first, hashes: Hashes(self.key.hash(item)?), moments })
+        let SpotPlace { at, first, epoch } = place;
+        Ok(Spot { at, first, epoch, hashes: Hashes(self.key.hash(item)?), moments })
     }
 }
 
@@ -504,7 +499,7 @@ impl Bencher {
     /// the repeat.
     pub fn delivered(&self, item: &ItemCopy) {
         let BencherState { content, spots, refused, .. } = &mut *self.state.borrow_mut();
-        match self.settings.look_at(content, None, 0, item) {
+        match self.settings.look_at(content, SpotPlace::default(), item) {
             Ok(spot) => spots.push(spot),
             Err(error) => drop(refused.get_or_insert(error)),
         }

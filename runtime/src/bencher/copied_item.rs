@@ -8,23 +8,37 @@ use crate::stats::SplitMix64;
 /// are.
 const ROWS: u64 = 8;
 
+/// The place of what is looked at, as far as it is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SpotPlace {
+    /// The item's place in its epoch.
+    pub(super) at: Option<u64>,
+    /// Its first element that is looked at.
+    pub(super) first: u64,
+    /// Its epoch, among those of the repeat.
+    pub(super) epoch: Option<u64>,
+}
+
 /// A copy of an item, or of a few of its elements, with its place.
 pub(super) struct CopiedItem {
-    /// The item's place in its epoch.
-    pub(super) at: u64,
-    /// Its first element that was copied.
-    pub(super) first: u64,
+    pub(super) place: SpotPlace,
     pub(super) kept: ItemCopy,
 }
 
 impl CopiedItem {
-    /// A whole item, or a few elements of it from a drawn one on.
-    pub(super) fn of(item: &Item<'_>, at: u64, random: &mut SplitMix64, whole: bool) -> Result<Self> {
+    /// A whole item, or a few elements of it from a drawn one on; `place` is that of its first element.
+    pub(super) fn of(
+        item: &Item<'_>,
+        place: SpotPlace,
+        random: &mut SplitMix64,
+        whole: bool,
+    ) -> Result<Self> {
         if whole {
-            return Ok(Self { at, first: 0, kept: item.copy(None)? });
+            return Ok(Self { place, kept: item.copy(None)? });
         }
         let first = random.below(item.elements.saturating_sub(ROWS - 1).max(1));
-        Ok(Self { at, first, kept: item.copy(Some((first as usize, ROWS as usize)))? })
+        let kept = item.copy(Some((first as usize, ROWS as usize)))?;
+        Ok(Self { place: SpotPlace { first, ..place }, kept })
     }
 }
 

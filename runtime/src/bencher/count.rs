@@ -1,5 +1,6 @@
 //! Counting what items hold: by the specification, where there is one, and not by what a subject says.
 
+use super::copied_item::SpotPlace;
 use super::{Count, ExpectedEpoch, Item, Miscount};
 
 /// Follows a cursor through an epoch.
@@ -8,23 +9,32 @@ pub(super) struct ItemCounter {
     expected: Option<ExpectedEpoch>,
     /// Items since the epoch was begun.
     at: u64,
+    /// Epochs that were begun.
+    epoch: u64,
     miscounted: Option<Miscount>,
 }
 
 impl ItemCounter {
     pub(super) fn new(expected: Option<ExpectedEpoch>) -> Self {
-        Self { expected, at: 0, miscounted: None }
+        Self { expected, at: 0, epoch: 0, miscounted: None }
     }
 
     /// The epoch is begun.
     pub(super) fn rewind(&mut self) {
         self.at = 0;
+        self.epoch += 1;
     }
 
-    /// The place of the next item.
+    /// The place of the next item in its epoch.
     #[inline]
     pub(super) fn at(&self) -> u64 {
         self.at
+    }
+
+    /// The same, with the epoch.
+    #[inline]
+    pub(super) fn place(&self) -> SpotPlace {
+        SpotPlace { at: Some(self.at), first: 0, epoch: Some(self.epoch) }
     }
 
     /// Takes in an item, whole: what it holds. One that does not hold what it must is noted, and counts for

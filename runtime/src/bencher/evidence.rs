@@ -175,6 +175,9 @@ pub struct Spot {
     pub at: Option<u64>,
     /// The first of the elements within the batch.
     pub first: u64,
+    /// The epoch that it is of, among those of its repeat; `None` where it is not known.
+    #[serde(default)]
+    pub epoch: Option<u64>,
     /// Their hashes by the run's key.
     pub hashes: Hashes,
     /// Moments of their numbers, by field.
@@ -185,7 +188,13 @@ impl Spot {
     /// For tests of what is compared.
     #[cfg(test)]
     pub(crate) fn of_hashes(hashes: &[u128]) -> Self {
-        Self { at: None, first: 0, hashes: Hashes(hashes.to_vec()), moments: MomentsByField::new() }
+        Self {
+            at: None,
+            first: 0,
+            epoch: None,
+            hashes: Hashes(hashes.to_vec()),
+            moments: MomentsByField::new(),
+        }
     }
 }
 
@@ -230,6 +239,10 @@ pub struct ReferenceComparison {
     pub places: u64,
     /// Different elements that were found there.
     pub distinct: u64,
+    /// Those that were found more often within one epoch than the reference has them, where the order of
+    /// elements is free: there an element may stand anywhere, and stands nowhere else in its epoch.
+    #[serde(default)]
+    pub again: u64,
     /// The number of elements, each seen once, that say as much of the mean as those that were looked at:
     /// `(sum n)^2 / sum n^2` over the different ones, each seen `n` times (Kish 1965).
     pub independent: f64,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::copied_item::SpotPlace;
 use super::stream::empty;
 use super::watch::SampleWatch;
 use super::yardstick::Yard;
@@ -218,7 +219,8 @@ impl Bencher {
         watch.window(&Block::default(), ran.samples.len());
         self.enter(Phase::TearDown);
         check(&ran, budget)?;
-        self.take_spots(&ran.checked)?;
+        // Passes that an epoch ended in are of two.
+        self.take_spots(&ran.checked, if ran.ran_out { |_| None } else { |pass| Some(1 + pass?) })?;
         self.hand_in_costs(remote.costs(), &ran);
         if is_chunked {
             self.state.borrow_mut().seen.notes.push(Note::Chunks(budget.batches));
@@ -260,21 +262,22 @@ impl Bencher {
             passed: whole.passed.map(nanoseconds),
             ..UnstoppedEpoch::default()
         };
-        self.take_spots(&whole.checked)?;
+        self.take_spots(&whole.checked, |_| Some(0))?;
         self.state.borrow_mut().evidence.unstopped = Some(seen);
         Ok(seen)
     }
 
-    /// Hashes copies.
-    fn take_spots(&self, checked: &[CheckedBatch]) -> Result<()> {
+    /// Hashes copies. `epoch` is the epoch that a pass lies in.
+    fn take_spots(&self, checked: &[CheckedBatch], epoch: fn(Option<u64>) -> Option<u64>) -> Result<()> {
         let state = &mut *self.state.borrow_mut();
         let mut passes: Vec<u64> = checked.iter().filter_map(|checked| checked.pass).collect();
         passes.sort_unstable();
         passes.dedup();
         state.evidence.spots.passes += passes.len() as u64;
-        for CheckedBatch { at, first, of, kept, .. } in checked {
+        for CheckedBatch { pass, at, first, of, kept } in checked {
             WorkFault::Copy { elements: kept.elements as u64, first: *first, of: *of }.or_go_on()?;
-            state.spots.push(self.settings.look_at(&mut state.content, *at, *first, kept)?);
+            let place = SpotPlace { at: *at, first: *first, epoch: epoch(*pass) };
+            state.spots.push(self.settings.look_at(&mut state.content, place, kept)?);
         }
         Ok(())
     }
@@ -285,7 +288,8 @@ impl Bencher {
         let mut batches = 0;
         remote.verify(epoch, &mut |item| {
             let state = &mut *self.state.borrow_mut();
-            state.spots.push(self.settings.look_at(&mut state.content, Some(batches), 0, &item)?);
+            let place = SpotPlace { at: Some(batches), first: 0, epoch: Some(0) };
+            state.spots.push(self.settings.look_at(&mut state.content, place, &item)?);
             batches += 1;
             Ok(())
         })?;

@@ -86,11 +86,12 @@ impl Bencher {
         source.rewind()?;
         self.enter(Phase::Timed);
         let mut look = |item: &Item<'_>| -> Result<()> {
+            let place = counter.place();
             let at = counter.at();
             counter.see(item);
             let copy = item.copy(None)?;
             counter.see_copy(at, item, copy.elements as u64);
-            spots.push(self.settings.look_at(&mut content, Some(at), 0, &copy)?);
+            spots.push(self.settings.look_at(&mut content, place, &copy)?);
             Ok(())
         };
         let mut seen = Ok(());
@@ -297,8 +298,8 @@ impl StreamRun {
         }
         let state = &mut *bencher.state.borrow_mut();
         state.evidence.spots.passes += 1;
-        for CopiedItem { at, first, kept } in self.copied.drain(..) {
-            state.spots.push(bencher.settings.look_at(&mut state.content, Some(at), first, &kept)?);
+        for CopiedItem { place, kept } in self.copied.drain(..) {
+            state.spots.push(bencher.settings.look_at(&mut state.content, place, &kept)?);
         }
         bencher.charge(Entry::Verify);
         Ok(())
@@ -431,7 +432,7 @@ impl StreamRun {
             let mut copied = None;
             let Self { counter, counted, windows, secret, passes, view, input, .. } = self;
             source.look(&mut |item| {
-                let at = counter.at();
+                let place = counter.place();
                 let count = counter.see(item);
                 now = clock.now();
                 counted.elements += count.elements;
@@ -441,7 +442,7 @@ impl StreamRun {
                     // Copied between two stamps and left out of every window alike.
                     windows.close_at(now);
                     *view = view.or(item.lies_in(input));
-                    copied = Some(CopiedItem::of(item, at, secret, *passes == 0));
+                    copied = Some(CopiedItem::of(item, place, secret, *passes == 0));
                 }
             })?;
             check_shown(1, 1, shown)?;
@@ -507,7 +508,7 @@ impl StreamRun {
                 windows.open();
             }
             let more = source.pass(asked, &mut |item| {
-                let at = counter.at();
+                let place = counter.place();
                 let count = counter.see(item);
                 shown += 1;
                 if let Some((begun, due)) = left_out {
@@ -524,7 +525,7 @@ impl StreamRun {
                     spots.pop();
                     windows.close();
                     *view = view.or(item.lies_in(input));
-                    match CopiedItem::of(item, at, secret, *passes == 0) {
+                    match CopiedItem::of(item, place, secret, *passes == 0) {
                         Ok(copy) => copied.push(copy),
                         Err(error) => failed = Err(error),
                     }

@@ -85,14 +85,14 @@ pub(super) fn unstopped(
     let begun = clock.now();
     let (mut first, mut end) = (None, begun);
     let mut see = |item: &super::Item<'_>| {
-        let at = counter.at();
+        let (at, place) = (counter.at(), counter.place());
         seen.elements += counter.see(item).elements;
         seen.batches += 1;
         addresses.extend(item.address());
         end = clock.now();
         first.get_or_insert(end);
         if spots.contains(&at) {
-            match CopiedItem::of(item, at, secret, false) {
+            match CopiedItem::of(item, place, secret, false) {
                 Ok(copy) => copied.push(copy),
                 Err(error) => failed = Err(error),
             }

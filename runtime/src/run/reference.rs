@@ -127,12 +127,14 @@ impl ReferenceElements {
         }
         let total: f64 = counts.values().sum();
         let whole = purpose == Purpose::Verify;
+        let again = if whole || in_order { 0 } else { self.again(spots) };
         ReferenceComparison {
             elements: total as u64,
             // In an unmeasured repeat the multiset counts: its order is the scenario's own business.
             strangers: if whole { 0 } else { spots.iter().map(is_strange).sum() },
             places: places.len() as u64,
             distinct: counts.len() as u64,
+            again,
             independent: total.powi(2) / counts.values().map(|count| count.powi(2)).sum::<f64>().max(1.0),
             unique: self.unique,
             there: if whole { MomentsByField::new() } else { self.there(evidence, spots) },
@@ -141,6 +143,24 @@ impl ReferenceElements {
                 found.len() == self.sorted.len() && sum(&found) == self.sum
             }),
         }
+    }
+
+    /// The number of elements that were found more often within an epoch than the reference has them.
+    fn again(&self, spots: &[Spot]) -> u64 {
+        let mut found: HashMap<(u64, u128), u64> = HashMap::new();
+        for spot in spots {
+            let Some(epoch) = spot.epoch else { continue };
+            for hash in &spot.hashes.0 {
+                *found.entry((epoch, *hash)).or_default() += 1;
+            }
+        }
+        let there = |hash: &u128| {
+            let first = self.sorted.partition_point(|known| known < hash);
+            self.sorted[first..].partition_point(|known| known == hash) as u64
+        };
+        // What the reference does not have is a stranger, and counts as one there.
+        let known = found.iter().map(|((_, hash), found)| (there(hash), *found));
+        known.filter(|(there, _)| *there > 0).map(|(there, found)| found.saturating_sub(there)).sum()
     }
 
     /// Moments of the batches in which elements lie that were looked at, each as often as such elements; none
@@ -278,6 +298,22 @@ mod tests {
         let found = known().compare(Purpose::Measure, &evidence(false), &again);
         assert_eq!((found.elements, found.places, found.distinct), (6, 6, 2));
         assert!((found.independent - 2.0).abs() < 1e-9, "{found:?}");
+    }
+
+    #[test]
+    fn where_the_order_is_free_an_element_comes_once_in_an_epoch_and_as_often_as_the_reference_has_it() {
+        let in_epoch = |epoch, at, hashes: &[u128]| Spot { epoch, ..spot(at, 0, hashes) };
+        let again = |spots: &[Spot]| known().compare(Purpose::Measure, &evidence(false), spots).again;
+        assert_eq!(again(&[in_epoch(Some(1), 0, &[2, 1]), in_epoch(Some(1), 1, &[4, 3])]), 0);
+        assert_eq!(again(&[in_epoch(Some(1), 0, &[2, 1]), in_epoch(Some(2), 0, &[2, 1])]), 0, "two epochs");
+        assert_eq!(again(&[in_epoch(Some(1), 0, &[2, 1]), in_epoch(Some(1), 2, &[1, 5, 5])]), 2);
+        assert_eq!(again(&[in_epoch(None, 0, &[2, 2])]), 0, "nobody knows of which epoch they are");
+        let evidence = evidence(false);
+        let twice = ReferenceElements::of(&[spot(0, 0, &[1, 1, 2])], &evidence);
+        let found = twice.compare(Purpose::Measure, &evidence, &[in_epoch(Some(0), 0, &[1, 1])]);
+        assert_eq!(found.again, 0, "the reference has it twice");
+        let strange = known().compare(Purpose::Measure, &evidence, &[in_epoch(Some(0), 0, &[9, 9])]);
+        assert_eq!((strange.again, strange.strangers), (0, 2));
     }
 
     #[test]

@@ -14,7 +14,8 @@ pub(super) const RULE: Rule = Rule {
         zeros, from the second pass on or now and then",
     looks: "elements of every measured pass and of the epoch without a stop, at places drawn from the \
         system's randomness as they come. With `exact` each is the reference's, and where batches come in \
-        order the one of its place. With `approx` moments, ranges and shapes agree, and where batches come \
+        order the one of its place; where the order is free none comes more often in an epoch than the \
+        reference has it. With `approx` moments, ranges and shapes agree, and where batches come \
         in order the moments are held beside those of the reference's same batches; with `alike` traits of \
         elements, ranges and shapes; with `shape` shapes. Different places must hold different elements",
     blind: "a subject that cheats in so few batches that no drawn one is among them, which gains as little; \
@@ -46,6 +47,13 @@ fn fault(examined: &ExaminedCase<'_>, one: &EndedRepeat<'_>) -> Option<String> {
         let ReferenceComparison { strangers, elements, .. } = *compared;
         return Some(format!(
             "{strangers} of {elements} elements that were looked at are not what the reference has"
+        ));
+    }
+    if examined.equivalence == Equivalence::Exact && compared.again > 0 {
+        let ReferenceComparison { again, elements, .. } = *compared;
+        return Some(format!(
+            "{again} of {elements} elements that were looked at came a second time in their epoch: others \
+             cannot have come"
         ));
     }
     if let Some(again) = repeated(one, compared) {

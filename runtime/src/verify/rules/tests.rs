@@ -68,6 +68,8 @@ fn elements_of_measured_passes_are_the_references() {
         case.evidence.compared = strangers.clone();
         case.equivalence = Equivalence::Approx(0.01); // other elements are what is asked for
     });
+    let twice = with(&|compared| compared.again = 2);
+    fails(honest(), |case| case.evidence.compared = twice.clone(), "spot-check", "2 of 200 elements");
     // The same batch again, whatever must agree.
     let again = with(&|compared| compared.distinct = 64);
     for equivalence in [Equivalence::Exact, Equivalence::Approx(0.01), Equivalence::Shape] {

@@ -20,6 +20,11 @@ pub(crate) trait Lie {
     fn bytes<'b>(&'b self, honest: &'b dyn Batch, field: usize) -> &'b [u8] {
         honest.bytes(field)
     }
+
+    /// Whether batches come in the order of the specification.
+    fn in_order(&self) -> bool {
+        true
+    }
 }
 
 /// A pipeline with a lie over it. It is its own batch.
@@ -46,6 +51,10 @@ impl<L: Lie> Epochs for LyingPipeline<'_, L> {
 
     fn batch(&self) -> &dyn Batch {
         self
+    }
+
+    fn in_order(&self) -> bool {
+        self.lie.in_order() && self.honest.in_order()
     }
 
     fn executed(&self) -> ExecutedWork {

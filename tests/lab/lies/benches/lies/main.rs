@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod any_order;
 mod approximate;
 mod checkpoints;
 mod copied;

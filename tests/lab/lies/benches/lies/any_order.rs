@@ -1,0 +1,121 @@
+//! Epochs in any order that leave elements out and give others again; and an honest one, whose batches change
+//! places.
+
+use std::sync::Arc;
+
+use weighbridge::{Result, adapter};
+use weighbridge_data::{Batch, DataSet, Epochs};
+use weighbridge_loaders::adapters::native::Reference;
+use weighbridge_loaders::contract::Loader;
+use weighbridge_loaders::workload::PipelineSpec;
+
+use crate::copied::BatchCopy;
+use crate::lie::{Lie, LyingPipeline, Sizes};
+
+/// The order in which batches are given out, each by its number in the reference's epoch.
+type Order = fn(place: usize, count: usize) -> usize;
+
+/// From the second epoch on gives out batches in an order of its own: one that was made before is there
+/// still.
+struct Reordered {
+    count: usize,
+    order: Order,
+    epochs: usize,
+    made: Vec<BatchCopy>,
+    /// The last batch, which may be short.
+    last: BatchCopy,
+    next: usize,
+}
+
+impl Reordered {
+    fn new(spec: &PipelineSpec, order: Order) -> Self {
+        let (made, last) = (Vec::new(), BatchCopy::default());
+        Self { count: Sizes::of(spec).count(), order, epochs: 0, made, last, next: 0 }
+    }
+
+    fn batch(&self, place: usize) -> &BatchCopy {
+        let number = if self.epochs < 2 { place } else { (self.order)(place, self.count) };
+        if number + 1 == self.count { &self.last } else { &self.made[number] }
+    }
+
+    /// The batches that must be made for the one at this place.
+    fn due(&self, place: usize) -> usize {
+        let number = if self.epochs < 2 { place } else { (self.order)(place, self.count) };
+        let kept = self.epochs > 1 && number + 1 == self.count;
+        if kept { 0 } else { number + 1 }
+    }
+}
+
+impl Lie for Reordered {
+    fn begin(&mut self, honest: &mut dyn Epochs, epoch: u64) -> Result<()> {
+        self.epochs += 1;
+        self.made.clear();
+        self.next = 0;
+        honest.begin(epoch)
+    }
+
+    fn advance(&mut self, honest: &mut dyn Epochs) -> Result<bool> {
+        if self.next == self.count {
+            return Ok(false);
+        }
+        while self.made.len() < self.due(self.next) && honest.advance()? {
+            self.made.push(BatchCopy::of(honest.batch()));
+            if self.made.len() == self.count {
+                self.last.clone_from(&self.made[self.count - 1]);
+            }
+        }
+        self.next += 1;
+        Ok(true)
+    }
+
+    fn elements(&self, _: &dyn Batch) -> usize {
+        self.batch(self.next - 1).elements()
+    }
+
+    fn bytes<'b>(&'b self, _: &'b dyn Batch, field: usize) -> &'b [u8] {
+        self.batch(self.next - 1).bytes(field)
+    }
+
+    fn in_order(&self) -> bool {
+        false
+    }
+}
+
+#[derive(Default)]
+struct HalfTwice(Reference);
+
+/// Each batch of the first half twice, and none of the second but the last.
+#[adapter(name = "half-twice", tier = 2)]
+impl Loader for HalfTwice {
+    fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
+        let twice: Order = |place, count| if place + 1 == count { place } else { place / 2 };
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, Reordered::new(spec, twice)))
+    }
+}
+
+#[derive(Default)]
+struct HalfAgain(Reference);
+
+/// The first half of the batches, and then those again.
+#[adapter(name = "half-again", tier = 2)]
+impl Loader for HalfAgain {
+    fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
+        let again: Order = |place, count| if place + 1 == count { place } else { place % count.div_ceil(2) };
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, Reordered::new(spec, again)))
+    }
+}
+
+#[derive(Default)]
+struct PairsSwapped(Reference);
+
+/// All batches, each two of them the other way round.
+#[adapter(name = "pairs-swapped", tier = 2)]
+impl Loader for PairsSwapped {
+    fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
+        let swapped: Order = |place, count| match place ^ 1 {
+            other if other + 1 < count && place + 1 < count => other,
+            _ => place,
+        };
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, Reordered::new(spec, swapped)))
+    }
+}
