@@ -20,6 +20,10 @@ pub struct Evidence {
     pub spots: Spots,
     /// The comparison of those copies with the reference; `None` where there is nothing to compare with.
     pub compared: Option<ReferenceComparison>,
+    /// All elements of one more epoch after the measured ones, where their order is free. The parent compares
+    /// them and keeps what comes of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_epoch: Option<EpochSum>,
     /// An epoch without a stop.
     pub unstopped: Option<UnstoppedEpoch>,
     /// Whole lives of the pipeline, in the order in which they were timed.
@@ -253,8 +257,39 @@ pub struct ReferenceComparison {
     /// that any element may stand anywhere.
     #[serde(default, skip_serializing_if = "MomentsByField::is_empty")]
     pub there: MomentsByField,
-    /// True if a whole epoch has the reference's elements; `None` in a measured repeat.
+    /// True if a whole epoch has the reference's elements; `None` in a measured repeat whose order is not
+    /// free.
     pub same: Option<bool>,
+}
+
+/// A whole epoch, reduced to what no order changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EpochSum {
+    /// The number of elements.
+    pub elements: u64,
+    /// The sum, with wrap-around, of their hashes by the run's key: two halves of 64 bits, the upper first.
+    pub sum: (u64, u64),
+}
+
+impl EpochSum {
+    /// Adds elements by their hashes.
+    pub(crate) fn add(&mut self, hashes: &[u128]) {
+        let sum = hashes.iter().fold(self.of_hashes(), |sum, hash| sum.wrapping_add(*hash));
+        self.sum = ((sum >> 64) as u64, sum as u64);
+        self.elements += hashes.len() as u64;
+    }
+
+    /// Of elements with these hashes.
+    pub(crate) fn of<'a>(hashes: impl Iterator<Item = &'a u128>) -> Self {
+        let mut sum = Self::default();
+        hashes.for_each(|hash| sum.add(std::slice::from_ref(hash)));
+        sum
+    }
+
+    /// The sum of the hashes.
+    pub(crate) fn of_hashes(&self) -> u128 {
+        u128::from(self.sum.0) << 64 | u128::from(self.sum.1)
+    }
 }
 
 impl ReferenceComparison {

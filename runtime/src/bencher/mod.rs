@@ -57,7 +57,7 @@ pub use content::{Content, HashKey};
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result, fail, skip};
 pub use evidence::{
-    Account, Audit, Costs, Evidence, ExpectedEpoch, Hashes, LifePair, Miscount, PipelineLife,
+    Account, Audit, Costs, EpochSum, Evidence, ExpectedEpoch, Hashes, LifePair, Miscount, PipelineLife,
     ReferenceComparison, Spot, StoppedClock, UnstoppedEpoch,
 };
 pub use file_use::FileUse;

@@ -4,7 +4,9 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use crate::bencher::{Evidence, HashKey, Moments, MomentsByField, Purpose, ReferenceComparison, Spot};
+use crate::bencher::{
+    EpochSum, Evidence, HashKey, Moments, MomentsByField, Purpose, ReferenceComparison, Spot,
+};
 use crate::plan::{Plan, PlannedCase};
 
 /// The references of a run, by case.
@@ -64,6 +66,7 @@ impl References {
         if let Some(known) = known {
             known.note(purpose, evidence, &spots);
         }
+        evidence.last_epoch = None;
     }
 }
 
@@ -89,7 +92,7 @@ impl ReferenceElements {
             evidence.expected.map_or((false, 1), |expected| (expected.in_order, expected.batch));
         Self {
             batch,
-            sum: sum(&hashes),
+            sum: EpochSum::of(hashes.iter()).of_hashes(),
             unique: distinct as f64 / hashes.len().max(1) as f64,
             ordered: if in_order { hashes } else { Vec::new() },
             sorted,
@@ -138,11 +141,16 @@ impl ReferenceElements {
             independent: total.powi(2) / counts.values().map(|count| count.powi(2)).sum::<f64>().max(1.0),
             unique: self.unique,
             there: if whole { MomentsByField::new() } else { self.there(evidence, spots) },
-            same: whole.then(|| {
-                let found: Vec<u128> = hashes().copied().collect();
-                found.len() == self.sorted.len() && sum(&found) == self.sum
-            }),
+            same: match evidence.last_epoch {
+                _ if whole => Some(self.is_whole(&EpochSum::of(hashes()))),
+                last => last.map(|last| self.is_whole(&last)),
+            },
         }
+    }
+
+    /// Tells whether an epoch has the reference's elements and no others.
+    fn is_whole(&self, epoch: &EpochSum) -> bool {
+        epoch.elements == self.sorted.len() as u64 && epoch.of_hashes() == self.sum
     }
 
     /// The number of elements that were found more often within an epoch than the reference has them.
@@ -213,10 +221,6 @@ impl KnownBatch {
         let common = self.elements.end.min(range.end).saturating_sub(first);
         common as f64 / (self.elements.end - self.elements.start).max(1) as f64
     }
-}
-
-fn sum(hashes: &[u128]) -> u128 {
-    hashes.iter().fold(0, |sum, hash| sum.wrapping_add(*hash))
 }
 
 #[cfg(test)]
@@ -332,5 +336,12 @@ mod tests {
         assert_eq!(same(&[1, 2, 3, 4, 5, 5]), Some(false));
         assert_eq!(same(&[1, 2, 3, 4, 5]), Some(false));
         assert_eq!(known().compare(Purpose::Measure, &evidence(true), &[]).same, None);
+        let last = |hashes: &[u128]| {
+            let last_epoch = Some(EpochSum::of(hashes.iter()));
+            let evidence = Evidence { last_epoch, ..evidence(false) };
+            known().compare(Purpose::Measure, &evidence, &[]).same
+        };
+        assert_eq!(last(&[6, 5, 4, 3, 2, 1]), Some(true), "the one after the measured ones as well");
+        assert_eq!(last(&[1, 2, 3, 1, 2, 3]), Some(false));
     }
 }

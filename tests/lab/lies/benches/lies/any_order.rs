@@ -15,13 +15,15 @@ use crate::lie::{Lie, LyingPipeline, Sizes};
 /// The order in which batches are given out, each by its number in the reference's epoch.
 type Order = fn(place: usize, count: usize) -> usize;
 
-/// From the second epoch on gives out batches in an order of its own: one that was made before is there
+/// Once it has seen an epoch to its end, gives out batches in an order of its own: one that was made before is there
 /// still.
 struct Reordered {
     count: usize,
     order: Order,
-    epochs: usize,
-    made: Vec<BatchCopy>,
+    knows: bool,
+    /// Places for batches, and how many of them are of this epoch.
+    places: Vec<BatchCopy>,
+    made: usize,
     /// The last batch, which may be short.
     last: BatchCopy,
     next: usize,
@@ -29,28 +31,30 @@ struct Reordered {
 
 impl Reordered {
     fn new(spec: &PipelineSpec, order: Order) -> Self {
-        let (made, last) = (Vec::new(), BatchCopy::default());
-        Self { count: Sizes::of(spec).count(), order, epochs: 0, made, last, next: 0 }
+        let (places, last) = (Vec::new(), BatchCopy::default());
+        Self { count: Sizes::of(spec).count(), order, knows: false, places, made: 0, last, next: 0 }
+    }
+
+    fn number(&self, place: usize) -> usize {
+        if self.knows { (self.order)(place, self.count) } else { place }
     }
 
     fn batch(&self, place: usize) -> &BatchCopy {
-        let number = if self.epochs < 2 { place } else { (self.order)(place, self.count) };
-        if number + 1 == self.count { &self.last } else { &self.made[number] }
+        let number = self.number(place);
+        if number + 1 == self.count { &self.last } else { &self.places[number] }
     }
 
     /// The batches that must be made for the one at this place.
     fn due(&self, place: usize) -> usize {
-        let number = if self.epochs < 2 { place } else { (self.order)(place, self.count) };
-        let kept = self.epochs > 1 && number + 1 == self.count;
-        if kept { 0 } else { number + 1 }
+        let number = self.number(place);
+        if self.knows && number + 1 == self.count { 0 } else { number + 1 }
     }
 }
 
 impl Lie for Reordered {
     fn begin(&mut self, honest: &mut dyn Epochs, epoch: u64) -> Result<()> {
-        self.epochs += 1;
-        self.made.clear();
-        self.next = 0;
+        self.knows = self.last.elements > 0;
+        (self.made, self.next) = (0, 0);
         honest.begin(epoch)
     }
 
@@ -58,10 +62,14 @@ impl Lie for Reordered {
         if self.next == self.count {
             return Ok(false);
         }
-        while self.made.len() < self.due(self.next) && honest.advance()? {
-            self.made.push(BatchCopy::of(honest.batch()));
-            if self.made.len() == self.count {
-                self.last.clone_from(&self.made[self.count - 1]);
+        while self.made < self.due(self.next) && honest.advance()? {
+            if self.made == self.places.len() {
+                self.places.push(BatchCopy::default());
+            }
+            self.places[self.made].take(honest.batch());
+            self.made += 1;
+            if self.made == self.count {
+                self.last.clone_from(&self.places[self.count - 1]);
             }
         }
         self.next += 1;
