@@ -250,8 +250,8 @@ impl StreamRun {
         }
     }
 
-    /// Goes through one more epoch, unmeasured, where the order of elements is free: whoever leaves elements out
-    /// and gives others again is seen in few of them. Nobody can know that it is the last one.
+    /// Goes through one more epoch, unmeasured, where the order of elements is free: whoever leaves elements
+    /// out and gives others again is seen in few of them. Nobody can know that it is the last one.
     fn audit(&mut self, bencher: &Bencher, source: &mut dyn Source) -> Result<()> {
         let state = bencher.state.borrow();
         let is_free = state.evidence.expected.is_some_and(|expected| !expected.in_order);

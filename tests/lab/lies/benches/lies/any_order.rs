@@ -15,8 +15,8 @@ use crate::lie::{Lie, LyingPipeline, Sizes};
 /// The order in which batches are given out, each by its number in the reference's epoch.
 type Order = fn(place: usize, count: usize) -> usize;
 
-/// Once it has seen an epoch to its end, gives out batches in an order of its own: one that was made before is there
-/// still.
+/// Once it has seen an epoch to its end, gives out batches in an order of its own: one that was made before
+/// is there still.
 struct Reordered {
     count: usize,
     order: Order,
