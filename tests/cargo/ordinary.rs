@@ -244,3 +244,29 @@ fn a_quick_run_ends_in_its_time_with_what_fits_and_says_what_it_left_out_and_wha
         bench.run(&["SLOW-1", "--param", "seconds=3", "--budget", "1", "--no-lock", "--repeats", "9"]);
     assert!(broken.code == Some(5) && broken.stderr.contains("--resume"), "{}", broken.all());
 }
+
+#[test]
+fn a_library_that_slows_the_clock_down_before_the_program_starts_takes_its_rank_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, library) = (folder.path().join("slow.c"), folder.path().join("slow.so"));
+    let text = "#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <time.h>\n\
+        typedef int (*get)(clockid_t, struct timespec *);\n\
+        int clock_gettime(clockid_t id, struct timespec *at) {\n\
+        get real = (get)dlsym(RTLD_NEXT, \"clock_gettime\");\n\
+        int said = real(id, at);\n\
+        if (id == CLOCK_MONOTONIC) {\n\
+        long long all = (at->tv_sec * 1000000000LL + at->tv_nsec) / 17 * 10;\n\
+        at->tv_sec = all / 1000000000LL; at->tv_nsec = all % 1000000000LL; }\n\
+        return said; }\n";
+    fs::write(&source, text).unwrap();
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).arg("-ldl");
+    assert!(cc.status().unwrap().success(), "a linker is there, or nothing was built");
+    let bench = Bench::new("ordinary");
+    let flags = ["SLEEP-5", "--no-lock", "--repeats", "4", "--measurement-time", "0.4"];
+    let slowed = ProcessEnd::of(bench.command(&flags).env("LD_PRELOAD", &library));
+    assert_eq!(slowed.code, Some(6), "{}", slowed.all());
+    assert!(slowed.stdout.contains("clock: its clock says that "), "{}", slowed.all());
+    let plain = bench.run(&flags);
+    assert_eq!(plain.code, Some(0), "{}", plain.all());
+}

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::copied_item::SpotPlace;
 use super::regions::{LiveArrays, Regions};
 use super::{
-    Budget, Content, Dtype, Error, Evidence, FieldCopy, FileUse, HashKey, Hashes, ItemCopy, Pace,
+    Budget, ClockPair, Content, Dtype, Error, Evidence, FieldCopy, FileUse, HashKey, Hashes, ItemCopy, Pace,
     PartialBudget, PerIteration, Phase, Purpose, Result, RunSettings, Spot, Work, WorkReport,
     visible_in_line,
 };
@@ -164,6 +164,8 @@ pub struct Bencher {
     phase: Cell<Option<Phase>>,
     /// The moment when the repeat began.
     pub(super) begun: Duration,
+    /// The same by the kernel's count.
+    begun_by_kernel: Option<Duration>,
     /// The account of the repeat's time so far, and the moment up to which it is kept.
     books: Cell<(Ledger, Duration)>,
     /// Time that the collectors of `measure` blocks have cost so far: no block has it, and no sample where
@@ -260,6 +262,7 @@ impl Bencher {
     /// A bencher for one repeat.
     pub fn new(mut settings: Settings) -> Self {
         let pace = settings.pace.take().map(OuterPace);
+        let begun_by_kernel = settings.clock.since_start();
         let now = settings.clock.now();
         Self {
             pace: RefCell::new(pace),
@@ -272,6 +275,7 @@ impl Bencher {
             iterations_of_a_sample: Cell::default(),
             phase: Cell::default(),
             begun: now,
+            begun_by_kernel,
             books: Cell::new((Ledger::default(), now)),
             collecting: Cell::default(),
             collecting_by_device: Cell::default(),
@@ -563,8 +567,10 @@ impl Bencher {
     /// When the scenario measured nothing, or measured two bodies; when content that it handed in is none.
     pub fn finish(self) -> Result<RepeatResult> {
         self.charge(self.phase.get().map_or(Entry::Data, Phase::entry));
-        let BencherState { mut seen, report, content, spots, evidence, refused, bodies, remote, .. } =
+        let clocks = self.clocks();
+        let BencherState { mut seen, report, content, spots, mut evidence, refused, bodies, remote, .. } =
             self.state.into_inner();
+        evidence.clocks = clocks;
         if let Some(error) = refused {
             return Err(error);
         }
@@ -594,6 +600,13 @@ impl Bencher {
         seen.ledger.move_to(Entry::Measured, Entry::Stopped, stood);
         let work = report.map(|report| Work { report, content });
         Ok(RepeatResult { seen, work, spots, evidence })
+    }
+
+    /// The time of the repeat so far by both clocks.
+    fn clocks(&self) -> Option<ClockPair> {
+        let own = self.settings.clock.now() - self.begun;
+        let kernel = self.settings.clock.since_start()?.saturating_sub(self.begun_by_kernel?);
+        Some(ClockPair { own: own.as_nanos() as u64, kernel: kernel.as_nanos() as u64 })
     }
 
     /// Tells that the repeat passes into this phase, if it is not in it: telling costs a system call, and

@@ -20,6 +20,9 @@ pub struct Evidence {
     pub spots: Spots,
     /// The comparison of those copies with the reference; `None` where there is nothing to compare with.
     pub compared: Option<ReferenceComparison>,
+    /// The time of the repeat by two clocks.
+    #[serde(default)]
+    pub clocks: Option<ClockPair>,
     /// All elements of one more epoch after the measured ones, where their order is free. The parent compares
     /// them and keeps what comes of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -260,6 +263,15 @@ pub struct ReferenceComparison {
     /// True if a whole epoch has the reference's elements; `None` in a measured repeat whose order is not
     /// free.
     pub same: Option<bool>,
+}
+
+/// A time by two clocks, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockPair {
+    /// By the clock of the process, which everything is timed by.
+    pub own: u64,
+    /// By the kernel's own count, in steps of 10 ms.
+    pub kernel: u64,
 }
 
 /// A whole epoch, reduced to what no order changes.

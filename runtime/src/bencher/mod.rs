@@ -57,8 +57,8 @@ pub use content::{Content, HashKey};
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result, fail, skip};
 pub use evidence::{
-    Account, Audit, Costs, EpochSum, Evidence, ExpectedEpoch, Hashes, LifePair, Miscount, PipelineLife,
-    ReferenceComparison, Spot, StoppedClock, UnstoppedEpoch,
+    Account, Audit, ClockPair, Costs, EpochSum, Evidence, ExpectedEpoch, Hashes, LifePair, Miscount,
+    PipelineLife, ReferenceComparison, Spot, StoppedClock, UnstoppedEpoch,
 };
 pub use file_use::FileUse;
 pub(crate) use inject::{VARIABLE as INJECT, read as read_share};

@@ -64,6 +64,20 @@ impl Clock {
         }
     }
 
+    /// Time since the machine was started by the kernel's own count, which no library of the process answers
+    /// for, in steps of 10 ms; `None` where the system does not tell, and of a clock that is set by hand.
+    pub fn since_start(&self) -> Option<Duration> {
+        match &self.0 {
+            ClockSource::Monotonic(_) => {
+                let text = std::fs::read_to_string("/proc/uptime").ok()?;
+                let seconds: f64 = text.split(' ').next()?.parse().ok()?;
+                Duration::try_from_secs_f64(seconds).ok()
+            }
+            #[cfg(test)]
+            ClockSource::Manual(_) => None,
+        }
+    }
+
     /// Time that all threads of this process but the calling one have been on a processor.
     pub fn others(&self) -> Duration {
         match &self.0 {

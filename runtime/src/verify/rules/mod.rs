@@ -3,6 +3,7 @@
 mod account;
 mod checkpoint;
 mod claims;
+mod clock;
 mod copy;
 mod count;
 mod device;
@@ -35,6 +36,7 @@ pub const RULES: &[Rule] = &[
     outside::RULE,
     files::RULE,
     claims::RULE,
+    clock::RULE,
     account::RULE,
     checkpoint::RULE,
     samples::RULE,

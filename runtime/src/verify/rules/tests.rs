@@ -3,8 +3,8 @@
 use super::fixture::{EPOCH, fails, found, honest, honest_worker, passes, work};
 use super::{RULES, outside, unstopped};
 use crate::bencher::{
-    Audit, ClockFault, Delivery, Dtype, ExpectedEpoch, FileUse, LifePair, Miscount, Phase, PipelineLife,
-    Purpose, ReferenceComparison, WorkFault,
+    Audit, ClockFault, ClockPair, Delivery, Dtype, ExpectedEpoch, FileUse, LifePair, Miscount, Phase,
+    PipelineLife, Purpose, ReferenceComparison, WorkFault,
 };
 use crate::metric::{DeviceAudit, OnDevice, Returns, SampleKind};
 use crate::registry::Equivalence;
@@ -945,4 +945,20 @@ fn a_subject_that_touches_all_its_memory_for_the_first_time_is_told() {
         case.evidence.expected =
             Some(ExpectedEpoch { bytes: EPOCH.elements * 1024, source: EPOCH.elements * 512, ..EPOCH });
     });
+}
+
+#[test]
+fn a_clock_that_goes_slowly_is_told_and_a_machine_that_slept_once_is_not() {
+    const SECOND: u64 = 1_000_000_000;
+    let with = |own, kernel, repeats| {
+        move |case: &mut super::fixture::Case| {
+            case.evidence.clocks = Some(ClockPair { own, kernel });
+            case.repeats = repeats;
+        }
+    };
+    fails(honest(), with(SECOND, SECOND * 17 / 10, 2), "clock", "1s passed where 1.7s did");
+    passes(honest(), with(SECOND, SECOND * 11 / 10, 7));
+    passes(honest(), with(SECOND / 20, SECOND / 20 + 30_000_000, 7)); // the steps of its file
+    passes(honest(), with(SECOND, 60 * SECOND, 1)); // the machine slept
+    passes(honest(), with(SECOND, 0, 7));
 }
