@@ -23,6 +23,9 @@ const CHEAP: [(&str, &str); 6] = [
     ("CARGO_PROFILE_RELEASE_DEBUG", "false"),
 ];
 
+/// The same of what the crates depend on, where the time of compiling mostly goes.
+const CHEAP_BELOW: &str = "profile.bench.package.\"*\".opt-level=0";
+
 /// The way of building: as fast as it goes, or as the manifest has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Building {
@@ -74,10 +77,10 @@ impl ForeignCopy<'_> {
         if !self.of.features.is_empty() {
             command.args(["--features", &self.of.features.join(",")]);
         }
-        command.args(words).env("CRITERION_HOME", self.folder.join("criterion"));
         if self.building == Building::Cheap {
-            command.envs(CHEAP);
+            command.args(["--config", CHEAP_BELOW]).envs(CHEAP);
         }
+        command.args(words).env("CRITERION_HOME", self.folder.join("criterion"));
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             if text.starts_with("WEIGHBRIDGE_") || text.starts_with("DIVAN_") {
