@@ -193,12 +193,14 @@ fn what_criterion_takes_runs_here_and_what_means_nothing_is_noted() {
     let bench = Bench::new("criterion_surface");
     let ran = bench.run(&["--quick"]);
     assert_eq!(ran.code, Some(0), "{}", ran.all());
-    assert!(ran.stdout.contains("cases=11 measured=11"), "{}", ran.all());
+    assert!(ran.stdout.contains("cases=13 measured=13"), "{}", ran.all());
     for noted in ["output_directory", "plotting_backend", "save_baseline", "retain_baseline", "with_profiler"]
     {
         assert_eq!(ran.stderr.matches(&format!("note: `{noted}`")).count(), 1, "{noted}: {}", ran.all());
     }
-    for row in ["by reference", "modelled", "free", "future of inputs", "taken", "own", "by hand"] {
+    for row in
+        ["by reference", "modelled", "free", "future of inputs", "taken", "own", "by hand", "of before", "70"]
+    {
         assert!(ran.stdout.contains(row), "{row}: {}", ran.all());
     }
     assert!(!ran.stdout.contains("not taken"), "the file's own filter: {}", ran.all());
