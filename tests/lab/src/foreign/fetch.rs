@@ -53,20 +53,31 @@ fn depending_on(crates: &[ForeignCrate]) -> Result<String> {
     toml::to_string(&manifest).context("the manifest of a package cannot be written")
 }
 
+/// The text of a file that is not published.
+const TEXT: &str = "Some words in a line, with a number (42) and \u{e9}\u{e8}.\n";
+
 /// Copies the sources of a crate to a new folder, and changes its manifest: `product` as in
 /// [`standing_alone`].
 ///
 /// # Errors
 /// When they cannot be copied, and when the manifest has no harness to replace.
-pub(super) fn copy(sources: &Path, to: &Path, product: Option<&Path>) -> Result<()> {
+pub(super) fn copy(one: &ForeignCrate, sources: &Path, to: &Path, product: Option<&Path>) -> Result<()> {
     let _ = fs::remove_dir_all(to);
     copy_folder(sources, to).with_context(|| format!("failed to copy {}", sources.display()))?;
+    for text in &one.texts {
+        write_text(&to.join(text)).with_context(|| format!("failed to write {text}"))?;
+    }
     // It locks the harness, too.
     let _ = fs::remove_file(to.join("Cargo.lock"));
     let path = to.join("Cargo.toml");
     let text = fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))?;
     let changed = standing_alone(&text, product).with_context(|| format!("of {}", sources.display()))?;
     fs::write(&path, changed).with_context(|| format!("failed to write {}", path.display()))
+}
+
+fn write_text(path: &Path) -> std::io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    fs::write(path, TEXT.repeat(100))
 }
 
 fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {

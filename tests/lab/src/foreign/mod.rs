@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Foreign, place: &Place) -> Result<Output> {
     let mut harvested = Vec::new();
     for one in &crates {
         let folder = scratch.join("crates").join(one.folder());
-        fetch::copy(of(&sources, one)?, &folder, Some(&place.root))?;
+        fetch::copy(one, of(&sources, one)?, &folder, Some(&place.root))?;
         let copy =
             ForeignCopy { of: one, folder: folder.clone(), target: &target, building: Building::Cheap };
         harvested.extend(harvest(&copy, &scratch.join("measured"))?);
@@ -97,7 +97,7 @@ fn compare(
         let Some(one) = crates.iter().find(|one| one.folder() == picked.krate) else { continue };
         let side = |name: &str, product| -> Result<ForeignCopy<'_>> {
             let folder = scratch.join(name).join(one.folder());
-            fetch::copy(of(sources, one)?, &folder, product)?;
+            fetch::copy(one, of(sources, one)?, &folder, product)?;
             Ok(ForeignCopy { of: one, folder, target: &target, building: Building::AsWritten })
         };
         let (original, drop_in) = (side("originals", None)?, side("drop-ins", Some(&place.root))?);
