@@ -91,7 +91,7 @@ impl ForeignCopy<'_> {
     }
 
     fn end(&self, mut command: Command, most: Duration) -> Result<CommandEnd> {
-        let path = self.folder.with_extension("log");
+        let path = self.folder.with_file_name(format!("{}.log", self.of.folder()));
         let log = File::create(&path).with_context(|| format!("failed to make {}", path.display()))?;
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).process_group(0);
         let child = command.spawn().with_context(|| format!("failed to start {command:?}"))?;
