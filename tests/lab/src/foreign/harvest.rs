@@ -11,7 +11,7 @@ use super::command::{CommandEnd, ForeignCopy};
 const BUILD: Duration = Duration::from_mins(20);
 
 /// Runs of one target take no longer.
-const RUN: Duration = Duration::from_mins(6);
+const RUN: Duration = Duration::from_mins(10);
 
 /// What became of one bench target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -19,6 +19,9 @@ pub(super) struct ForeignCrate {
     /// Features that its benches need beside its own default.
     #[serde(default)]
     pub(super) features: Vec<String>,
+    /// True if its benches take minutes where what it depends on is not optimised.
+    #[serde(default)]
+    pub(super) optimised: bool,
     /// Files that its benches read and that are not published with it: some text of ours stands in their place.
     #[serde(default)]
     pub(super) texts: Vec<String>,

@@ -43,8 +43,8 @@ pub(crate) fn run(args: &Foreign, place: &Place) -> Result<Output> {
     for one in &crates {
         let folder = scratch.join("crates").join(one.folder());
         fetch::copy(one, of(&sources, one)?, &folder, Some(&place.root))?;
-        let copy =
-            ForeignCopy { of: one, folder: folder.clone(), target: &target, building: Building::Cheap };
+        let building = if one.optimised { Building::AsWritten } else { Building::Cheap };
+        let copy = ForeignCopy { of: one, folder: folder.clone(), target: &target, building };
         harvested.extend(harvest(&copy, &scratch.join("measured"))?);
         if !args.keep {
             let _ = std::fs::remove_dir_all(&folder);
