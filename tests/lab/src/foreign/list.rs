@@ -22,7 +22,7 @@ pub(super) struct ForeignCrate {
     /// True if its benches take minutes where what it depends on is not optimised.
     #[serde(default)]
     pub(super) optimised: bool,
-    /// Files that its benches read and that are not published with it: some text of ours stands in their place.
+    /// Files that its benches read and that are not published with it: a text of ours stands in their place.
     #[serde(default)]
     pub(super) texts: Vec<String>,
     /// The reasons why targets cannot work, by target.
