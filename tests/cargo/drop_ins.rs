@@ -160,6 +160,14 @@ fn a_panic_outside_closures_is_one_failed_case_with_its_functions_name() {
 }
 
 #[test]
+fn a_benchmark_beside_threads_that_end_behind_it_is_measured() {
+    let bench = Bench::new("criterion_cases");
+    let ran = bench.run(&["^beside", "--quick"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    assert!(ran.stdout.contains("cases=2 measured=2"), "{}", ran.all());
+}
+
+#[test]
 fn names_that_differ_in_signs_case_and_scripts_are_kept_and_have_two_forms() {
     let bench = Bench::new("criterion_cases");
     let names = listed(&bench.run(&["^names", "--list", "--format", "terse"]));

@@ -1,8 +1,8 @@
 //! `foreign`: bench files of published crates run with one line of their manifest changed.
 //!
 //! The crates of `tests/lab/foreign/crates.toml` are fetched by cargo, copied to a folder of their own, and
-//! have what stands here in the place of criterion and divan. Each bench target is built, run under `--test` and
-//! measured quickly. With `--figures` the original is measured beside it.
+//! have what stands here in the place of criterion and divan. Each bench target is built, run under `--test`
+//! and measured quickly. With `--figures` the original is measured beside it.
 
 mod command;
 mod fetch;
