@@ -215,7 +215,8 @@ fn measure<M: Measurement>(
             to.state = if ended.is_ok() { State::Over } else { State::There };
         }
     });
-    // What stands behind it in the function goes on, without its closures: it may end threads that it waits for.
+    // What stands behind it in the function goes on, without its closures: it may end threads that it waits
+    // for.
     if let Err(panic) = ended {
         resume_unwind(panic);
     }
