@@ -160,6 +160,14 @@ fn a_panic_outside_closures_is_one_failed_case_with_its_functions_name() {
 }
 
 #[test]
+fn a_benchmark_beside_threads_that_end_behind_it_is_measured() {
+    let bench = Bench::new("criterion_cases");
+    let ran = bench.run(&["^beside", "--quick"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    assert!(ran.stdout.contains("cases=2 measured=2"), "{}", ran.all());
+}
+
+#[test]
 fn names_that_differ_in_signs_case_and_scripts_are_kept_and_have_two_forms() {
     let bench = Bench::new("criterion_cases");
     let names = listed(&bench.run(&["^names", "--list", "--format", "terse"]));
@@ -193,12 +201,14 @@ fn what_criterion_takes_runs_here_and_what_means_nothing_is_noted() {
     let bench = Bench::new("criterion_surface");
     let ran = bench.run(&["--quick"]);
     assert_eq!(ran.code, Some(0), "{}", ran.all());
-    assert!(ran.stdout.contains("cases=10 measured=10"), "{}", ran.all());
+    assert!(ran.stdout.contains("cases=13 measured=13"), "{}", ran.all());
     for noted in ["output_directory", "plotting_backend", "save_baseline", "retain_baseline", "with_profiler"]
     {
         assert_eq!(ran.stderr.matches(&format!("note: `{noted}`")).count(), 1, "{noted}: {}", ran.all());
     }
-    for row in ["by reference", "modelled", "free", "future of inputs", "taken", "own"] {
+    for row in
+        ["by reference", "modelled", "free", "future of inputs", "taken", "own", "by hand", "of before", "70"]
+    {
         assert!(ran.stdout.contains(row), "{row}: {}", ran.all());
     }
     assert!(!ran.stdout.contains("not taken"), "the file's own filter: {}", ran.all());

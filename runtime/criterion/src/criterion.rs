@@ -172,6 +172,23 @@ impl<M: Measurement> Criterion<M> {
         self
     }
 
+    /// A benchmark of each of these inputs, as criterion 0.3 has it.
+    pub fn bench_function_over_inputs<I, F>(
+        &mut self,
+        id: &str,
+        mut f: F,
+        inputs: impl IntoIterator<Item = I>,
+    ) -> &mut Self
+    where
+        I: fmt::Debug,
+        F: FnMut(&mut Bencher<'_, M>, &I),
+    {
+        for input in inputs {
+            self.bench_with_input(BenchmarkId::new(id, format!("{input:?}")), &input, &mut f);
+        }
+        self
+    }
+
     /// Benchmarks that belong together.
     pub fn benchmark_group<S: Into<String>>(&mut self, group_name: S) -> BenchmarkGroup<'_, M> {
         let config = self.config.clone();

@@ -143,11 +143,14 @@ fn walk(bench: &FoundBench, closures: bool, bencher: Box<Bencher>) -> (Measuring
     WALK.set(Walk::Measuring(Measuring::new(bench.wanted.clone(), closures, bencher)));
     let mut panic = None;
     for group in GROUPS.get().into_iter().flatten() {
-        let Err(thrown) = catch_unwind(AssertUnwindSafe(group)) else { continue };
-        if !is_over(thrown.as_ref()) {
-            panic = Some(thrown);
+        let thrown = catch_unwind(AssertUnwindSafe(group)).err();
+        if is_over() {
+            break;
         }
-        break;
+        panic = thrown;
+        if panic.is_some() {
+            break;
+        }
     }
     match WALK.take() {
         Walk::Measuring(ended) => (ended, panic),

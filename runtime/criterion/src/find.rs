@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use weighbridge::style::{FindRequest, FoundBenches, Program};
+use weighbridge::style::{CHILD_FLAG, FindRequest, FoundBenches, Program};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalogue::{Catalogue, Line, benches};
@@ -44,7 +44,10 @@ fn catalogue(request: &FindRequest<'_>) -> Result<Catalogue, String> {
     let digest = program.digest().map_err(|why| why.to_string())?;
     let path = request.folder.join(format!("{digest}-{:016x}.json", environment()));
     let remembered = fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok());
-    let mut catalogue: Catalogue = match remembered {
+    // A function may have panicked for want of a file that is there now. A process that measures believes
+    // whoever started it.
+    let holds = |catalogue: &Catalogue| catalogue.failed.is_empty() || is_child();
+    let mut catalogue: Catalogue = match remembered.filter(holds) {
         Some(catalogue) => catalogue,
         None => {
             let catalogue = search(&program, request)?;
@@ -58,6 +61,11 @@ fn catalogue(request: &FindRequest<'_>) -> Result<Catalogue, String> {
     }
     let _ = PATH.set(path);
     Ok(catalogue)
+}
+
+/// Tells whether this process was started to measure.
+pub(crate) fn is_child() -> bool {
+    std::env::args_os().nth(1).is_some_and(|arg| arg == CHILD_FLAG)
 }
 
 /// A hash of the variables that a file may look at: another set may make other benchmarks.

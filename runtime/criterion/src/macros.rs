@@ -37,7 +37,8 @@ macro_rules! criterion_main {
                 directory: ::core::env!("CARGO_MANIFEST_DIR"),
                 family: ::core::option::Option::None,
             };
-            $crate::__private::main(suite, &[$($group),+])
+            // A group is any function without arguments, whatever it gives back.
+            $crate::__private::main(suite, &[$(|| { $group(); }),+])
         }
     };
 }

@@ -5,10 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use weighbridge::style::{Additions, CHILD_FLAG, FindRequest, Serving, Suite, add, code};
+use weighbridge::style::{Additions, FindRequest, Serving, Suite, add, code};
 
 use crate::entries::{GROUPS, found};
-use crate::find::{FOLDER, find};
+use crate::find::{FOLDER, find, is_child};
 use crate::finder::Finder;
 use crate::visit::{Served, WALK, Walk, Way, text};
 
@@ -33,10 +33,6 @@ pub fn main(suite: Suite, groups: &[fn()]) -> ExitCode {
 fn start(suite: Suite) -> u8 {
     register_in_child(&suite);
     code(suite, Some(find))
-}
-
-fn is_child() -> bool {
-    env::args_os().nth(1).is_some_and(|arg| arg == CHILD_FLAG)
 }
 
 /// Registers what was found in this program, in a process that measures.

@@ -5,6 +5,7 @@ extern crate criterion;
 
 use std::hint::black_box;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::criterion::Criterion;
 
@@ -63,5 +64,21 @@ fn panics(c: &mut Criterion) {
     panic!("no such file");
 }
 
-criterion_group!(benches, like_a_group, dependent, names, doubled, once, panics);
+/// Threads that code behind the benchmark ends, and that are waited for.
+fn beside_threads(c: &mut Criterion) {
+    for name in ["beside one", "beside another"] {
+        let goes_on = AtomicBool::new(true);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while goes_on.load(Ordering::Relaxed) {
+                    std::thread::yield_now();
+                }
+            });
+            c.bench_function(name, sum);
+            goes_on.store(false, Ordering::Relaxed);
+        });
+    }
+}
+
+criterion_group!(benches, like_a_group, dependent, names, doubled, once, beside_threads, panics);
 criterion_main!(benches);

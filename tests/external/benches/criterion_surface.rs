@@ -105,7 +105,19 @@ fn settings() -> Criterion {
         .profile_time(None)
 }
 
-criterion_group!(benches, generic, modelled, futures);
+criterion_group!(benches, generic, modelled, futures, of_before);
 criterion_group! { name = configured; config = settings(); targets = filtered }
 criterion_group! { name = measured; config = Criterion::default().with_measurement(Steps); targets = own }
-criterion_main!(benches, configured, measured);
+
+/// A group that was written by hand and gives something back.
+fn by_hand() -> usize {
+    Criterion::default().configure_from_args().bench_function("by hand", |b| b.iter(|| 1));
+    1
+}
+
+/// As it was written for criterion 0.3.
+fn of_before(c: &mut Criterion) {
+    c.bench_function_over_inputs("of before", move |b, len| b.iter(|| len + 1), vec![7, 70]);
+}
+
+criterion_main!(benches, configured, measured, by_hand);

@@ -27,6 +27,8 @@ pub(crate) enum LabCommand {
     /// Hold the figures of bench files in criterion's and divan's style against those of criterion and divan
     /// themselves.
     Originals(Originals),
+    /// Build and run the bench files of published crates with one line of their manifest changed.
+    Foreign(Foreign),
     /// Compare bodies of known kinds many times, with and without busy neighbours, and keep every round.
     Evidence(Evidence),
     /// Do what continuous integration does.
@@ -83,6 +85,20 @@ pub(crate) struct Originals {
     /// How often each case is tried.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) tries: u32,
+}
+
+/// Arguments of `foreign`.
+#[derive(Debug, Args)]
+pub(crate) struct Foreign {
+    /// These crates of `tests/lab/foreign/crates.toml` alone [default: all].
+    #[arg(value_name = "CRATE")]
+    pub(crate) crates: Vec<String>,
+    /// Keep the copies and what was measured, below `foreign` in cargo's target directory.
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Measure so many targets beside criterion itself, each of another crate: on a quiet machine alone.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) figures: Option<u32>,
 }
 
 /// Arguments of `evidence`.

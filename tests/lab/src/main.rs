@@ -4,6 +4,7 @@
 mod ci;
 mod cli;
 mod evidence;
+mod foreign;
 mod lies;
 mod originals;
 mod output;
@@ -39,6 +40,7 @@ fn answer(cli: &Cli) -> anyhow::Result<Output> {
         LabCommand::Lies(args) => lies::run(args, place),
         LabCommand::Storm(args) => storm::run(args, place),
         LabCommand::Originals(args) => originals::run(args, place),
+        LabCommand::Foreign(args) => foreign::run(args, place),
         LabCommand::Evidence(args) => evidence::run(args, place),
         LabCommand::Ci(args) => ci::run(args, place),
     }
