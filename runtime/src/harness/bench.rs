@@ -31,7 +31,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     }
     let policy = policy(context, registry)?; // a mistake in the settings costs no run
     let outputs = outputs(context)?;
-    let share = TimeLimit::of(args, args.budget).filter(|limit| limit.shares).map(|limit| limit.time);
+    let share = TimeLimit::of(context, args.budget).filter(|limit| limit.shares).map(|limit| limit.time);
     terminal.remark(&report::header(plan, registry.scenarios().len(), registry.adapters().len(), share));
     if args.dry_run {
         terminal.answer(&report::details(plan));
@@ -57,7 +57,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let id = manifest.id.clone();
     let finished = if manifest.resumed { runs.finished(&id)? } else { Vec::new() };
     let scratch = |case: &CaseId, number: u32| layout.scratch(&id, case, number);
-    let limit = TimeLimit::of(args, session.budget);
+    let limit = TimeLimit::of(context, session.budget);
     let task = RunTask {
         plan,
         epoch: manifest.epoch,

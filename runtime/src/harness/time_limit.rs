@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::args::BenchArgs;
+use super::Context;
 use crate::bencher::{Purpose, SkipReason};
 use crate::plan::{CaseId, Plan, Skip};
 use crate::run::{Outcome, Repeat};
@@ -25,10 +25,12 @@ pub(super) struct TimeLimit {
 
 impl TimeLimit {
     /// The limit that was asked for. What a quick run has without being asked begins where it has the
-    /// machine;
-    /// `left` is what is left of the time that was typed.
-    pub(super) fn of(args: &BenchArgs, left: Option<Duration>) -> Option<Self> {
-        let time = left.or_else(|| args.quick.then_some(QUICK))?;
+    /// machine, and is of scenarios alone: other harnesses run all that there is. `left` is what is left of
+    /// the time that was typed.
+    pub(super) fn of(context: &Context<'_>, left: Option<Duration>) -> Option<Self> {
+        let Context { args, styled, .. } = context;
+        let own = args.quick && !styled.expressions;
+        let time = left.or_else(|| own.then_some(QUICK))?;
         Some(Self { time, shares: args.quick })
     }
 

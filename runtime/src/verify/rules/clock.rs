@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::rule::{Accusation, Rule};
 use crate::bencher::ClockPair;
 use crate::verify::ExaminedCase;
+use crate::verify::examined::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -30,7 +31,7 @@ const STEPS: Duration = Duration::from_millis(30);
 const LEAST: usize = 2;
 
 fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
-    let measured = examined.ended().filter(|one| one.is_measured());
+    let measured = examined.ended().filter(EndedRepeat::is_measured);
     let clocks: Vec<(u32, ClockPair)> =
         measured.filter_map(|one| Some((one.repeat.number, one.evidence.clocks?))).collect();
     let slow: Vec<&(u32, ClockPair)> = clocks.iter().filter(|(_, pair)| is_slow(*pair)).collect();
@@ -39,8 +40,8 @@ fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     }
     let ClockPair { own, kernel } = slow[0].1;
     let detail = format!(
-        "its clock says that {:?} passed where {:?} did by the kernel's: it goes slowly, and so do all of its \
-         figures",
+        "its clock says that {:?} passed where {:?} did by the kernel's: it goes slowly, and all of its \
+         figures are wrong",
         Duration::from_nanos(own),
         Duration::from_nanos(kernel)
     );
