@@ -120,7 +120,8 @@ pub(super) fn go<E>(
         }
         sink(Event::RepeatEnded { case: &case.id, repeat: &repeat, stdout: &stdout, stderr: &stderr })?;
     }
-    if let Some(needed) = progress.left_out() {
+    // Of a run that was broken off nobody knows what would have fitted.
+    if let Some(needed) = progress.left_out().filter(|_| ending == RunEnding::Complete) {
         sink(Event::LeftOut { needed: begun.elapsed() + needed })?;
     }
     sink(Event::Ended(ending))?;

@@ -374,6 +374,25 @@ fn a_slow_case_costs_no_other_its_figure_where_times_are_shared() {
     assert_eq!((asked.len(), left_out), (9, None), "there is time for all");
 }
 
+#[test]
+fn a_quick_run_that_is_broken_off_says_nothing_of_what_did_not_fit() {
+    let plan = plan(&["slow", "a"], 3, CaseOrder::Declared);
+    let interrupted = AtomicBool::new(false);
+    let answer: &dyn Fn(&str, u32) -> Option<Outcome> = &|id, _| {
+        interrupted.store(id == "a", Ordering::Relaxed);
+        Some(measured())
+    };
+    let slot = |id: &str, _| Duration::from_secs(if id == "slow" { 60 } else { 1 });
+    let mut mock = Mock { slot: &slot, ..Mock::new(answer) };
+    let budget = Some(Duration::from_secs(20));
+    let task = RunTask { budget, shares: true, ..task(&plan, &[], &interrupted) };
+    let ending = go(&task, &mut mock, &mut |event| match event {
+        Event::LeftOut { .. } => Err("it says what did not fit"),
+        _ => Ok(()),
+    });
+    assert_eq!(ending, Ok(RunEnding::Interrupted));
+}
+
 /// A repeat of a body that takes so many microseconds.
 fn taking(microseconds: u64) -> Outcome {
     let samples = vec![microseconds * 1000; 8];
