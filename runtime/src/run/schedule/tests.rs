@@ -384,7 +384,7 @@ fn a_quick_run_that_is_broken_off_says_nothing_of_what_did_not_fit() {
     };
     let slot = |id: &str, _| Duration::from_secs(if id == "slow" { 60 } else { 1 });
     let mut mock = Mock { slot: &slot, ..Mock::new(answer) };
-    let budget = Some(Duration::from_secs(20));
+    let budget = Some(Duration::from_secs(40));
     let task = RunTask { budget, shares: true, ..task(&plan, &[], &interrupted) };
     let ending = go(&task, &mut mock, &mut |event| match event {
         Event::LeftOut { .. } => Err("it says what did not fit"),
