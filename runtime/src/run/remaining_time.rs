@@ -106,13 +106,13 @@ impl RemainingTime {
 
     /// About how long a repeat takes.
     pub(super) fn each(&self, case: usize, number: u32) -> Duration {
-        self.known(case, number).or(self.unknown(number)).unwrap_or(self.cases[case].guess)
+        self.known(case, number).or(self.unknown(number, ENOUGH)).unwrap_or(self.cases[case].guess)
     }
 
     /// About how long these repeats take, by case.
     pub(super) fn by_case<'a>(&self, left: impl Iterator<Item = &'a (usize, u32)>) -> Vec<Duration> {
         let mut sums = vec![Duration::ZERO; self.cases.len()];
-        let unknown = [0, 1].map(|number| self.unknown(number));
+        let unknown = [0, 1].map(|number| self.unknown(number, ENOUGH));
         for (case, number) in left {
             let known = self.known(*case, *number).or(unknown[kind(*number)]);
             sums[*case] += known.unwrap_or(self.cases[*case].guess);
@@ -126,7 +126,7 @@ impl RemainingTime {
         left: impl Iterator<Item = &'a (usize, u32)>,
         running: Option<RunningRepeat>,
     ) -> Duration {
-        let unknown = [0, 1].map(|number| self.unknown(number));
+        let unknown = [0, 1].map(|number| self.unknown(number, ENOUGH.min(self.cases.len().div_ceil(2))));
         let mut sum = Duration::ZERO;
         for (case, number) in left {
             let slots = &self.cases[*case];
@@ -142,14 +142,13 @@ impl RemainingTime {
         sum
     }
 
-    /// Returns the time of a repeat of a case that has had none: the median of the others, once there are
-    /// some. One alone may be a hundred times slower than all the rest.
-    fn unknown(&self, number: u32) -> Option<Duration> {
-        let known: Vec<Duration> = self.cases.iter().filter_map(|case| case.known(number)).collect();
-        if known.len() < ENOUGH && 2 * known.len() < self.cases.len() {
-            return None;
-        }
-        middle(known)
+    /// Returns the time of a repeat of a case that has had none: the median of the others, once so many are
+    /// known. One alone may be a hundred times slower than all the rest, and one that was ended says nothing of
+    /// others.
+    fn unknown(&self, number: u32, enough: usize) -> Option<Duration> {
+        let ended = self.cases.iter().filter(|case| case.ended_after.is_none());
+        let known: Vec<Duration> = ended.filter_map(|case| case.known(number)).collect();
+        if known.len() < enough { None } else { middle(known) }
     }
 }
 
