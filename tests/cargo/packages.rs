@@ -97,7 +97,7 @@ fn a_filter_a_path_and_a_shared_target_directory_mean_what_they_say_over_several
 #[test]
 fn several_targets_have_one_table_at_the_end_and_a_call_of_the_library_runs_them_all_whatever_one_comes_to() {
     let one = workspace(SystemTime::now(), ["up", "down"]);
-    let both = bench(one.path(), &["--save-baseline", "main"]);
+    let both = bench(one.path(), &["--data", "theirs", "--save-baseline", "main"]);
     assert_eq!(both.code, Some(0), "{}", both.all());
     let table: Vec<&str> =
         both.stdout.lines().skip_while(|line| !line.contains("all bench targets")).take(3).collect();
@@ -106,7 +106,7 @@ fn several_targets_have_one_table_at_the_end_and_a_call_of_the_library_runs_them
         "{}",
         both.all()
     );
-    let alone = bench(one.path(), &["UP"]);
+    let alone = bench(one.path(), &["--data", "theirs", "UP"]);
     assert!(!alone.stdout.contains("all bench targets"), "one has run: {}", alone.all());
 
     let runner = Runner {

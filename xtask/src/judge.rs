@@ -43,7 +43,11 @@ pub(crate) fn run(typed: &str, write: bool, place: &Place) -> Result<CommandOutp
             let id = &manifest.id;
             return Err(stop::nothing(format!("run {id} has no case with evidence to judge")));
         }
-        text.push_str(&format!("{}: {judged} cases judged by their evidence\n", manifest.id));
+        text.push_str(&format!(
+            "{}: judged by evidence: {judged} case{}\n",
+            manifest.id,
+            if judged == 1 { "" } else { "s" }
+        ));
         text.push_str(&table.text());
     }
     Ok(CommandOutput { text, remarks, exit: if fails { Exit::Failed } else { Exit::Fine } })
