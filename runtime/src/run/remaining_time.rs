@@ -143,8 +143,8 @@ impl RemainingTime {
     }
 
     /// Returns the time of a repeat of a case that has had none: the median of the others, once so many are
-    /// known. One alone may be a hundred times slower than all the rest, and one that was ended says nothing of
-    /// others.
+    /// known. One alone may be a hundred times slower than all the rest, and one that was ended says nothing
+    /// of others.
     fn unknown(&self, number: u32, enough: usize) -> Option<Duration> {
         let ended = self.cases.iter().filter(|case| case.ended_after.is_none());
         let known: Vec<Duration> = ended.filter_map(|case| case.known(number)).collect();
