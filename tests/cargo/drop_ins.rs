@@ -1,8 +1,11 @@
 //! Bench files of other harnesses, as they are, under the crates that stand in the place of those.
 
+use std::fs;
+use std::process::{Command, Stdio};
+
 use serde_json::Value;
 
-use crate::external::{Bench, ProcessEnd};
+use crate::external::{Bench, ProcessEnd, clean, root, target};
 
 #[test]
 fn a_file_in_criterions_style_has_the_names_filters_and_units_that_it_had() {
@@ -240,4 +243,45 @@ fn arguments_that_differ_in_signs_or_not_at_all_are_cases_of_divan() {
     assert_eq!(planned(&bench, &["^inner::signs::==$"]), ["inner::signs/=="]);
     let ran = bench.run(&["--quick"]);
     assert!(ran.code == Some(0) && ran.stdout.contains("cases=6 measured=6"), "{}", ran.all());
+}
+
+#[test]
+fn a_function_that_panicked_for_want_of_a_file_is_measured_once_the_file_is_there() {
+    let package = tempfile::tempdir().unwrap();
+    let write = |file: &str, text: &str| {
+        let path = package.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let drop_in = root().join("runtime/criterion").display().to_string();
+    write(
+        "Cargo.toml",
+        &format!(
+            "[package]\nname = \"needs-a-file\"\nedition = \"2024\"\n\n[lib]\nbench = false\n\n\
+             [dev-dependencies]\ncriterion = {{ package = \"weighbridge-criterion\", path = \"{drop_in}\" }}\n\n\
+             [[bench]]\nname = \"needs\"\nharness = false\n\n[profile.bench.package.weighbridge]\n\
+             opt-level = 0\n\n[workspace]\n"
+        ),
+    );
+    write("src/lib.rs", "");
+    write(
+        "benches/needs.rs",
+        "use criterion::{Criterion, criterion_group, criterion_main};\n\n\
+         fn needs(c: &mut Criterion) {\n    let text = std::fs::read_to_string(\"needed.txt\").unwrap();\n    \
+         c.bench_function(\"length\", |b| b.iter(|| std::hint::black_box(&text).len()));\n}\n\n\
+         criterion_group!(benches, needs);\ncriterion_main!(benches);\n",
+    );
+    fs::copy(root().join("Cargo.lock"), package.path().join("Cargo.lock")).unwrap();
+    let bench = || {
+        let mut command = Command::new(env!("CARGO"));
+        command.args(["bench", "--", "--quick", "--no-lock", "--measurement-time", "0.002"]);
+        command.current_dir(package.path()).env("CARGO_TARGET_DIR", target().join("packages"));
+        clean(command.env_remove("CARGO_MAKEFLAGS").stdin(Stdio::null()));
+        ProcessEnd::of(&mut command)
+    };
+    let without = bench();
+    assert_eq!(without.code, Some(6), "{}", without.all());
+    write("needed.txt", "words");
+    let with = bench();
+    assert!(with.code == Some(0) && with.stdout.contains("cases=1 measured=1"), "{}", with.all());
 }
