@@ -113,6 +113,59 @@ impl Loader for HalfAgain {
     }
 }
 
+/// Gives out each two batches the other way round.
+struct Pairs {
+    count: usize,
+    pair: [BatchCopy; 2],
+    next: usize,
+}
+
+impl Pairs {
+    /// True if the batch at this place stands alone: it is the last, or has no other beside it.
+    fn is_alone(&self, place: usize) -> bool {
+        (place | 1) + 1 >= self.count
+    }
+}
+
+impl Lie for Pairs {
+    fn begin(&mut self, honest: &mut dyn Epochs, epoch: u64) -> Result<()> {
+        self.next = 0;
+        honest.begin(epoch)
+    }
+
+    fn advance(&mut self, honest: &mut dyn Epochs) -> Result<bool> {
+        let place = self.next;
+        if place == self.count {
+            return Ok(false);
+        }
+        self.next += 1;
+        if self.is_alone(place) {
+            return honest.advance();
+        }
+        if place % 2 == 0 {
+            for copy in &mut self.pair {
+                honest.advance()?;
+                copy.take(honest.batch());
+            }
+        }
+        Ok(true)
+    }
+
+    fn elements(&self, honest: &dyn Batch) -> usize {
+        let place = self.next - 1;
+        if self.is_alone(place) { honest.elements() } else { self.pair[1 - place % 2].elements() }
+    }
+
+    fn bytes<'b>(&'b self, honest: &'b dyn Batch, field: usize) -> &'b [u8] {
+        let place = self.next - 1;
+        if self.is_alone(place) { honest.bytes(field) } else { self.pair[1 - place % 2].bytes(field) }
+    }
+
+    fn in_order(&self) -> bool {
+        false
+    }
+}
+
 #[derive(Default)]
 struct PairsSwapped(Reference);
 
@@ -120,10 +173,7 @@ struct PairsSwapped(Reference);
 #[adapter(name = "pairs-swapped", tier = 2)]
 impl Loader for PairsSwapped {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        let swapped: Order = |place, count| match place ^ 1 {
-            other if other + 1 < count && place + 1 < count => other,
-            _ => place,
-        };
-        Ok(LyingPipeline::over(self.0.open(spec, data)?, Reordered::new(spec, swapped)))
+        let (count, pair) = (Sizes::of(spec).count(), Default::default());
+        Ok(LyingPipeline::over(self.0.open(spec, data)?, Pairs { count, pair, next: 0 }))
     }
 }
