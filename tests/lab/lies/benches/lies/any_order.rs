@@ -142,7 +142,7 @@ impl Lie for Pairs {
         if self.is_alone(place) {
             return honest.advance();
         }
-        if place % 2 == 0 {
+        if place.is_multiple_of(2) {
             for copy in &mut self.pair {
                 honest.advance()?;
                 copy.take(honest.batch());
