@@ -258,7 +258,7 @@ fn a_function_that_panicked_for_want_of_a_file_is_measured_once_the_file_is_ther
         "Cargo.toml",
         &format!(
             "[package]\nname = \"needs-a-file\"\nedition = \"2024\"\n\n[lib]\nbench = false\n\n\
-             [dev-dependencies]\ncriterion = {{ package = \"weighbridge-criterion\", path = \"{drop_in}\" }}\n\n\
+             [dev-dependencies.criterion]\npackage = \"weighbridge-criterion\"\npath = \"{drop_in}\"\n\n\
              [[bench]]\nname = \"needs\"\nharness = false\n\n[profile.bench.package.weighbridge]\n\
              opt-level = 0\n\n[workspace]\n"
         ),
@@ -267,7 +267,8 @@ fn a_function_that_panicked_for_want_of_a_file_is_measured_once_the_file_is_ther
     write(
         "benches/needs.rs",
         "use criterion::{Criterion, criterion_group, criterion_main};\n\n\
-         fn needs(c: &mut Criterion) {\n    let text = std::fs::read_to_string(\"needed.txt\").unwrap();\n    \
+         fn needs(c: &mut Criterion) {\n    \
+         let text = std::fs::read_to_string(\"needed.txt\").unwrap();\n    \
          c.bench_function(\"length\", |b| b.iter(|| std::hint::black_box(&text).len()));\n}\n\n\
          criterion_group!(benches, needs);\ncriterion_main!(benches);\n",
     );
