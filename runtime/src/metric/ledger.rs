@@ -31,6 +31,8 @@ pub enum Entry {
     Verify,
     /// All that comes after the last sample.
     TearDown,
+    /// Handing over what was seen, after the repeat was over.
+    Tell,
 }
 
 /// Times of all parts, in nanoseconds.
@@ -50,11 +52,13 @@ pub struct Ledger {
     pub stopped: u64,
     pub verify: u64,
     pub tear_down: u64,
+    #[serde(default)]
+    pub tell: u64,
 }
 
 impl Ledger {
     /// Every entry, in the order of a repeat's life.
-    pub const ENTRIES: [(Entry, &'static str); 13] = [
+    pub const ENTRIES: [(Entry, &'static str); 14] = [
         (Entry::Start, "start"),
         (Entry::Import, "import"),
         (Entry::Convert, "convert"),
@@ -68,6 +72,7 @@ impl Ledger {
         (Entry::Stopped, "stopped"),
         (Entry::Verify, "verify"),
         (Entry::TearDown, "tear_down"),
+        (Entry::Tell, "tell"),
     ];
 
     /// The time of an entry.
@@ -109,6 +114,7 @@ impl Ledger {
             Entry::Stopped => &mut self.stopped,
             Entry::Verify => &mut self.verify,
             Entry::TearDown => &mut self.tear_down,
+            Entry::Tell => &mut self.tell,
         }
     }
 }
@@ -126,9 +132,9 @@ mod tests {
         for (power, (entry, name)) in Ledger::ENTRIES.iter().enumerate() {
             assert_eq!(ledger.get(*entry), 1 << power, "{name}");
         }
-        assert_eq!(ledger.sum(), (1 << 13) - 1);
+        assert_eq!(ledger.sum(), (1 << 14) - 1);
         ledger.move_to(Entry::Open, Entry::Convert, u64::MAX);
-        assert_eq!((ledger.open, ledger.sum()), (0, (1 << 13) - 1), "what is moved is not made");
+        assert_eq!((ledger.open, ledger.sum()), (0, (1 << 14) - 1), "what is moved is not made");
         ledger.add(Entry::Measured, u64::MAX);
         assert_eq!(ledger.sum(), u64::MAX, "what is absurd does not wrap");
     }

@@ -127,11 +127,47 @@ impl Cause {
 
 /// The samples that one cause disturbed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "DisturbedRuns", try_from = "DisturbedRuns")]
 pub struct DisturbedSamples {
     /// The cause of the disturbance.
     pub cause: Cause,
     /// The indices of the samples among those of the repeat, ascending.
     pub samples: Vec<u32>,
+}
+
+/// The same in a record: first and number of samples that follow one another, since a cause disturbs whole
+/// windows, which may have thousands of them.
+#[derive(Serialize, Deserialize)]
+struct DisturbedRuns {
+    cause: Cause,
+    #[serde(default)]
+    runs: Vec<(u32, u32)>,
+    /// The samples one by one, as records of before have them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    samples: Vec<u32>,
+}
+
+/// A record that says that more samples were disturbed is none of ours.
+const MOST_SAMPLES: usize = 1 << 27;
+
+impl From<DisturbedSamples> for DisturbedRuns {
+    fn from(DisturbedSamples { cause, samples }: DisturbedSamples) -> Self {
+        let runs = samples.chunk_by(|before, after| before.checked_add(1) == Some(*after));
+        let runs = runs.map(|run| (run[0], run.len() as u32)).collect();
+        Self { cause, runs, samples: Vec::new() }
+    }
+}
+
+impl TryFrom<DisturbedRuns> for DisturbedSamples {
+    type Error = &'static str;
+
+    fn try_from(DisturbedRuns { cause, runs, mut samples }: DisturbedRuns) -> Result<Self, Self::Error> {
+        for (first, count) in runs {
+            let end = first.checked_add(count).filter(|_| samples.len() + count as usize <= MOST_SAMPLES);
+            samples.extend(first..end.ok_or("it has more disturbed samples than a record holds")?);
+        }
+        Ok(Self { cause, samples })
+    }
 }
 
 #[cfg(test)]
@@ -140,6 +176,25 @@ mod tests {
 
     fn thread(thread: u32, ran: u64, waited: u64) -> ThreadSchedule {
         ThreadSchedule { thread, ran, waited }
+    }
+
+    #[test]
+    fn samples_that_follow_one_another_are_written_as_one_and_lists_of_before_are_read() {
+        let tag = |samples: Vec<u32>| DisturbedSamples { cause: Cause::Preempted, samples };
+        for (samples, text) in
+            [(vec![], "[]"), (vec![7], "[[7,1]]"), (vec![0, 1, 2, 9, 11, 12], "[[0,3],[9,1],[11,2]]")]
+        {
+            let written = crate::json::write(&tag(samples.clone())).unwrap();
+            assert_eq!(written, format!(r#"{{"cause":"preempted","runs":{text}}}"#));
+            assert_eq!(crate::json::read::<DisturbedSamples>(written.as_bytes()).unwrap(), tag(samples));
+        }
+        let read = |text: &str| crate::json::read::<DisturbedSamples>(text.as_bytes());
+        let before = read(r#"{"cause":"preempted","samples":[3,4,5]}"#).unwrap();
+        assert_eq!(before, tag(vec![3, 4, 5]));
+        for absurd in ["[[1,4294967295]]", "[[0,4000000000]]", "[[0,100000000],[0,100000000]]"] {
+            let error = read(&format!(r#"{{"cause":"preempted","runs":{absurd}}}"#)).unwrap_err();
+            assert!(error.to_string().contains("more disturbed samples than a record holds"), "{error}");
+        }
     }
 
     #[test]

@@ -328,6 +328,7 @@ impl fmt::Display for ChildFault {
                 write!(f, "the child speaks version {child}, the parent {parent}")
             }
             Self::GreetedTwice => f.write_str("the child greeted twice"),
+            Self::OverTwice => f.write_str("the child said twice that its repeat was over"),
             Self::Garbled(why) | Self::Unwritable(why) => f.write_str(why),
             Self::UnaskedBlocks => f.write_str("the child ran blocks that nobody asked for"),
             Self::NoBlocks => f.write_str("it ended before its blocks had been asked for"),

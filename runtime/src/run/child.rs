@@ -136,6 +136,7 @@ impl Serving {
         // A parent that has gone is noticed by the guard.
         let tell = move |phase| drop(send(&mut &teller, &ChildMessage::Phase(phase)));
         let answer = execute(ask, &mut self.resident, tell, pace, body);
+        send(&mut &self.socket, &ChildMessage::Over)?;
         io::Write::flush(&mut io::stdout())?; // the parent ends this process as soon as it has the answer
         send(&mut &self.socket, &ChildMessage::Done(Box::new(answer)))
     }

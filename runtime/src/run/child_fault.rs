@@ -22,6 +22,8 @@ pub enum ChildFault {
     },
     /// It greeted twice.
     GreetedTwice,
+    /// It said twice that a repeat was over.
+    OverTwice,
     /// It sent what is no message, in the words of whoever reads them.
     Garbled(String),
     /// It ran blocks that nobody asked for.

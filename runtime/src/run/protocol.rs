@@ -13,7 +13,7 @@ use crate::metric::{Block, Observation};
 use crate::registry::Point;
 
 /// The version of the protocol: the first thing that a child says.
-pub(super) const VERSION: u32 = 7;
+pub(super) const VERSION: u32 = 8;
 
 /// The argument that makes a bench binary a child.
 pub const CHILD_FLAG: &str = "--weighbridge-child";
@@ -76,7 +76,9 @@ pub(super) enum ChildMessage {
     Ready(PerIteration),
     /// The block that was asked for has run.
     Block(Block),
-    /// The repeat has ended.
+    /// The repeat is over: what follows is the time that telling of it takes.
+    Over,
+    /// The end of the repeat, in full.
     Done(Box<ChildAnswer>),
 }
 

@@ -164,7 +164,7 @@ impl SupervisedChild {
                 stderr.extend_from_slice(told.as_bytes());
             }
         }
-        let outcome = self.outcome(end, seen, watch, &stderr);
+        let outcome = self.outcome(end, seen, slot, watch, &stderr);
         EndedRequest { outcome, start: seen.start, slot, tree: seen.tree, stdout, stderr, alive }
     }
 
@@ -209,6 +209,11 @@ impl SupervisedChild {
                         seen.pass_into(phase);
                         if phase == Phase::WarmUp && seen.start.is_none() {
                             seen.start = Some(seen.begun.elapsed());
+                        }
+                    }
+                    Ok(Some(ChildMessage::Over)) => {
+                        if seen.over.replace(seen.begun.elapsed()).is_some() {
+                            return ListeningEnd::Broken(ChildFault::OverTwice);
                         }
                     }
                     Ok(Some(ChildMessage::Ready(work))) => return ListeningEnd::Ready(work),
@@ -260,6 +265,7 @@ impl SupervisedChild {
         &mut self,
         end: ListeningEnd,
         seen: &ListeningState,
+        slot: Duration,
         watch: ChildWatch<'_>,
         stderr: &[u8],
     ) -> Option<(Outcome, Vec<Spot>)> {
@@ -277,6 +283,8 @@ impl SupervisedChild {
                 ChildAnswer::Measured { seen: mut observation, work, evidence, spots } => {
                     let start = seen.greeted.unwrap_or_default();
                     observation.ledger.add(Entry::Start, start.as_nanos() as u64);
+                    let told = slot.saturating_sub(seen.over.unwrap_or(slot));
+                    observation.ledger.add(Entry::Tell, told.as_nanos() as u64);
                     (Outcome::Measured { seen: observation, work, evidence }, spots)
                 }
                 skipped @ ChildAnswer::Skipped(_) => skipped.into_outcome(),
@@ -396,11 +404,13 @@ struct ListeningState {
     set_up: Option<Instant>,
     /// The time until a fresh process had greeted.
     greeted: Option<Duration>,
+    /// The time until the repeat was over, and it had only to be told.
+    over: Option<Duration>,
 }
 
 impl ListeningState {
     fn since(begun: Instant) -> Self {
-        Self { phase: Phase::SetUp, start: None, tree: None, begun, set_up: None, greeted: None }
+        Self { phase: Phase::SetUp, start: None, tree: None, begun, set_up: None, greeted: None, over: None }
     }
 
     fn pass_into(&mut self, phase: Phase) {
