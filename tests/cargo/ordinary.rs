@@ -5,6 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
+
 use crate::external::{Bench, ProcessEnd, bare_xtask, clean, downstream, root, target};
 
 #[test]
@@ -33,8 +35,16 @@ fn generic_functions_run_once_for_each_of_their_types_and_constants_as_often_as_
     for row in ["deque/N=10 ", "deque/N=1000 ", "none of 2 repeats", "none of 3 repeats", "iB/s"] {
         assert!(ran.stdout.contains(row), "{row}: {}", ran.all());
     }
-    let repeats = fs::read_dir(bench.only_run().join("repeats")).unwrap().count();
-    assert_eq!(repeats, 2 + 2 + 3, "two of each size of the deque, three of the words");
+    let repeats: Vec<_> = fs::read_dir(bench.only_run().join("repeats")).unwrap().collect();
+    assert_eq!(repeats.len(), 2 + 2 + 3, "two of each size of the deque, three of the words");
+    for repeat in repeats {
+        let record: Value = serde_json::from_slice(&fs::read(repeat.unwrap().path()).unwrap()).unwrap();
+        let repeat = &record["record"]["repeat"];
+        let ledger = &repeat["outcome"]["measured"]["observation"]["ledger"];
+        let parts: u64 = ledger.as_object().unwrap().values().map(|part| part.as_u64().unwrap()).sum();
+        assert!(ledger["tell"].as_u64().unwrap() > 0, "handing over takes time: {ledger}");
+        assert!(parts <= repeat["slot"].as_u64().unwrap(), "no time is in two parts: {repeat}");
+    }
 }
 
 #[test]
