@@ -48,7 +48,7 @@ mod wikitext;
 pub use cache::Cache;
 pub use cut::cut;
 pub use digits::DIGITS;
-pub use draw::{Draw, Draws};
+pub use draw::{Draw, Draws, split};
 pub use epochs::{Batch, Epochs, ExecutedWork, Rank, time_epoch};
 pub use leaf::Leaf;
 pub use manifest::Normalisation;

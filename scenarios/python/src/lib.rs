@@ -27,4 +27,4 @@ pub use peer::{
     SystemPackage, TRAINER, find, free_threaded, home, requirements,
 };
 pub use pipeline::{RemotePipeline, entry_point, executed};
-pub use tensors::{TensorFiles, numbers, tensors, unexpected};
+pub use tensors::{TensorFiles, counts, numbers, tensors, unexpected};

@@ -71,6 +71,16 @@ pub fn numbers(field: &FieldCopy) -> Result<Vec<f32>> {
     Ok(field.bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect())
 }
 
+/// The numbers of a field of `i64`, none of them below zero.
+///
+/// # Errors
+/// A field of another type; a number below zero.
+pub fn counts(field: &FieldCopy) -> Result<Vec<u64>> {
+    let read = |eight: &[u8; 8]| u64::try_from(i64::from_le_bytes(*eight)).ok();
+    let counts = (field.dtype == Dtype::I64).then(|| field.bytes.as_chunks().0.iter().map(read).collect());
+    counts.flatten().ok_or_else(|| unexpected("a field of counts", Some(field)))
+}
+
 /// The error for something else where a field is due.
 pub fn unexpected(due: &str, found: Option<&FieldCopy>) -> Error {
     let found = found.map_or_else(

@@ -108,6 +108,9 @@ class Loader(ABC):
     """How many batches it makes at a time, where most of them cost nothing and one much: passes have several such
     chunks, or what they measure would be batches that are there. With `whole_pass` how many a call has at best."""
 
+    renewed = False
+    """Whether each epoch that a run begins has a number of its own: what was done in one must not help in the next."""
+
     whole_pass = False
     """Whether it runs many batches in one call: `scan` is what is timed then, and `begin` goes to the beginning."""
 

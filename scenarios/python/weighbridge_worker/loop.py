@@ -205,7 +205,8 @@ class Run:
         """Begins the epoch anew, with the clock stopped."""
         start = now()
         before = self.ledger.turn("begin", start)
-        iterator = self.loader.begin(self.epoch)
+        before_it = 1 + len(self.measured.restarts)  # the epoch without a stop is the first of all
+        iterator = self.loader.begin(self.epoch + (before_it if self.loader.renewed else 0))
         end = now()
         self.ledger.turn(before, end)
         self.measured.restarts.append(end - start)

@@ -18,6 +18,7 @@ import numpy as np
 
 from .adapter import Declined, Executed, Loader, Place, System
 from .data import Data
+from .draws import split
 from .exchange import Exchange
 from .meeting import Meeting
 from .pipeline import Array, Batch
@@ -114,6 +115,8 @@ class Task:
     """All samples, in memory of this process: `input` and `label`."""
     rank: Rank | None = None
     """Who this process is, where it is one of several."""
+    order: tuple[int, ...] | None = None
+    """For each step of the epoch the place of its samples among those of all steps; as they lie where there is none."""
 
     @classmethod
     def from_dict(cls, said: Mapping[str, Any], data: Data, weights: Data, rank: Rank | None = None) -> Task:
@@ -135,7 +138,8 @@ class Task:
 
     def of_step(self, index: int) -> tuple[Array, Array]:
         """What enters the model in a step, and the labels: views of the samples."""
-        begin = index * self.batch + (self.rank.index * self.share if self.rank else 0)
+        place = index if self.order is None else self.order[index]
+        begin = place * self.batch + (self.rank.index * self.share if self.rank else 0)
         at = slice(begin, begin + self.share)
         return self.samples["input"][at], self.samples["label"][at]
 
@@ -163,6 +167,7 @@ class Training(Loader):
     """An open training. Its file says in which phases a step of its mode can be told apart."""
 
     synchronised = "returns when ready"
+    renewed = True
     library: str | None = None
     """What computes below the framework, with its version, where that is another package."""
 
@@ -170,6 +175,8 @@ class Training(Loader):
         self.task = task
         self.done = 0
         """Steps of the epoch that was begun last."""
+        self.noted: list[tuple[int, list[float]]] = []
+        """Each epoch that was begun, and the losses of its steps so far."""
 
     @abstractmethod
     def reset(self) -> None:
@@ -207,8 +214,10 @@ class Training(Loader):
     def predict(self, inputs: Array) -> Array:
         """The logits of samples with the weights as they are, which it does not change."""
 
-    def restart(self) -> None:
+    def restart(self, epoch: int = 0) -> None:
+        """Goes to before the first step of an epoch: 0 has the samples as they lie."""
         self.reset()
+        self.task = replace(self.task, order=step_order(epoch, self.task.steps) if epoch else None)
         self.done = 0
 
     def advance(self) -> float:
@@ -232,7 +241,7 @@ class Training(Loader):
             raise Unfit("the samples that were handed over are not of the kind that this training takes")
         if any(len(array) != own.batch for array in samples.values()):
             raise Unfit(f"a step takes {own.batch} samples")
-        self.task = replace(own, samples=samples)
+        self.task = replace(own, samples=samples, order=None)
         try:
             loss = self.step(0)
         finally:
@@ -243,12 +252,15 @@ class Training(Loader):
         return loss
 
     def begin(self, epoch: int) -> Iterator[Batch]:
-        self.restart()
-        return self._steps()
+        self.restart(epoch)
+        losses: list[float] = []
+        self.noted.append((epoch, losses))
+        return self._steps(losses)
 
-    def _steps(self) -> Iterator[Batch]:
+    def _steps(self, losses: list[float]) -> Iterator[Batch]:
         while self.done < self.task.steps:
-            yield {"loss": np.full(self.task.share, self.advance(), np.float32)}
+            losses.append(self.advance())  # while the clock runs: no loss is known before its step is done
+            yield {"loss": np.full(self.task.share, losses[-1], np.float32)}
 
     def executed(self) -> Executed:
         return Executed(
@@ -316,12 +328,22 @@ class Case(Streaming):
                 right = np.count_nonzero(training.predict(inputs).argmax(-1) == labels)
                 return "batch", self.tensors({"right": np.float32(right)})
             case "first":
-                training.reset()
+                training.restart()
                 loss, logits, gradients = training.compute(0)
                 named = {f"gradient of {name}": gradient for name, gradient in gradients.items()}
                 return "batch", self.tensors({"loss": np.float32(loss), "logits": logits, **named})
             case "operators":
                 return "answer", {"times": self.operators(message["steps"])}
+            case "noted":
+                epochs, losses = zip(*training.noted, strict=True) if training.noted else ((), ())
+                said, _ = self.exchange.put(
+                    {
+                        "epochs": np.array([epochs], np.int64),
+                        "steps": np.array([[len(of_epoch) for of_epoch in losses]], np.int64),
+                        "losses": np.array([[loss for of_epoch in losses for loss in of_epoch]], np.float32),
+                    }
+                )
+                return "batch", said
             case "left":
                 return "batch", self.tensors({"steps": np.float32(training.done), **training.weights()})
             case _:
@@ -329,7 +351,7 @@ class Case(Streaming):
 
     def phases(self, skip: int, steps: int) -> dict[str, list[int]]:
         """The time of each step, and of each of its phases."""
-        self.loader.reset()
+        self.loader.restart()
         times: dict[str, list[int]] = {"step": []}
         for index in range(skip + steps):
             clock = Phases()
@@ -363,6 +385,16 @@ class Case(Streaming):
         """Hands over arrays, each as one element."""
         said, _ = self.exchange.put({name: np.asarray(array, np.float32)[np.newaxis] for name, array in arrays.items()})
         return said
+
+
+def step_order(epoch: int, steps: int) -> tuple[int, ...]:
+    """For each step of an epoch the place of its samples: each epoch but 0 has an order of its own, by draws that are
+    split from its number (Fisher and Yates)."""
+    order = list(range(steps))
+    for last in range(steps - 1, 0, -1):
+        other = split(epoch, steps - 1 - last) % (last + 1)
+        order[last], order[other] = order[other], order[last]
+    return tuple(order)
 
 
 def told(

@@ -1,8 +1,11 @@
 //! The contract: what a scenario asks of a system that trains a model.
 
+mod noted_steps;
 mod train;
 mod trainer;
 
+pub use noted_steps::TrainedEpoch;
+pub(crate) use noted_steps::{NotedSteps, draw_epoch};
 pub(crate) use train::tell_rank_phases;
 pub use train::{
     FORWARD_MEMORY, Material, OPERATOR, PROFILED, RANK_PHASE, RANK_STEP, TRAINING_MEMORY, Train,

@@ -9,7 +9,7 @@ use weighbridge_data::processes::{forget_peak, sums};
 use weighbridge_data::{Cache, DataSet, cut};
 use weighbridge_loaders::contract::{Phases, mean_phases, stream_epochs, tell_phases};
 
-use crate::contract::{Trainer, TrainingLoop};
+use crate::contract::{NotedSteps, TrainedEpoch, Trainer, TrainingLoop, draw_epoch};
 use crate::workload::{Compilation, Initialisation, SampleTarget, TrainingSpec};
 
 /// Steps that a smoke run has.
@@ -46,7 +46,11 @@ pub fn open_material(bencher: &Bencher, spec: &TrainingSpec) -> Result<(Training
 /// Adds `train` to the bencher.
 pub trait Train {
     /// Opens a training, times its steps, and hands in the work report. Gives the open training for what
-    /// follows. Tells what memory it takes to go forward alone, before the first step, and to train.
+    /// follows, and the epochs whose steps were timed. Tells what memory it takes to go forward alone, before
+    /// the first step, and to train.
+    ///
+    /// Each epoch has an order of samples of its own, drawn in this very repeat, and the loss of each step is
+    /// noted while the clock runs.
     ///
     /// Timed: from before the samples of a step are taken from memory until its loss and the changed weights
     /// are there. Not timed: building the model, compiling it (its first step is left out), going back to the
@@ -60,7 +64,7 @@ pub trait Train {
         how: Compilation,
         spec: &TrainingSpec,
         material: &Material,
-    ) -> Result<Box<dyn TrainingLoop + 'a>>;
+    ) -> Result<(Box<dyn TrainingLoop + 'a>, Vec<TrainedEpoch>)>;
 }
 
 impl Train for Bencher {
@@ -70,14 +74,17 @@ impl Train for Bencher {
         how: Compilation,
         spec: &TrainingSpec,
         material: &Material,
-    ) -> Result<Box<dyn TrainingLoop + 'a>> {
+    ) -> Result<(Box<dyn TrainingLoop + 'a>, Vec<TrainedEpoch>)> {
         let Material { data, weights } = material;
         let mut training = self.open(|| trainer.open(spec, how, data, weights))?;
         self.work(training.executed().report(data, training.entry_point()));
         self.flops(spec.flops()?.train() * spec.batch as u64);
         tell_memory(self, &mut *training, spec.steps)?;
-        stream_epochs(self, &mut *training, 0, spec.expected()?, false, data)?;
-        Ok(training)
+        let (first, mut notes) = (draw_epoch(), Vec::new());
+        let mut steps = NotedSteps::from(first, &mut *training, &mut notes);
+        stream_epochs(self, &mut steps, first, spec.expected()?, false, data)?;
+        let epochs = training.noted()?.unwrap_or(notes);
+        Ok((training, epochs))
     }
 }
 

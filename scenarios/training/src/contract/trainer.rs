@@ -9,6 +9,7 @@ use weighbridge::{ItemCopy, Result, skip};
 use weighbridge_data::{DataSet, Epochs};
 use weighbridge_loaders::contract::{Phases, Tensors};
 
+use super::TrainedEpoch;
 use crate::workload::{Compilation, TrainingRanks, TrainingSpec};
 
 /// A system that trains models.
@@ -53,8 +54,10 @@ pub trait Trainer {
 
 /// An open training. Its batches are its steps: [`Epochs::begin`] goes back to the weights that it was opened
 /// with and to an optimiser that has seen nothing, and each [`Epochs::advance`] is one whole step on the next
-/// samples of the data, done when it returns. The batch is then, for each of those samples, the mean loss of
-/// the step's batch: a field `loss` of `f32`.
+/// samples of the data in the epoch's [`step_order`](crate::workload::step_order), done when it returns. The
+/// batch is then, for each of those samples, the mean loss of the step's batch: a field `loss` of `f32`.
+///
+/// What begins anew otherwise than by [`Epochs::begin`] begins epoch 0, which has the samples as they lie.
 pub trait TrainingLoop: Epochs {
     /// Returns the settings that are really in effect, read back from the system's own objects: numbers of
     /// the optimiser, precision, samples of a step, the count of numbers that are learned.
@@ -66,6 +69,15 @@ pub trait TrainingLoop: Epochs {
     /// # Errors
     /// As [`Epochs::begin`].
     fn left(&mut self) -> Result<(usize, Tensors)>;
+
+    /// The epochs that were begun since it was opened, as the process that trains has noted them while it did
+    /// their steps; `None` where that is this one, so that whoever asks for the steps notes them.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`].
+    fn noted(&mut self) -> Result<Option<Vec<TrainedEpoch>>> {
+        Ok(None)
+    }
 
     /// Begins anew, and does steps phase by phase, each phase complete before the next one: the first `skip`
     /// unseen, then `steps`.

@@ -7,18 +7,15 @@ use std::sync::Arc;
 use weighbridge::{Error, ItemCopy, Result};
 use weighbridge_data::DataSet;
 use weighbridge_loaders::adapters::native::Reference;
-use weighbridge_loaders::contract::{Loader, Tensors, for_each_batch};
+use weighbridge_loaders::contract::{Loader, for_each_batch};
 use weighbridge_loaders::workload::PipelineSpec;
 
 use super::feeding::{FedStep, step_alone};
-use super::proof::{TrainingWay, after, near, same_start};
+use super::proof::{TrainingWay, after, same_start};
 use super::settings::check_settings;
 use crate::adapters::native::ByHand;
 use crate::contract::{Material, TrainingLoop};
 use crate::workload::TrainingSpec;
-
-/// Losses of so many first steps are compared; later ones are where rounding has taken them.
-const STEPS: usize = 3;
 
 /// The reference's answer to the work: the batches that are due, and the losses and weights that steps on
 /// them lead to. The samples that a trainer has in memory are others, so that steps on those lead elsewhere.
@@ -27,7 +24,6 @@ pub(super) struct FedReference<'a> {
     material: &'a Material,
     place: &'a Path,
     batches: Vec<ItemCopy>,
-    losses: Vec<f32>,
     way: TrainingWay,
 }
 
@@ -51,8 +47,8 @@ impl<'a> FedReference<'a> {
         let mut training = ByHand::<f64>::open(spec, &material.data, &material.weights)?;
         let start = after(&mut training, 0)?;
         let losses = step_alone(&mut training, &batches, place)?.losses;
-        let (steps, end) = training.left()?;
-        Ok(Self { spec, material, place, batches, losses, way: TrainingWay { steps, start, end } })
+        let end = training.left()?.1;
+        Ok(Self { spec, material, place, batches, way: TrainingWay { start, losses, end } })
     }
 
     /// That a training is the one that was asked for, from its first weights on.
@@ -88,23 +84,21 @@ impl<'a> FedReference<'a> {
     /// What differs.
     pub(super) fn check_steps(&self, found: &FedStep, training: &mut dyn TrainingLoop) -> Result<()> {
         let (steps, left) = training.left()?;
-        if (steps, found.losses.len()) != (self.way.steps, self.way.steps) {
+        let due = self.way.losses.len();
+        if (steps, found.losses.len()) != (due, due) {
             return Err(Error::new(format!(
-                "{steps} steps are said to be done with {} losses, on {} batches",
+                "{steps} steps are said to be done with {} losses, on {due} batches",
                 found.losses.len(),
-                self.way.steps
             )));
         }
-        let [of_results, ..] = self.spec.tolerance()?;
-        let first = STEPS.min(steps);
-        near("the losses of the first steps", &found.losses[..first], &self.losses[..first], of_results)?;
+        self.way.has_losses(&found.losses, self.spec, &mut || self.plain())?;
         self.way.leads_to(&left, self.spec, &mut || self.plain())
     }
 
-    /// Returns the weights that the reference's formulae lead to in `f32`.
-    fn plain(&self) -> Result<Tensors> {
+    /// The way that the reference's formulae go in `f32`.
+    fn plain(&self) -> Result<TrainingWay> {
         let mut plain = ByHand::<f32>::open(self.spec, &self.material.data, &self.material.weights)?;
-        step_alone(&mut plain, &self.batches, self.place)?;
-        Ok(plain.left()?.1)
+        let losses = step_alone(&mut plain, &self.batches, self.place)?.losses;
+        Ok(TrainingWay { start: self.way.start.clone(), losses, end: plain.left()?.1 })
     }
 }

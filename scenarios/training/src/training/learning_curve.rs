@@ -32,6 +32,8 @@ const TOLD: usize = 16;
 #[derive(Clone, Debug)]
 pub(super) struct LearningCurve {
     pub(super) looks: Vec<CurveLook>,
+    /// The mean loss of each step.
+    pub(super) losses: Vec<f32>,
     /// Labels that are looked at.
     pub(super) labels: usize,
     pub(super) reached: bool,
@@ -58,7 +60,7 @@ impl LearningCurve {
         let (_, labels) = spec.layers()?.labels()?;
         let labels = target.held_out * labels.iter().product::<usize>();
         training.train(true, 0)?;
-        let mut curve = Self { looks: Vec::new(), labels, reached: false };
+        let mut curve = Self { looks: Vec::new(), losses: Vec::new(), labels, reached: false };
         let mut took = Duration::ZERO;
         for steps in (target.every..=spec.steps).step_by(target.every) {
             let begun = Instant::now();
@@ -69,6 +71,7 @@ impl LearningCurve {
                 return Err(Error::new(format!("{right} labels are said to be right, of {labels}")));
             }
             let loss = losses.iter().sum::<f32>() / losses.len() as f32;
+            curve.losses.extend(losses);
             curve.looks.push(CurveLook { steps, took, loss, right });
             curve.reached = right >= target.due(labels);
             if curve.reached {

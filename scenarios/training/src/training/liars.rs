@@ -8,7 +8,7 @@ use weighbridge::{ItemCopy, Result};
 use weighbridge_data::{Batch, Cache, DataSet, Epochs, ExecutedWork};
 use weighbridge_loaders::contract::{Phases, Tensors};
 
-use crate::adapters::native::ByHand;
+use crate::adapters::native::{ByHand, Losses};
 use crate::contract::{First, Trainer, TrainingLoop};
 use crate::workload::{Compilation, TrainingSpec};
 
@@ -31,11 +31,18 @@ impl Trainer for Other {
 }
 
 /// A way in which a trainer does other work than it says.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum TrainingLie {
     /// Every second step of the stream is left out; whenever it is looked at from the beginning, all are
     /// done.
     SkipsHalf,
+    /// Every fiftieth changes no weight.
+    SkipsTheFiftieth,
+    /// Steps of the stream, and those to a target, are noted, and done when somebody looks at the weights.
+    StepsWhenAsked,
+    /// The losses of the first epoch of the stream are told for all others; weights are made when somebody
+    /// looks at them.
+    RemembersAnEpoch,
     /// So many labels are always right.
     KnowsAll(usize),
     /// Batches that a loader hands over are left where they are: the samples in memory are trained on.
@@ -53,8 +60,15 @@ struct LyingTrainer {
     lie: TrainingLie,
     honest: ByHand<f32>,
     steps: usize,
+    batch: usize,
     /// Steps that are said to be done.
     said: usize,
+    /// The epoch, and its steps that are still to be done.
+    epoch: u64,
+    due: usize,
+    /// The losses of the first epoch, once it has ended.
+    remembered: Vec<f32>,
+    told: Losses,
     /// The batch that was handed over first.
     first: Option<ItemCopy>,
     /// The loss that was told last.
@@ -70,27 +84,62 @@ impl Trainer for Liar {
         weights: &Arc<DataSet>,
     ) -> Result<Box<dyn TrainingLoop + '_>> {
         let honest = ByHand::open(spec, data, weights)?;
-        Ok(Box::new(LyingTrainer { lie: self.0, honest, steps: spec.steps, said: 0, first: None, loss: 0.0 }))
+        Ok(Box::new(LyingTrainer {
+            lie: self.0,
+            honest,
+            steps: spec.steps,
+            batch: spec.batch,
+            said: 0,
+            epoch: 0,
+            due: 0,
+            remembered: Vec::new(),
+            told: Losses::none(),
+            first: None,
+            loss: 0.0,
+        }))
+    }
+}
+
+impl LyingTrainer {
+    fn make_up_for(&mut self) -> Result<()> {
+        let due = std::mem::take(&mut self.due);
+        self.honest.train(false, due).map(drop)
     }
 }
 
 impl Epochs for LyingTrainer {
     fn begin(&mut self, epoch: u64) -> Result<()> {
-        self.said = 0;
+        (self.said, self.due, self.epoch) = (0, 0, epoch);
         self.honest.begin(epoch)
     }
 
     fn advance(&mut self) -> Result<bool> {
-        let more = self.said < self.steps;
-        if more && !(matches!(self.lie, TrainingLie::SkipsHalf) && self.said % 2 == 1) {
-            self.honest.advance()?;
+        if self.said == self.steps {
+            return Ok(false);
         }
-        self.said += usize::from(more);
-        Ok(more)
+        self.said += 1;
+        let is_done = match self.lie {
+            TrainingLie::SkipsHalf => self.said % 2 == 1,
+            TrainingLie::StepsWhenAsked => false,
+            TrainingLie::RemembersAnEpoch => self.remembered.len() < self.steps,
+            _ => true,
+        };
+        if is_done {
+            match self.lie {
+                TrainingLie::SkipsTheFiftieth if self.said == 50 => self.honest.step_without_update()?,
+                _ => drop(self.honest.advance()?),
+            }
+            self.told.set(self.honest.mean_loss().unwrap_or_default(), self.batch);
+            self.remembered.extend(self.told.mean());
+        } else {
+            self.due += 1;
+            self.told.set(self.remembered.get(self.said - 1).copied().unwrap_or(1.0), self.batch);
+        }
+        Ok(true)
     }
 
     fn batch(&self) -> &dyn Batch {
-        self.honest.batch()
+        &self.told
     }
 
     fn executed(&self) -> ExecutedWork {
@@ -104,6 +153,9 @@ impl TrainingLoop for LyingTrainer {
     }
 
     fn left(&mut self) -> Result<(usize, Tensors)> {
+        if matches!(self.lie, TrainingLie::StepsWhenAsked | TrainingLie::RemembersAnEpoch) {
+            self.make_up_for()?;
+        }
         Ok((self.said, self.honest.left()?.1))
     }
 
@@ -117,13 +169,21 @@ impl TrainingLoop for LyingTrainer {
 
     fn train(&mut self, anew: bool, steps: usize) -> Result<Vec<f32>> {
         self.said = if anew { steps } else { self.said + steps };
+        if matches!(self.lie, TrainingLie::StepsWhenAsked) && !anew {
+            self.due += steps;
+            return Ok(vec![self.told.mean().unwrap_or(1.0); steps]);
+        }
+        self.due = 0;
         self.honest.train(anew, steps)
     }
 
     fn right(&mut self) -> Result<usize> {
         match self.lie {
             TrainingLie::KnowsAll(all) => Ok(all),
-            _ => self.honest.right(),
+            _ => {
+                self.make_up_for()?;
+                self.honest.right()
+            }
         }
     }
 

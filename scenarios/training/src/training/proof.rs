@@ -1,23 +1,32 @@
 //! Does a system train the model that was asked for? Looked at outside the clock, tensor by tensor.
 
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, Instant};
+
 use weighbridge::{Error, Result};
 use weighbridge_loaders::contract::Tensors;
 
 use super::learning_curve::LearningCurve;
 use super::settings::check_settings;
 use crate::adapters::native::ByHand;
-use crate::contract::{Material, TrainingLoop};
+use crate::contract::{Material, TrainedEpoch, TrainingLoop};
 use crate::workload::TrainingSpec;
 
 /// Steps after which the weights are compared.
 pub(super) const STEPS: usize = 3;
 
-/// Holds a training against its configuration and against the same training by hand in `f64`.
+/// Holds a training against its configuration and against the same training by hand in `f64`. Of the epochs that
+/// were timed it looks at the last one, whose weights are still there, and at others that are drawn.
 ///
 /// # Errors
-/// What differs: a key of the settings, a weight at the start, the weights that the timed steps have left,
-/// the loss, the logits, a gradient, a weight after some steps.
-pub(super) fn prove(training: &mut dyn TrainingLoop, spec: &TrainingSpec, material: &Material) -> Result<()> {
+/// What differs: a key of the settings, a weight at the start, the losses of the timed steps or the weights that they have
+/// left, the loss, the logits, a gradient, a weight after some steps.
+pub(super) fn prove(
+    training: &mut dyn TrainingLoop,
+    timed: &[TrainedEpoch],
+    spec: &TrainingSpec,
+    material: &Material,
+) -> Result<()> {
     check_settings(spec, &training.settings())?;
     // First of all: whatever follows begins anew.
     let (steps, left) = training.left()?;
@@ -25,13 +34,7 @@ pub(super) fn prove(training: &mut dyn TrainingLoop, spec: &TrainingSpec, materi
     let [of_results, of_changes, _] = spec.tolerance()?;
     let start = after(&mut reference, 0)?;
     same_start(&after(training, 0)?, &start)?;
-    if !(1..=spec.steps).contains(&steps) {
-        return Err(Error::new(format!(
-            "{steps} steps are said to be done where 1 to {} are timed",
-            spec.steps
-        )));
-    }
-    same_way(&left, steps, spec, material, &mut reference)?;
+    prove_timed(steps, &left, timed, spec, material, &mut reference)?;
     let (found, expected) = (training.first()?, reference.first()?);
     near("the loss of the first step", &[found.loss], &[expected.loss], of_results)?;
     near("the logits of the first step", &found.logits, &expected.logits, of_results)?;
@@ -68,10 +71,55 @@ pub(super) fn changed_alike(
     Ok(())
 }
 
-/// Holds the end of a learning curve against the reference: its weights, and how many labels they get right.
+/// Holds the steps that were timed against the reference: the losses of the last epoch and the weights that it has left,
+/// and the losses of other epochs, drawn until that has taken [`LOOK`].
 ///
 /// # Errors
-/// Other weights; another number of labels than those weights get right.
+/// What differs; other steps than were noted.
+pub(super) fn prove_timed(
+    steps: usize,
+    left: &Tensors,
+    timed: &[TrainedEpoch],
+    spec: &TrainingSpec,
+    material: &Material,
+    reference: &mut ByHand<f64>,
+) -> Result<()> {
+    let Some((last, others)) = timed.split_last().filter(|(last, _)| last.losses.len() == steps && steps > 0)
+    else {
+        let noted: Vec<usize> = timed.iter().map(|epoch| epoch.losses.len()).collect();
+        return Err(Error::new(format!(
+            "{steps} steps are said to be done since an epoch was begun, and the steps that were timed are \
+             {noted:?}, epoch by epoch"
+        )));
+    };
+    let plain = || ByHand::<f32>::open(spec, &material.data, &material.weights);
+    let way = TrainingWay::of(reference, last.epoch, steps)?;
+    let mut again = || TrainingWay::of(&mut plain()?, last.epoch, steps);
+    way.has_losses(&last.losses, spec, &mut again)?;
+    way.leads_to(left, spec, &mut again)?;
+
+    let mut others: Vec<&TrainedEpoch> = others.iter().filter(|epoch| !epoch.losses.is_empty()).collect();
+    let (begun, mut draw) = (Instant::now(), RandomState::new().hash_one(0_u8) as usize);
+    while !others.is_empty() {
+        let TrainedEpoch { epoch, losses } = others.swap_remove(draw % others.len());
+        let way = TrainingWay::of(reference, *epoch, losses.len())?;
+        way.has_losses(losses, spec, &mut || TrainingWay::of(&mut plain()?, *epoch, losses.len()))?;
+        if begun.elapsed() > LOOK {
+            break;
+        }
+        draw = RandomState::new().hash_one(draw) as usize;
+    }
+    Ok(())
+}
+
+/// For so long epochs are drawn that the reference goes through as well: one at least.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// Holds a learning curve against the reference: the losses of its steps, the weights at its end, and how many labels
+/// they get right.
+///
+/// # Errors
+/// Other losses or weights; another number of labels than those weights get right.
 pub(super) fn prove_learning_curve(
     training: &mut dyn TrainingLoop,
     spec: &TrainingSpec,
@@ -87,7 +135,8 @@ pub(super) fn prove_learning_curve(
             last.steps
         )));
     }
-    same_way(&left, steps, spec, material, &mut reference)?;
+    let epoch = TrainedEpoch { epoch: 0, losses: curve.losses.clone() };
+    prove_timed(steps, &left, &[epoch], spec, material, &mut reference)?;
     reference.take(&left)?;
     let right = reference.right()?;
     // Where two logits are next to alike, rounding decides which is the greater one.
@@ -114,35 +163,69 @@ pub(super) fn after(training: &mut dyn TrainingLoop, steps: usize) -> Result<Ten
     }
 }
 
-/// That steps have gone where the reference's go.
+/// The steps of the reference: the weights before and after them, and the loss of each.
 ///
-/// A step that was left out is seen. But rounding grows from step to step: where steps are many it takes
-/// honest trainings apart as well, and then they may be as far apart as it takes the formulae of the
-/// reference in `f32`, [`GROWN`] times over.
-pub(super) fn same_way(
-    found: &Tensors,
-    steps: usize,
-    spec: &TrainingSpec,
-    material: &Material,
-    reference: &mut ByHand<f64>,
-) -> Result<()> {
-    let way = TrainingWay { steps, start: after(reference, 0)?, end: after(reference, steps)? };
-    way.leads_to(found, spec, &mut || {
-        let mut plain = ByHand::<f32>::open(spec, &material.data, &material.weights)?;
-        after(&mut plain, steps)
-    })
-}
-
-/// The reference's weights before and after some steps.
+/// A step that was left out is seen. But rounding grows from step to step: where steps are many it takes honest trainings
+/// apart as well, and then they may be as far apart as it takes the formulae of the reference in `f32`, [`GROWN`] times
+/// over.
 pub(super) struct TrainingWay {
-    pub(super) steps: usize,
     pub(super) start: Tensors,
+    pub(super) losses: Vec<f32>,
     pub(super) end: Tensors,
 }
 
 impl TrainingWay {
-    /// That these weights are where the way leads. `plain` gives the weights that the reference's formulae in
-    /// `f32` come to.
+    /// The way of so many steps from the beginning of an epoch.
+    ///
+    /// # Errors
+    /// As [`TrainingLoop::train`].
+    pub(super) fn of(training: &mut dyn TrainingLoop, epoch: u64, steps: usize) -> Result<Self> {
+        training.begin(epoch)?;
+        let start = training.left()?.1;
+        let losses = training.train(false, steps)?;
+        Ok(Self { start, losses, end: training.left()?.1 })
+    }
+
+    /// That steps had these losses. `plain` gives the way of the reference's formulae in `f32`.
+    ///
+    /// # Errors
+    /// The first loss that is further off than the precision and rounding allow.
+    pub(super) fn has_losses(
+        &self,
+        found: &[f32],
+        spec: &TrainingSpec,
+        plain: &mut dyn FnMut() -> Result<Self>,
+    ) -> Result<()> {
+        as_many("the losses of the steps", found, &self.losses)?;
+        let (first, later) = spec.loss_tolerance()?;
+        let largest = largest(&self.losses);
+        let within = |step: usize| largest * if step < STEPS { first } else { later };
+        let off: Vec<f64> = differences(found, &self.losses);
+        // A difference that is no number is no agreement.
+        let is_beyond = |(step, off): (usize, &f64), rounding: f64| {
+            off.is_nan() || *off > within(step).max((GROWN * rounding).min(MOST * largest))
+        };
+        if !off.iter().enumerate().any(|one| is_beyond(one, 0.0)) {
+            return Ok(());
+        }
+        let mut grown = 0.0_f64;
+        for ((step, off), rounding) in off.iter().enumerate().zip(differences(&plain()?.losses, &self.losses))
+        {
+            grown = grown.max(rounding);
+            if is_beyond((step, off), grown) {
+                return Err(Error::new(format!(
+                    "the loss of step {step} of those that were timed is not the reference's: {} where {} is \
+                     due (rounding alone takes the reference's own {grown:.3e} apart): steps were left out, \
+                     put off, or of another training",
+                    found[step], self.losses[step]
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// That these weights are where the way leads. `plain` gives the way of the reference's formulae in
+    /// `f32`.
     ///
     /// # Errors
     /// Weights that are further off than the precision and rounding allow.
@@ -150,15 +233,16 @@ impl TrainingWay {
         &self,
         found: &Tensors,
         spec: &TrainingSpec,
-        plain: &mut dyn FnMut() -> Result<Tensors>,
+        plain: &mut dyn FnMut() -> Result<Self>,
     ) -> Result<()> {
-        let Self { steps, start, end } = self;
+        let Self { start, losses, end } = self;
+        let steps = losses.len();
         let [_, _, of_way] = spec.tolerance()?;
         let share = apart(found, end, start)?;
         if share <= of_way {
             return Ok(());
         }
-        let rounding = apart(&plain()?, end, start)?;
+        let rounding = apart(&plain()?.end, end, start)?;
         let allowed = allowed(of_way, rounding);
         // A share that is no number is no agreement.
         if share.is_nan() || share > allowed {
@@ -173,6 +257,10 @@ impl TrainingWay {
         }
         Ok(())
     }
+}
+
+fn differences(found: &[f32], expected: &[f32]) -> Vec<f64> {
+    found.iter().zip(expected).map(|(found, expected)| f64::from(found - expected).abs()).collect()
 }
 
 /// Returns the share of a way by which weights may be apart, by the share that rounding alone makes; one that

@@ -4,10 +4,10 @@ use weighbridge::{Error, Result};
 use weighbridge_data::ranks::at_once;
 use weighbridge_loaders::contract::Tensors;
 
-use super::proof::{STEPS, after, alike, changed_alike, near, pairs, same_start, same_way};
+use super::proof::{STEPS, after, alike, changed_alike, near, pairs, prove_timed, same_start};
 use super::settings::check_settings;
 use crate::adapters::native::ByHand;
-use crate::contract::{Material, TrainingLoop};
+use crate::contract::{Material, TrainedEpoch, TrainingLoop};
 use crate::workload::{TrainingRanks, TrainingSpec};
 
 /// A rank of a training.
@@ -24,6 +24,7 @@ pub(super) type TrainingRank<'a> = Box<dyn TrainingLoop + Send + 'a>;
 /// What differs, with the rank.
 pub(super) fn prove_ranks(
     ranks: &mut [TrainingRank<'_>],
+    timed: &[Vec<TrainedEpoch>],
     asked: TrainingRanks,
     spec: &TrainingSpec,
     material: &Material,
@@ -38,16 +39,14 @@ pub(super) fn prove_ranks(
     let start = after(&mut reference, 0)?;
     at_once(ranks, |_, rank| same_start(&after(rank.as_mut(), 0)?, &start))?;
     let steps = left[0].0;
-    if !(1..=spec.steps).contains(&steps) || left.iter().any(|(done, _)| *done != steps) {
+    if left.iter().any(|(done, _)| *done != steps) {
         let done: Vec<usize> = left.iter().map(|(done, _)| *done).collect();
-        return Err(Error::new(format!(
-            "the ranks say that {done:?} steps are done where 1 to {} are timed",
-            spec.steps
-        )));
+        return Err(Error::new(format!("the ranks say that {done:?} steps are done of one epoch")));
     }
+    let timed = of_all_ranks(timed)?;
     let left: Vec<Tensors> = left.into_iter().map(|(_, weights)| weights).collect();
     same_on_all(&format!("the {steps} steps that were done have left"), &left)?;
-    same_way(&left[0], steps, spec, material, &mut reference)?;
+    prove_timed(steps, &left[0], &timed, spec, material, &mut reference)?;
 
     let expected = reference.first()?;
     let classes = expected.logits.len() / spec.batch;
@@ -81,6 +80,29 @@ pub(super) fn prove_ranks(
     })?;
     same_on_all(&format!("{steps} steps leave"), &ends)?;
     changed_alike(&ends[0], &end, &start, steps, of_changes)
+}
+
+/// The epochs that were timed, each step with the loss of its whole batch: the mean of those of all ranks' shares.
+fn of_all_ranks(timed: &[Vec<TrainedEpoch>]) -> Result<Vec<TrainedEpoch>> {
+    let shape = |epochs: &[TrainedEpoch]| -> Vec<(u64, usize)> {
+        epochs.iter().map(|epoch| (epoch.epoch, epoch.losses.len())).collect()
+    };
+    let Some((first, others)) = timed.split_first() else { return Ok(Vec::new()) };
+    if let Some(other) = others.iter().find(|other| shape(other) != shape(first)) {
+        return Err(Error::new(format!(
+            "the ranks have noted other steps, of epochs and how many: {:?} and {:?}",
+            shape(first),
+            shape(other)
+        )));
+    }
+    let mean = |epoch: usize, step: usize| {
+        timed.iter().map(|rank| rank[epoch].losses[step]).sum::<f32>() / timed.len() as f32
+    };
+    let whole = |(at, one): (usize, &TrainedEpoch)| TrainedEpoch {
+        epoch: one.epoch,
+        losses: (0..one.losses.len()).map(|step| mean(at, step)).collect(),
+    };
+    Ok(first.iter().enumerate().map(whole).collect())
 }
 
 /// That all ranks have the same weights, bit by bit.

@@ -57,8 +57,8 @@ pub fn train_to_target(
     spec: &TrainingSpec,
 ) -> Result<()> {
     let (spec, material) = open_material(bencher, spec)?;
-    let mut training = bencher.train(trainer, mode, &spec, &material)?;
-    prove(&mut *training, &spec, &material)?;
+    let (mut training, timed) = bencher.train(trainer, mode, &spec, &material)?;
+    prove(&mut *training, &timed, &spec, &material)?;
     let curve = LearningCurve::follow(&mut *training, &spec)?;
     prove_learning_curve(&mut *training, &spec, &material, &curve)?;
     curve.tell(bencher);
@@ -182,6 +182,17 @@ mod tests {
                 .contains("50 of 50 labels are said to be right after 4 steps, and by those weights"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn steps_to_a_target_that_are_done_when_somebody_looks_are_missed_in_their_losses() {
+        let (spec, material) = open_material(&bencher(), &small()).unwrap();
+        let mut liar = Liar(TrainingLie::StepsWhenAsked);
+        let mut training = liar.open(&spec, Compilation::Eager, &material.data, &material.weights).unwrap();
+        let curve = LearningCurve::follow(&mut *training, &spec).unwrap();
+        assert!(curve.reached, "it gets there, and in next to no time: {curve:?}");
+        let said = prove_learning_curve(&mut *training, &spec, &material, &curve).unwrap_err().to_string();
+        assert!(said.contains("of those that were timed is not the reference's"), "{said}");
     }
 
     #[test]

@@ -376,7 +376,7 @@ mod tests {
         for lie in [TrainingLie::IgnoresTheLoader, TrainingLie::KeepsTheFirstBatch, TrainingLie::StepsOnHalf]
         {
             let said = refused(&mut Reference, &mut Liar(lie));
-            assert!(said.contains("the losses of the first steps is not the reference's"), "{said}");
+            assert!(said.contains("of those that were timed is not the reference's"), "{said}");
         }
     }
 

@@ -5,12 +5,11 @@ use std::time::Instant;
 use weighbridge::prelude::*;
 use weighbridge::{Requirements, WorkReport};
 use weighbridge_data::ranks::{ClosedTogether, at_once};
-use weighbridge_data::{Batch, Epochs, ExecutedWork, Rank};
 use weighbridge_loaders::distribution::{Band, WorkerPool};
 
 use super::preset::Preset;
 use super::rank_proof::{TrainingRank, prove_ranks};
-use crate::contract::{Trainer, open_material, tell_rank_phases};
+use crate::contract::{NotedSteps, Trainer, draw_epoch, open_material, tell_rank_phases};
 use crate::workload::{Compilation, GradientExchange, Scaling, TrainingRanks, TrainingSpec};
 
 /// The axes of TRAIN-4.
@@ -93,11 +92,16 @@ pub fn train_on_ranks(
     let report = ranks[0].executed().report(data, ranks[0].entry_point());
     bencher.work(WorkReport { workers: asked.count as u64, ..report });
     bencher.flops(spec.flops()?.train() * spec.batch as u64);
+    let (first, mut notes) = (draw_epoch(), vec![Vec::new(); ranks.len()]);
     std::thread::scope(|scope| {
-        let ranks = ranks.iter_mut().map(|rank| (Box::new(BorrowedRank(rank)) as Box<_>, Band::WHOLE));
+        let ranks = ranks.iter_mut().zip(&mut notes).map(|(rank, notes)| {
+            (Box::new(NotedSteps::from(first, &mut **rank, notes)) as Box<_>, Band::WHOLE)
+        });
         bencher.stream(&mut WorkerPool::start(scope, "rank", ranks.collect())?)
     })?;
-    prove_ranks(ranks, asked, &spec, &material)?;
+    let noted = at_once(ranks, |_, rank| rank.noted())?;
+    let timed: Vec<_> = noted.into_iter().zip(notes).map(|(noted, notes)| noted.unwrap_or(notes)).collect();
+    prove_ranks(ranks, &timed, asked, &spec, &material)?;
     tell(bencher, ranks, &spec)
 }
 
@@ -118,31 +122,6 @@ fn tell(bencher: &Bencher, ranks: &mut [TrainingRank<'_>], spec: &TrainingSpec) 
     })?;
     let phases = at_once(ranks, |_, rank| rank.phases(skip, steps))?;
     tell_rank_phases(bencher, &free, &phases)
-}
-
-/// An open training as one that a pool drives for a while.
-struct BorrowedRank<'a, 'b>(&'a mut TrainingRank<'b>);
-
-impl Epochs for BorrowedRank<'_, '_> {
-    fn begin(&mut self, epoch: u64) -> Result<()> {
-        self.0.begin(epoch)
-    }
-
-    fn advance(&mut self) -> Result<bool> {
-        self.0.advance()
-    }
-
-    fn batch(&self) -> &dyn Batch {
-        self.0.batch()
-    }
-
-    fn executed(&self) -> ExecutedWork {
-        self.0.executed()
-    }
-
-    fn rank(&mut self) -> Option<&mut dyn Rank> {
-        self.0.rank()
-    }
 }
 
 /// Refuses ranks that cannot be the same training, such as those that do not divide the batch, for the plan.
@@ -233,7 +212,10 @@ mod tests {
     #[test]
     fn ranks_that_take_other_shares_than_their_own_are_refused() {
         let said = refused(RankLie::TheSameShareTwice, 2);
-        assert!(said.contains("other weights than the reference's"), "{said}");
+        assert!(
+            said.contains("the loss of step 0 of those that were timed is not the reference's"),
+            "{said}"
+        );
         let said = refused(RankLie::AnothersShare, 4);
         assert!(
             said.starts_with("rank ")

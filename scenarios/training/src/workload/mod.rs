@@ -5,11 +5,13 @@ mod initialisation;
 pub mod model;
 mod samples;
 mod schedule;
+mod step_order;
 mod training;
 mod training_ranks;
 
 pub use initialisation::Initialisation;
 pub use samples::{SampleTarget, Samples};
 pub use schedule::Schedule;
+pub use step_order::step_order;
 pub use training::{Compilation, Optimiser, Precision, TrainingSpec};
 pub use training_ranks::{GradientExchange, Scaling, TrainingRanks};

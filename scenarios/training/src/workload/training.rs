@@ -301,6 +301,16 @@ impl TrainingSpec {
         })
     }
 
+    /// The differences that are allowed between the losses of steps and the reference's, as shares of the largest of those:
+    /// of the first steps, and of those after them, where a precision has taken the weights apart.
+    ///
+    /// # Errors
+    /// As [`TrainingSpec::tolerance`].
+    pub fn loss_tolerance(&self) -> Result<(f64, f64)> {
+        let [of_results, _, of_way] = self.tolerance()?;
+        Ok((of_results, if self.precision == Precision::F32 { of_results } else { of_way }))
+    }
+
     /// Every part of a step by name, as work reports tell it.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use super::phase_clock::clocked;
 use super::settings::settings;
 use crate::contract::{First, TrainingLoop};
 use crate::network::{Descent, Gradients, Network, NetworkParameters, Real, cross_entropy, matrix};
-use crate::workload::TrainingSpec;
+use crate::workload::{TrainingSpec, step_order};
 
 /// An open training that computes in `T`.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub(crate) struct ByHand<T> {
     network: Network<T>,
     parameters: NetworkParameters<T>,
     descent: Descent<T>,
+    /// The order of the epoch that was begun last.
+    order: Vec<usize>,
     /// Steps since the beginning.
     done: usize,
     losses: Losses,
@@ -37,7 +39,7 @@ pub(crate) struct ByHand<T> {
 
 /// The batch that a step hands out: the mean loss, once for each of its samples.
 #[derive(Debug)]
-pub(super) struct Losses {
+pub(crate) struct Losses {
     kinds: [FieldKind; 1],
     bytes: Vec<u8>,
 }
@@ -62,6 +64,7 @@ impl<T: Real> ByHand<T> {
             parameters: start.clone(),
             descent: Descent::new(spec.optimiser, spec.schedule, &start),
             start,
+            order: step_order(0, spec.steps),
             done: 0,
             seat: None,
             losses: Losses::none(),
@@ -113,6 +116,23 @@ impl<T: Real> ByHand<T> {
         }
     }
 
+    /// The mean loss of the last step.
+    #[cfg(test)]
+    pub(crate) fn mean_loss(&self) -> Option<f32> {
+        self.losses.mean()
+    }
+
+    /// A step that leaves the weights as they are.
+    #[cfg(test)]
+    pub(crate) fn step_without_update(&mut self) -> Result<()> {
+        let samples = self.due().ok_or_else(|| Error::new("there is no data"))?;
+        let samples = self.samples(samples);
+        let loss = self.compute(&samples, &mut |_| {})?.0;
+        self.done += 1;
+        self.losses.set(loss.single(), self.share());
+        Ok(())
+    }
+
     /// Goes on from these weights.
     ///
     /// # Errors
@@ -137,6 +157,11 @@ impl<T: Real> ByHand<T> {
     }
 
     fn reset(&mut self) {
+        self.start_epoch(0);
+    }
+
+    fn start_epoch(&mut self, epoch: u64) {
+        self.order = step_order(epoch, self.spec.steps);
         self.parameters.clone_from(&self.start);
         self.descent = Descent::new(self.spec.optimiser, self.spec.schedule, &self.start);
         self.done = 0;
@@ -161,8 +186,8 @@ impl<T: Real> ByHand<T> {
     fn due(&self) -> Option<Range<usize>> {
         let share = self.share();
         let before = self.seat.as_ref().map_or(0, |seat| seat.share * share);
-        let from = self.done * self.spec.batch + before;
-        (self.done < self.spec.steps).then_some(from..from + share)
+        let from = self.order.get(self.done)? * self.spec.batch + before;
+        Some(from..from + share)
     }
 
     /// Loss, logits and gradients of some samples, with the weights as they are. `phase` hears which phase
@@ -218,8 +243,8 @@ impl<T: Real> ByHand<T> {
 }
 
 impl<T: Real> Epochs for ByHand<T> {
-    fn begin(&mut self, _epoch: u64) -> Result<()> {
-        self.reset();
+    fn begin(&mut self, epoch: u64) -> Result<()> {
+        self.start_epoch(epoch);
         Ok(())
     }
 
@@ -327,13 +352,13 @@ pub(super) fn handed<'a>(data: &DataSet, size: usize, batch: &'a ItemCopy) -> Re
 
 impl Losses {
     /// Before the first step.
-    pub(super) fn none() -> Self {
+    pub(crate) fn none() -> Self {
         let kinds = [FieldKind { name: "loss".into(), dtype: Dtype::F32, shape: vec![] }];
         Self { kinds, bytes: Vec::new() }
     }
 
     /// The mean loss of a step, for each of its samples.
-    pub(super) fn set(&mut self, mean: f32, samples: usize) {
+    pub(crate) fn set(&mut self, mean: f32, samples: usize) {
         // Into the same memory: nothing is kept of the steps before.
         self.bytes.clear();
         for _ in 0..samples {
@@ -342,7 +367,7 @@ impl Losses {
     }
 
     /// The mean loss of the last step.
-    pub(super) fn mean(&self) -> Option<f32> {
+    pub(crate) fn mean(&self) -> Option<f32> {
         singles(&self.bytes).first().copied()
     }
 }

@@ -14,7 +14,7 @@ use super::phase_clock::clocked;
 use super::settings::settings;
 use crate::contract::{First, TrainingLoop};
 use crate::workload::model::Shape;
-use crate::workload::{Optimiser, Schedule, TrainingSpec};
+use crate::workload::{Optimiser, Schedule, TrainingSpec, step_order};
 
 /// A model in operations of a library that derives gradients, with the optimiser of its parameters.
 pub(super) trait DerivedModel: Sized {
@@ -64,6 +64,8 @@ pub(super) struct DerivedTraining<M> {
     data: Arc<DataSet>,
     weights: Arc<DataSet>,
     model: M,
+    /// The order of the epoch that was begun last.
+    order: Vec<usize>,
     /// Steps since the beginning.
     done: usize,
     losses: Losses,
@@ -83,6 +85,7 @@ impl<M: DerivedModel> DerivedTraining<M> {
             data: data.clone(),
             weights: weights.clone(),
             model: M::begin(spec, matrices(weights))?,
+            order: step_order(0, spec.steps),
             done: 0,
             losses: Losses::none(),
             spec: spec.clone(),
@@ -90,6 +93,11 @@ impl<M: DerivedModel> DerivedTraining<M> {
     }
 
     fn reset(&mut self) -> Result<()> {
+        self.start_epoch(0)
+    }
+
+    fn start_epoch(&mut self, epoch: u64) -> Result<()> {
+        self.order = step_order(epoch, self.spec.steps);
         self.model = M::begin(&self.spec, matrices(&self.weights))?;
         self.done = 0;
         Ok(())
@@ -114,8 +122,8 @@ impl<M: DerivedModel> DerivedTraining<M> {
 
     /// The samples of the step that is due; `None` at the end of the data.
     fn due(&self) -> Option<Range<usize>> {
-        let from = self.done * self.spec.batch;
-        (self.done < self.spec.steps).then_some(from..from + self.spec.batch)
+        let from = self.order.get(self.done)? * self.spec.batch;
+        Some(from..from + self.spec.batch)
     }
 
     fn step(&mut self, phase: &mut dyn FnMut(&'static str)) -> Result<bool> {
@@ -149,8 +157,8 @@ fn number<M: DerivedModel>(loss: &M::Tensor) -> Result<f32> {
 }
 
 impl<M: DerivedModel> Epochs for DerivedTraining<M> {
-    fn begin(&mut self, _epoch: u64) -> Result<()> {
-        self.reset()
+    fn begin(&mut self, epoch: u64) -> Result<()> {
+        self.start_epoch(epoch)
     }
 
     fn advance(&mut self) -> Result<bool> {

@@ -34,6 +34,8 @@ pub use absent::candle::CandleTrainer;
 #[cfg(feature = "burn")]
 pub use burn::BurnTrainer;
 pub(crate) use by_hand::ByHand;
+#[cfg(test)]
+pub(crate) use by_hand::Losses;
 #[cfg(feature = "candle")]
 pub use candle::CandleTrainer;
 pub(crate) use meeting::{Meeting, RankSeat};

@@ -12,9 +12,9 @@ use weighbridge::worker::Worker;
 use weighbridge::{Error, ErrorKind, FieldCopy, ItemCopy, Result};
 use weighbridge_data::DataSet;
 use weighbridge_loaders::contract::{Phases, Tensors};
-use weighbridge_python::{RankMessage, RemotePipeline, TensorFiles, numbers, tensors, unexpected};
+use weighbridge_python::{RankMessage, RemotePipeline, TensorFiles, counts, numbers, tensors, unexpected};
 
-use crate::contract::{First, OperatorTimes, TrainingLoop};
+use crate::contract::{First, OperatorTimes, TrainedEpoch, TrainingLoop};
 use crate::workload::model::Model;
 use crate::workload::{Compilation, Optimiser, Precision, Schedule, TrainingRanks, TrainingSpec};
 
@@ -73,6 +73,20 @@ impl<W: DerefMut<Target = Worker>> TrainingLoop for RemotePipeline<W> {
             }
             other => Err(Error::of(ErrorKind::Protocol, format!("{other:?} where `steps` is due"))),
         }
+    }
+
+    fn noted(&mut self) -> Result<Option<Vec<TrainedEpoch>>> {
+        let fields = self.worker.call_for_batch("noted", &json!({}))?.fields;
+        let [epochs, steps, losses] = &fields[..] else {
+            return Err(unexpected("epochs, steps and losses", fields.first()));
+        };
+        let mut losses = numbers(losses)?.into_iter();
+        let each = counts(epochs)?.into_iter().zip(counts(steps)?);
+        let epoch = |(epoch, steps): (u64, u64)| TrainedEpoch {
+            epoch,
+            losses: losses.by_ref().take(steps as usize).collect(),
+        };
+        Ok(Some(each.map(epoch).collect()))
     }
 
     fn phases(&mut self, skip: usize, steps: usize) -> Result<Phases> {
