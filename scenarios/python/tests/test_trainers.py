@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from weighbridge_worker.trainer import step_order
+
 from .conftest import HOME, Made
 from .harness import Worker
 
@@ -80,6 +82,28 @@ def test_steps_are_a_stream_and_what_they_left_is_handed_over_without_computing(
     again = after(worker, STEPS)
     assert all(np.array_equal(left[name], again[name]) for name in left)
     assert worker.ask("close")[0] == "closed"
+
+
+def test_each_epoch_has_an_order_of_its_own_and_what_its_steps_lost_is_noted_while_they_are_done(
+    worker, material, tmp_path
+):
+    assert step_order(7, 6) == (1, 5, 0, 2, 4, 3)  # the Rust side has the same numbers (`step_order.rs`)
+    assert step_order(0, 4) == (0, 1, 2, 3)
+    opened(worker, material, tmp_path)
+    as_they_lie = np.concatenate([batch["loss"] for batch in worker.verify()])[::BATCH]
+    name, ran = worker.ask("run", epoch=7, warmup=1, batches=STEPS - 1, min_time=1)
+    assert (name, ran["passes"]) == ("ran", 1)
+    noted = asked(worker, "noted")
+    assert noted["epochs"].tolist() == [0, 8], "the epoch of the run is another one than what went before"
+    assert noted["steps"].tolist() == [STEPS, STEPS] and np.array_equal(noted["losses"][:STEPS], as_they_lie)
+    fields, order = material.data.fields, step_order(8, STEPS)
+    after(worker, 0)
+    again = []
+    for at, place in enumerate(order):
+        samples = slice(place * BATCH, (place + 1) * BATCH)
+        said = fed(tmp_path / f"fed{at}", fields["input"][samples], fields["label"][samples])
+        again.append(float(asked(worker, "feed", samples=said)["loss"][0]))
+    assert np.allclose(noted["losses"][STEPS:], again)
 
 
 def test_the_first_step_is_computed_from_the_weights_of_the_beginning_and_changes_none(worker, material, tmp_path):

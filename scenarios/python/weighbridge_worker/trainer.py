@@ -217,7 +217,7 @@ class Training(Loader):
     def restart(self, epoch: int = 0) -> None:
         """Goes to before the first step of an epoch: 0 has the samples as they lie."""
         self.reset()
-        self.task = replace(self.task, order=step_order(epoch, self.task.steps) if epoch else None)
+        self.task = replace(self.task, order=step_order(epoch, self.task.steps))
         self.done = 0
 
     def advance(self) -> float:
@@ -391,7 +391,7 @@ def step_order(epoch: int, steps: int) -> tuple[int, ...]:
     """For each step of an epoch the place of its samples: each epoch but 0 has an order of its own, by draws that are
     split from its number (Fisher and Yates)."""
     order = list(range(steps))
-    for last in range(steps - 1, 0, -1):
+    for last in range(steps - 1, 0, -1) if epoch else ():
         other = split(epoch, steps - 1 - last) % (last + 1)
         order[last], order[other] = order[other], order[last]
     return tuple(order)
