@@ -27,8 +27,9 @@ use crate::workload::{Compilation, TrainingSpec};
 /// Timed: from before the samples of a step are taken until its loss and the changed weights are there. Not
 /// timed: building and compiling the model, going back to its first weights. Every repeat proves equal work:
 /// the settings are read back from the system and must be the configuration's, its first weights are the
-/// configuration's bit by bit, and its logits, losses, gradients, its weights after three steps and those
-/// that the last timed steps have left agree with a reference in `f64`.
+/// configuration's bit by bit, and its logits, losses, gradients, its weights after three steps, the loss of
+/// each timed step and the weights that the last ones have left agree with a reference in `f64`. Each epoch
+/// has the samples of its steps in an order that is drawn in that repeat.
 #[scenario(id = "TRAIN-1", category = "Training", sets = ["training"], equivalence = shape,
     needs = needs, describe = describe)]
 fn steps(

@@ -35,8 +35,8 @@ struct ToATargetAxes {
 /// its own order of samples, the same for every system.
 ///
 /// Timed: as in TRAIN-1; the time to the target is of the steps, without the looks. Every repeat proves equal
-/// work: all that TRAIN-1 proves, and that the weights at the target are those that a reference in `f64`
-/// comes to in as many steps, and know as many of the samples as the system says.
+/// work: all that TRAIN-1 proves, and that the losses of the steps to the target and the weights there are
+/// those of a reference in `f64`, and know as many of the samples as the system says.
 #[scenario(id = "TRAIN-2", category = "Training", sets = ["convergence"], equivalence = shape,
     needs = needs, describe = describe)]
 fn to_a_target(bencher: &mut Bencher, trainer: &mut dyn Trainer, axes: ToATargetAxes) -> Result<()> {

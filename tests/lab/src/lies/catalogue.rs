@@ -71,6 +71,8 @@ const APPROXIMATE: &[&str] = &["APPROX-1"];
 const LOOP: &[&str] = &["LOOP-1"];
 const CKPT: &str = "CKPT-1";
 const STEP: &str = "CKPT-STEP";
+const TRAIN: &str = "TRAIN-1";
+const TARGET: &str = "TRAIN-2";
 
 /// Points of scenarios that have several.
 pub(super) const POINTS: &[(&str, &str)] = &[
@@ -82,7 +84,15 @@ pub(super) const POINTS: &[(&str, &str)] = &[
     (CKPT, "variant=tiny"),
     (STEP, "variant=tiny"),
     (STEP, "step=processor"),
+    (TRAIN, "variant=tiny"),
+    (TRAIN, "mode=eager"),
+    (TARGET, "variant=tiny"),
+    (TARGET, "mode=eager"),
+    (TARGET, "seed=1"),
 ];
+
+/// What is said of steps that were not done when they were timed.
+const LOSSES: &[&str] = &["of those that were timed is not the reference's"];
 
 /// Every class.
 pub(super) const CLASSES: &[LieClass] = &[
@@ -100,6 +110,7 @@ pub(super) const CLASSES: &[LieClass] = &[
     checkpoints("loads", &[(CKPT, "operation=load")]),
     checkpoints("saves", &[(CKPT, "operation=save")]),
     checkpoints("background-saves", &[(STEP, "saving=background")]),
+    class("trainings", By::Adapters, "0.1"),
 ];
 
 /// Every lie and every honest twin. The first lie of a class stands for it where one is enough.
@@ -179,6 +190,11 @@ pub(super) const LIES: &[CataloguedLie] = &[
     lie("background-saves", "changed-meanwhile", &[STEP], &["checkpoint"]),
     lie("background-saves", "unawaited-thread", &[STEP], &["checkpoint"]),
     twin("background-saves", "background-copy", &[STEP]),
+    lie("trainings", "steps-when-asked", &[TRAIN, TARGET], LOSSES),
+    lie("trainings", "tenth-of-a-step", &[TRAIN, TARGET], LOSSES),
+    lie("trainings", "remembers-an-epoch", &[TRAIN, TARGET], LOSSES),
+    lie("trainings", "leaves-out-the-third", &[TRAIN, TARGET], LOSSES),
+    twin("trainings", "whole-steps", &[TRAIN, TARGET]),
 ];
 
 const fn class(name: &'static str, told_by: By, seconds: &'static str) -> LieClass {

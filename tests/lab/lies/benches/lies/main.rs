@@ -17,6 +17,7 @@ mod lazy_bytes;
 mod lie;
 mod remembered;
 mod starts;
+mod trainings;
 mod whole_pass;
 mod worker;
 
