@@ -78,7 +78,7 @@ impl Train for Bencher {
         let Material { data, weights } = material;
         let mut training = self.open(|| trainer.open(spec, how, data, weights))?;
         self.work(training.executed().report(data, training.entry_point()));
-        self.flops(spec.flops()?.train() * spec.batch as u64);
+        self.flops(spec.flops()?.computed() * spec.batch as u64);
         tell_memory(self, &mut *training, spec.steps)?;
         let (first, mut notes) = (draw_epoch(), Vec::new());
         let mut steps = NotedSteps::from(first, &mut *training, &mut notes);

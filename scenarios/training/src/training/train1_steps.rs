@@ -9,13 +9,13 @@ use super::proof::prove;
 use crate::contract::{Train, Trainer, open_material, tell_operators, time_phases};
 use crate::workload::{Compilation, TrainingSpec};
 
-/// Steps of training a vision transformer, from samples that are in memory.
+/// Steps of training a model, from samples that are in memory.
 ///
 /// How many samples does a system train in a second, and where does a step go? A step takes its samples from
 /// memory, goes forward and backward through the model, and changes the weights. `mode` says how the system
 /// runs it: operation by operation, compiled as it does unless it is told more, with variants tried on the
 /// machine, or by XLA where that is not its own way. Throughput is of the mean step; `throughput_flops` of
-/// the operations that follow from the model's dimensions (three times forward). The metric `peak_flops` is a
+/// the operations that follow from the model's dimensions: forward, and the gradients that are computed. The metric `peak_flops` is a
 /// product of two matrices of `f32` with 1,024 rows and columns by the crate `ndarray` on all processors,
 /// measured after the steps; the report takes the share of it (MFU). The metric `memory/forward` is
 /// the most memory that the process which trains has resident while three batches go through the model and

@@ -91,7 +91,7 @@ pub fn train_on_ranks(
     }
     let report = ranks[0].executed().report(data, ranks[0].entry_point());
     bencher.work(WorkReport { workers: asked.count as u64, ..report });
-    bencher.flops(spec.flops()?.train() * spec.batch as u64);
+    bencher.flops(spec.flops()?.computed() * spec.batch as u64);
     let (first, mut notes) = (draw_epoch(), vec![Vec::new(); ranks.len()]);
     std::thread::scope(|scope| {
         let ranks = ranks.iter_mut().zip(&mut notes).map(|(rank, notes)| {

@@ -335,7 +335,7 @@ impl TrainingSpec {
         let Self { name, batch, steps, .. } = self;
         let what = match (self.layers().and_then(|model| model.size()), self.flops()) {
             (Ok(size), Ok(flops)) => {
-                let giga = flops.train() as f64 / 1e9;
+                let giga = flops.computed() as f64 / 1e9;
                 format!("{:.2} M parameters, {giga:.3} GFLOPs a sample", size as f64 / 1e6)
             }
             _ => "a model that does not fit together".into(), // which is said when it is opened
