@@ -10,7 +10,7 @@ use crate::metric::{Direction, Reading, Stationarity, Unit};
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
 use crate::run::Repeat;
-use crate::verify::{Agreement, Finding, Severity};
+use crate::verify::{Agreement, Finding, PROCESSORS, Severity};
 
 /// One case of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -182,7 +182,13 @@ impl CaseRecord {
     /// and its point.
     pub fn group(&self) -> String {
         let scenario = self.beside.clone().unwrap_or_else(|| self.id.scenario.clone());
-        CaseId { scenario, adapter: None, ..self.id.clone() }.to_string()
+        let point = CaseId { scenario, adapter: None, ..self.id.clone() }.to_string();
+        if self.stands_apart() { format!("{point}, on more processors") } else { point }
+    }
+
+    /// Tells whether it uses more processors than its workers: it is ranked among those alone that do so too.
+    fn stands_apart(&self) -> bool {
+        self.findings.iter().any(|finding| finding.rule == PROCESSORS)
     }
 
     /// Tells whether it stands side by side with scenarios of which nothing proves that they do the same.

@@ -527,6 +527,35 @@ PC-1/depth=1  A chain of cheap transforms.
     }
 
     #[test]
+    fn who_uses_more_processors_than_it_has_workers_is_ranked_among_those_that_do_so_too() {
+        let half = FAST.map(|value| value / 2.0);
+        let mut run =
+            run(&[("alone", FAST), ("threads", half), ("more threads", half.map(|time| 1.5 * time))]);
+        for case in &mut run.cases[1..] {
+            let detail = FindingDetail::Evidence("it uses 1.9 processors".to_owned());
+            case.findings.push(crate::verify::Finding {
+                rule: "processors".to_owned(),
+                severity: crate::verify::Severity::Caveat,
+                repeats: Vec::new(),
+                detail,
+                figure: None,
+                remedy: String::new(),
+            });
+        }
+        let shown = shown(&run);
+        let expected = "
+PC-1/depth=1  A chain of cheap transforms.
+  alone         1.03 s  [1.00 .. 1.06 s]
+
+PC-1/depth=1, on more processors  A chain of cheap transforms.
+  threads       515 ms  [500 .. 530 ms]   best
+  more threads  772 ms  [750 .. 795 ms]   1.50x slower
+caveat (processors): it uses 1.9 processors (2 cases)
+";
+        assert!(shown.contains(expected), "{shown}");
+    }
+
+    #[test]
     fn a_lead_that_every_round_shows_is_no_tie_though_the_machine_grew_slower_from_round_to_round() {
         let shown = shown(&run(&[("near", FAST.map(|value| value * 1.03)), ("fast", FAST)]));
         assert!(shown.contains("  near  1.06 s  [1.03 .. 1.09 s]  1.03x slower\n"), "{shown}");

@@ -6,6 +6,9 @@ use super::caveat::{Caveat, CaveatKind};
 
 const MEBIBYTE: f64 = (1 << 20) as f64;
 
+/// The rule whose finding has a case stand apart.
+pub(crate) const PROCESSORS: &str = "processors";
+
 /// A finding of a rule in the repeats of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {

@@ -14,6 +14,7 @@ mod unverified_reason;
 pub use agreement::{Agreement, agree};
 pub use caveat::{CAVEATS, Caveat, CaveatKind, SpentLimit};
 pub use examined::ExaminedCase;
+pub(crate) use finding::PROCESSORS;
 pub use finding::{Figure, Finding, FindingDetail, Severity};
 pub use rules::{RULES, Rule, judge};
 pub use unverified_reason::UnverifiedReason;

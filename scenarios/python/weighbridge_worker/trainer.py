@@ -6,6 +6,7 @@ An open training is a loader whose batches are its steps, so that the loop that 
 from __future__ import annotations
 
 import math
+import os
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -269,6 +270,7 @@ class Training(Loader):
             library=self.library,
             environment=self.environment(),
             synchronised=self.synchronised,
+            workers=len(os.sched_getaffinity(0)),  # products of matrices are on as many threads as there may be
         )
 
 

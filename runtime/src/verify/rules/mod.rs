@@ -13,6 +13,7 @@ mod growth;
 mod no_time;
 mod outside;
 mod pending;
+mod processors;
 mod rule;
 mod same_work;
 mod samples;
@@ -45,6 +46,7 @@ pub const RULES: &[Rule] = &[
     view::RULE,
     copy::RULE,
     faults::RULE,
+    processors::RULE,
     device::RULE,
 ];
 

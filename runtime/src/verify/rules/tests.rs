@@ -1,5 +1,7 @@
 //! Each rule with what it must refuse, and with an honest case that it might accuse.
 
+use std::time::Duration;
+
 use super::fixture::{EPOCH, fails, found, honest, honest_worker, passes, work};
 use super::{RULES, outside, unstopped};
 use crate::bencher::{
@@ -870,7 +872,8 @@ fn a_batch_that_comes_faster_than_it_is_copied_is_told() {
     assert!(said.contains("a batch takes 1ms") && said.contains("in 1.5ms"), "{said}");
     passes(honest(), |case| {
         copied(1_500.0)(case);
-        case.seen.usage.cpu = std::time::Duration::from_millis(40); // two processors in 20 ms
+        case.seen.usage.cpu = Duration::from_millis(40); // two processors in 20 ms
+        case.work.report.workers = 2;
     });
     passes(honest(), |case| {
         copied(1_500.0)(case);
@@ -890,6 +893,29 @@ fn time_that_nobody_explains_is_told() {
     let (rule, fail, said) = found(honest(), with(500, 1_000)).expect("it is found");
     assert_eq!((&*rule, fail), ("outside", false), "{said}");
     fails(honest(), with(500, 3_000), "outside", "2.5s of a repeat are in no part of its ledger");
+}
+
+#[test]
+fn threads_that_nobody_is_told_of_stand_apart() {
+    let uses = |milliseconds: u64, workers: u64| {
+        move |case: &mut super::fixture::Case| {
+            case.seen.usage.cpu = Duration::from_millis(milliseconds);
+            case.work.report.workers = workers;
+        }
+    };
+    passes(honest(), uses(20, 0));
+    passes(honest(), uses(25, 0)); // 1.25 processors, with signals and whatever else
+    passes(honest(), uses(60, 2));
+    for (used, workers, said) in [(38, 0, "no workers, and uses 1.9"), (50, 1, "one worker, and uses 2.5")] {
+        let (rule, is_failure, found) = found(honest(), uses(used, workers)).expect("it is found");
+        assert_eq!((&*rule, is_failure), ("processors", false), "{found}");
+        assert!(found.contains(said), "{found}");
+    }
+    let is_body = |case: &mut super::fixture::Case| {
+        uses(38, 0)(case);
+        case.seen.taken = Some(SampleKind::Iterations);
+    };
+    passes(honest(), is_body);
 }
 
 #[test]

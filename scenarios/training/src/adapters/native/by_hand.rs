@@ -261,7 +261,7 @@ impl<T: Real> Epochs for ByHand<T> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         ExecutedWork {
             environment: [("threads".to_owned(), threads.to_string())].into(),
-            ..ExecutedWork::ours(self.work.clone(), Delivery::Owned, 0)
+            ..ExecutedWork::ours(self.work.clone(), Delivery::Owned, threads as u64)
         }
     }
 }

@@ -170,10 +170,12 @@ impl<M: DerivedModel> Epochs for DerivedTraining<M> {
     }
 
     fn executed(&self) -> ExecutedWork {
+        // Products of matrices may be on all of them.
+        let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
         ExecutedWork {
             ran_on: M::RAN_ON.into(),
             synchronised: "read back to memory".into(),
-            ..ExecutedWork::ours(self.work.clone(), Delivery::Owned, 0)
+            ..ExecutedWork::ours(self.work.clone(), Delivery::Owned, threads)
         }
     }
 }
