@@ -37,6 +37,8 @@ pub(super) struct Case {
     pub(super) agreement: Agreement,
     pub(super) seen: Observation,
     pub(super) evidence: Evidence,
+    /// The evidence of the unmeasured repeat; `None` where there is no such repeat.
+    pub(super) unmeasured: Option<Evidence>,
     pub(super) work: Work,
     /// Nanoseconds of the whole repeat.
     pub(super) slot: u64,
@@ -85,6 +87,7 @@ pub(super) fn honest() -> Case {
         agreement: Agreement::Agrees,
         seen,
         evidence,
+        unmeasured: None,
         work: work(&[1.0, 2.0, 3.0]),
         slot: 100_000_000,
         repeats: 1,
@@ -133,7 +136,16 @@ impl Case {
             tree: None,
             outcome: outcome(number),
         };
-        let repeats: Vec<Repeat> = (1..=self.repeats).map(repeat).collect();
+        let unmeasured = self.unmeasured.as_ref().map(|evidence| Repeat {
+            purpose: Purpose::Verify,
+            outcome: Outcome::Measured {
+                seen: Box::new(Observation::default()),
+                work: Some(self.work.clone()),
+                evidence: Box::new(evidence.clone()),
+            },
+            ..repeat(0)
+        });
+        let repeats: Vec<Repeat> = unmeasured.into_iter().chain((1..=self.repeats).map(repeat)).collect();
         judge(&ExaminedCase {
             equivalence: self.equivalence,
             agreement: &self.agreement,

@@ -21,7 +21,8 @@ pub(super) const RULE: Rule = Rule {
         device and has one open, for which kernels are compiled; up to 0.1 s the processor's time \
         must say the same. Two fifths of an epoch may not lie side by side in the memory of a \
         native pipeline. A worker's opening may take long, but not take long and make an epoch of \
-        memory. Time that no entry explains, in the repeat in which it is least, is a caveat from a \
+        memory, and in the unmeasured repeat so after another opening in its process as well: an import is there \
+        then. Time that no entry explains, in the repeat in which it is least, is a caveat from a \
         fifth of the repeat and 0.2 s on; it fails where it is longer than 2 s and than what was \
         measured",
     blind: "beginning epochs of systems that start processes for each, or for little processor time \
@@ -29,7 +30,7 @@ pub(super) const RULE: Rule = Rule {
         native epoch that is over in milliseconds; one that a process left running prepares within \
         0.1 s of `open`; an epoch that is prepared within a second by a native pipeline that has a \
         device open and says that it runs there; one that a worker prepares on the disk in \
-        `converted`, or one of less than some 130 MiB beside a compiler that it says it has",
+        `converted`, or unless another pipeline was opened in its process, or one of less than some 130 MiB beside a compiler that it says it has",
     remedy: "make batches when they are asked for; what is made once belongs into `open`, what is made for \
         every epoch into the time of its first batch",
     test: "verify::rules::tests::what_is_made_before_a_pass_is_told",
@@ -98,12 +99,16 @@ const TOO_LONG: u64 = 2_000_000_000;
 fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     // What does not grow with the data is no batch: an arena is one, and what is compiled.
     let is_free = Growth::of(examined).is_some_and(Growth::clears);
+    // Nor is what was there for an opening that came after another one.
+    let is_made_once =
+        examined.ended().any(|one| one.evidence.reopened && prepared_share(&one) < Some(PREPARED));
     let mut found = each_measured(examined, |one| {
         if !matches!(one.seen.taken, Some(SampleKind::Items | SampleKind::Passes)) {
             return None;
         }
         let kept = || if is_free { None } else { kept(one) };
-        begin(one).or_else(kept).or_else(|| prepared(one))
+        let prepared = || if is_made_once { None } else { prepared(one) };
+        begin(one).or_else(kept).or_else(prepared)
     });
     found.extend(begun(examined));
     found.extend(if is_free { None } else { open(examined) });
@@ -254,20 +259,27 @@ fn kept(one: &EndedRepeat<'_>) -> Option<(Severity, String)> {
     })
 }
 
+/// The share of the delivered epoch that opening made in memory, beside a copy of the data set and what a compiler may
+/// have made; `None` where an epoch is too small to tell.
+fn prepared_share(one: &EndedRepeat<'_>) -> Option<f64> {
+    let (expected, grown) = (one.evidence.expected?, one.evidence.grown?);
+    if !expected.transforms || expected.bytes < LEAST_PREPARED {
+        return None;
+    }
+    let compiler = if one.evidence.costs.compile.is_some_and(|time| time > 0) { COMPILER } else { 0 };
+    let own = grown.saturating_sub(expected.source).saturating_sub(compiler);
+    Some(own as f64 / expected.bytes as f64)
+}
+
 /// Batches are made when they are asked for. Whoever has an epoch of them in memory when the set-up is over,
 /// and hands them out in a small part of the time that it took, has made them there.
 fn prepared(one: &EndedRepeat<'_>) -> Option<(Severity, String)> {
     let (expected, grown) = (one.evidence.expected?, one.evidence.grown?);
     let set_up = one.evidence.costs.set_up? as f64;
-    if !expected.transforms || expected.bytes < LEAST_PREPARED {
-        return None;
-    }
+    let share = prepared_share(one)?;
     // A copy of the data set is no batch. Two copies of it look like one of it and one of batches of the same
     // size: then the set-up must take longer still.
     let is_wider = expected.bytes > expected.source * 3 / 2;
-    let compiler = if one.evidence.costs.compile.is_some_and(|time| time > 0) { COMPILER } else { 0 };
-    let own = grown.saturating_sub(expected.source).saturating_sub(compiler);
-    let share = own as f64 / expected.bytes as f64;
     let prepared = if is_wider { PREPARED } else { PREPARED_OF_TWO };
     let slower = if is_wider { SLOWER } else { SLOWER_THAN_COPYING };
     let epoch = epoch(one)?;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::fixture::{EPOCH, fails, found, honest, honest_worker, passes, work};
 use super::{RULES, outside, unstopped};
 use crate::bencher::{
-    Audit, ClockFault, ClockPair, Delivery, Dtype, ExpectedEpoch, FileUse, LifePair, Miscount, Phase,
-    PipelineLife, Purpose, ReferenceComparison, WorkFault,
+    Audit, ClockFault, ClockPair, Delivery, Dtype, Evidence, ExpectedEpoch, FileUse, LifePair, Miscount,
+    Phase, PipelineLife, Purpose, ReferenceComparison, WorkFault,
 };
 use crate::metric::{DeviceAudit, OnDevice, Returns, SampleKind};
 use crate::registry::Equivalence;
@@ -491,6 +491,16 @@ fn what_is_made_before_a_pass_is_told() {
     fails(honest_worker(), prepares(EPOCH.bytes / 2 + EPOCH.source, 160.0), "outside", "in set-up");
     passes(honest_worker(), prepares(EPOCH.bytes + EPOCH.source, 200.0)); // nothing is spared
     passes(honest_worker(), prepares(2 * EPOCH.source, 9_000.0)); // copies of the data set
+    // What an opening makes once, an import, is no part of one that follows another; what grows with the data is.
+    let after_another = |grown: u64| {
+        move |case: &mut super::fixture::Case| {
+            prepares(EPOCH.bytes + EPOCH.source, 5_000.0)(case);
+            let reopened = Evidence { reopened: true, grown: Some(grown), ..Evidence::default() };
+            case.unmeasured = Some(Evidence { expected: Some(EPOCH), ..reopened });
+        }
+    };
+    passes(honest_worker(), after_another(EPOCH.source + EPOCH.bytes / 10));
+    fails(honest_worker(), after_another(EPOCH.source + EPOCH.bytes), "outside", "in set-up");
     let compiles = |grown: u64| {
         move |case: &mut super::fixture::Case| {
             prepares(EPOCH.source + (grown << 20), 4_000.0)(case);

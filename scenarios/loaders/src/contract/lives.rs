@@ -29,7 +29,11 @@ pub(super) fn live(
     let elements = spec.source.elements;
     let parts = PARTS.min(elements / (LEAST_BATCHES * spec.batch_size).max(1));
     let is_whole = spec.shard == Shard::ALL && spec.destination == Destination::Host;
-    if !is_whole || spec.structure.cache || loader.is_elsewhere() || parts < 2 {
+    if !is_whole || spec.structure.cache || parts < 2 {
+        return Ok(());
+    }
+    if loader.is_elsewhere() {
+        open_beforehand(bencher, loader, spec, data);
         return Ok(());
     }
     let shard = |index: usize| Shard { index: index % parts, count: parts };
@@ -47,4 +51,11 @@ pub(super) fn live(
             black_box(batch.size());
         })
     })
+}
+
+/// Opens a pipeline over a few batches, where it lives in another process.
+fn open_beforehand(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec, data: &Arc<DataSet>) {
+    let count = spec.source.elements / (LEAST_BATCHES * spec.batch_size);
+    let few = PipelineSpec { shard: Shard { index: 0, count }, ..spec.clone() };
+    bencher.open_beforehand(|| deliver(loader.open(&few, data)?, &few)?.close().map(drop));
 }
