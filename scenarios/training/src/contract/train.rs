@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use weighbridge::{Bencher, Direction, Result, Unit};
+use weighbridge::{Bencher, Direction, Error, Result, Unit};
 use weighbridge_data::processes::{forget_peak, sums};
 use weighbridge_data::{Cache, DataSet, cut};
 use weighbridge_loaders::contract::{Phases, mean_phases, stream_epochs, tell_phases};
@@ -132,10 +132,23 @@ const UNSEEN: usize = 4;
 /// the case.
 ///
 /// # Errors
-/// As [`TrainingLoop::phases`]; phases that leave out some of the step, or have more than it.
+/// As [`TrainingLoop::phases`]; phases that leave out some of the step, or have more than it; steps that take longer than
+/// was waited for them.
 pub fn time_phases(bencher: &Bencher, training: &mut dyn TrainingLoop, spec: &TrainingSpec) -> Result<()> {
     let steps = PHASED.min(spec.steps / 2).max(1);
-    tell_phases(bencher, &training.phases(UNSEEN.min(spec.steps - steps), steps)?)
+    let begun = Instant::now();
+    let phases = training.phases(UNSEEN.min(spec.steps - steps), steps)?;
+    check_waited(&phases, begun.elapsed())?;
+    tell_phases(bencher, &phases)
+}
+
+/// Phases are a system's own account, and no longer than what passed meanwhile.
+fn check_waited(phases: &Phases, passed: Duration) -> Result<()> {
+    let told: Duration = phases.step.iter().sum();
+    if told <= passed {
+        return Ok(());
+    }
+    Err(Error::new(format!("its steps are said to take {told:?} phase by phase, and {passed:?} passed")))
 }
 
 /// The metric of a rank that has its mean step, with nobody looking on.
@@ -201,4 +214,17 @@ pub fn tell_operators(bencher: &Bencher, training: &mut dyn TrainingLoop, spec: 
     }
     bencher.metric(PROFILED, of_step(operators.took), Unit::SECONDS, Direction::Information);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_take_no_longer_phase_by_phase_than_was_waited_for_them() {
+        let phases = Phases { step: vec![Duration::from_millis(3); 4], ..Phases::default() };
+        assert!(check_waited(&phases, Duration::from_millis(12)).is_ok());
+        let said = check_waited(&phases, Duration::from_millis(11)).unwrap_err().to_string();
+        assert!(said.contains("12ms phase by phase, and 11ms passed"), "{said}");
+    }
 }
