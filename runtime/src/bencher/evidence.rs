@@ -42,8 +42,8 @@ pub struct Evidence {
     pub stated: bool,
     /// Memory that opening the pipeline made, in bytes; `None` where it is not known.
     pub grown: Option<u64>,
-    /// True if a pipeline over a small part of the data had been opened in that process before, so that what is made once
-    /// is no part of it.
+    /// True if a pipeline over a small part of the data had been opened in that process before, so that what
+    /// is made once is no part of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reopened: bool,
     /// Processor time of this process, and of those that it waited for, while the pipeline was opened, in

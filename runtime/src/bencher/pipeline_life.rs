@@ -62,9 +62,9 @@ impl Bencher {
         Ok(())
     }
 
-    /// Opens a pipeline in another process over a small part of the data and lets it go, in a verifying repeat alone:
-    /// what is imported and compiled once is there then, and what the next opening makes is for its data. One
-    /// that cannot be opened over a part changes nothing.
+    /// Opens a pipeline in another process over a small part of the data and lets it go, in a verifying
+    /// repeat alone: what is imported and compiled once is there then, and what the next opening makes is for
+    /// its data. One that cannot be opened over a part changes nothing.
     pub fn open_beforehand(&self, open: impl FnOnce() -> Result<()>) {
         if self.settings.purpose == Purpose::Verify {
             self.state.borrow_mut().evidence.reopened = open().is_ok();

@@ -281,10 +281,13 @@ impl SupervisedChild {
                     (Outcome::Failed(Failure { stderr: tail(stderr), ..failure }), vec![])
                 }
                 ChildAnswer::Measured { seen: mut observation, work, evidence, spots } => {
-                    let start = seen.greeted.unwrap_or_default();
-                    observation.ledger.add(Entry::Start, start.as_nanos() as u64);
+                    let nanoseconds = |time: Duration| time.as_nanos() as u64;
                     let told = slot.saturating_sub(seen.over.unwrap_or(slot));
-                    observation.ledger.add(Entry::Tell, told.as_nanos() as u64);
+                    observation.ledger.add(Entry::Tell, nanoseconds(told));
+                    // A greeting that was seen late came before what the child has accounts of.
+                    let before = nanoseconds(slot).saturating_sub(observation.ledger.sum());
+                    let start = nanoseconds(seen.greeted.unwrap_or_default()).min(before);
+                    observation.ledger.add(Entry::Start, start);
                     (Outcome::Measured { seen: observation, work, evidence }, spots)
                 }
                 skipped @ ChildAnswer::Skipped(_) => skipped.into_outcome(),

@@ -21,16 +21,17 @@ pub(super) const RULE: Rule = Rule {
         device and has one open, for which kernels are compiled; up to 0.1 s the processor's time \
         must say the same. Two fifths of an epoch may not lie side by side in the memory of a \
         native pipeline. A worker's opening may take long, but not take long and make an epoch of \
-        memory, and in the unmeasured repeat so after another opening in its process as well: an import is there \
-        then. Time that no entry explains, in the repeat in which it is least, is a caveat from a \
-        fifth of the repeat and 0.2 s on; it fails where it is longer than 2 s and than what was \
+        memory, and so in the unmeasured repeat as well, after another opening in its process: an \
+        import is there then. Time that no entry explains, in the repeat in which it is least, is a \
+        caveat from a fifth of the repeat and 0.2 s on; it fails where it is longer than 2 s and than what was \
         measured",
     blind: "beginning epochs of systems that start processes for each, or for little processor time \
         in a worker, which stands beside the rank and takes none away; less than two fifths of a \
         native epoch that is over in milliseconds; one that a process left running prepares within \
         0.1 s of `open`; an epoch that is prepared within a second by a native pipeline that has a \
         device open and says that it runs there; one that a worker prepares on the disk in \
-        `converted`, or unless another pipeline was opened in its process, or one of less than some 130 MiB beside a compiler that it says it has",
+        `converted`, or one of less than some 130 MiB beside a compiler that it says it has; a worker \
+        that prepares an epoch unless another pipeline was opened in its process",
     remedy: "make batches when they are asked for; what is made once belongs into `open`, what is made for \
         every epoch into the time of its first batch",
     test: "verify::rules::tests::what_is_made_before_a_pass_is_told",
@@ -259,8 +260,8 @@ fn kept(one: &EndedRepeat<'_>) -> Option<(Severity, String)> {
     })
 }
 
-/// The share of the delivered epoch that opening made in memory, beside a copy of the data set and what a compiler may
-/// have made; `None` where an epoch is too small to tell.
+/// The share of the delivered epoch that opening made in memory, beside a copy of the data set and what a
+/// compiler may have made; `None` where an epoch is too small to tell.
 fn prepared_share(one: &EndedRepeat<'_>) -> Option<f64> {
     let (expected, grown) = (one.evidence.expected?, one.evidence.grown?);
     if !expected.transforms || expected.bytes < LEAST_PREPARED {

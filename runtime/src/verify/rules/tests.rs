@@ -491,7 +491,8 @@ fn what_is_made_before_a_pass_is_told() {
     fails(honest_worker(), prepares(EPOCH.bytes / 2 + EPOCH.source, 160.0), "outside", "in set-up");
     passes(honest_worker(), prepares(EPOCH.bytes + EPOCH.source, 200.0)); // nothing is spared
     passes(honest_worker(), prepares(2 * EPOCH.source, 9_000.0)); // copies of the data set
-    // What an opening makes once, an import, is no part of one that follows another; what grows with the data is.
+    // What an opening makes once, an import, is no part of one that follows another; what grows with the data
+    // is.
     let after_another = |grown: u64| {
         move |case: &mut super::fixture::Case| {
             prepares(EPOCH.bytes + EPOCH.source, 5_000.0)(case);

@@ -1,28 +1,20 @@
-//! Steps that are timed, with a note of each while the clock runs: a loss cannot be known before its step is done.
+//! Steps that are timed, with a note of each while the clock runs: a loss cannot be known before its step is
+//! done.
 
 use std::hash::{BuildHasher, RandomState};
 
 use weighbridge::{Error, Remote, Result};
 use weighbridge_data::{Batch, Epochs, ExecutedWork, Rank};
 
-use super::TrainingLoop;
-
-/// The steps of an epoch, from its beginning as far as they were asked for.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TrainedEpoch {
-    /// The number of the epoch, which says in which order it has its samples.
-    pub epoch: u64,
-    /// The mean loss of each step.
-    pub losses: Vec<f32>,
-}
+use super::trainer::{TrainedEpoch, TrainingLoop};
 
 /// The number of the first of many epochs: nobody can foresee it. It has 31 bits.
 pub(crate) fn draw_epoch() -> u64 {
     1 + (RandomState::new().hash_one(0_u8) >> 33)
 }
 
-/// A training as it is timed. Each epoch that is begun is another one than those before, and none is an epoch of another
-/// repeat: what was learned of one is of no use in the next.
+/// A training as it is timed. Each epoch that is begun is another one than those before, and none is an epoch
+/// of another repeat: what was learned of one is of no use in the next.
 pub(crate) struct NotedSteps<'a, T: ?Sized> {
     training: &'a mut T,
     notes: &'a mut Vec<TrainedEpoch>,

@@ -132,8 +132,8 @@ const UNSEEN: usize = 4;
 /// the case.
 ///
 /// # Errors
-/// As [`TrainingLoop::phases`]; phases that leave out some of the step, or have more than it; steps that take longer than
-/// was waited for them.
+/// As [`TrainingLoop::phases`]; phases that leave out some of the step, or have more than it; steps that take
+/// longer than was waited for them.
 pub fn time_phases(bencher: &Bencher, training: &mut dyn TrainingLoop, spec: &TrainingSpec) -> Result<()> {
     let steps = PHASED.min(spec.steps / 2).max(1);
     let begun = Instant::now();

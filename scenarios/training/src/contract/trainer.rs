@@ -9,7 +9,6 @@ use weighbridge::{ItemCopy, Result, skip};
 use weighbridge_data::{DataSet, Epochs};
 use weighbridge_loaders::contract::{Phases, Tensors};
 
-use super::TrainedEpoch;
 use crate::workload::{Compilation, TrainingRanks, TrainingSpec};
 
 /// A system that trains models.
@@ -139,6 +138,15 @@ pub trait TrainingLoop: Epochs {
     /// # Errors
     /// As [`Epochs::begin`].
     fn right(&mut self) -> Result<usize>;
+}
+
+/// The steps of an epoch, from its beginning as far as they were asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrainedEpoch {
+    /// The number of the epoch, which says in which order it has its samples.
+    pub epoch: u64,
+    /// The mean loss of each step.
+    pub losses: Vec<f32>,
 }
 
 /// The operators of some steps, as a profiler sees them.

@@ -15,12 +15,12 @@ use crate::workload::TrainingSpec;
 /// Steps after which the weights are compared.
 pub(super) const STEPS: usize = 3;
 
-/// Holds a training against its configuration and against the same training by hand in `f64`. Of the epochs that
-/// were timed it looks at the last one, whose weights are still there, and at others that are drawn.
+/// Holds a training against its configuration and against the same training by hand in `f64`. Of the epochs
+/// that were timed it looks at the last one, whose weights are still there, and at others that are drawn.
 ///
 /// # Errors
-/// What differs: a key of the settings, a weight at the start, the losses of the timed steps or the weights that they have
-/// left, the loss, the logits, a gradient, a weight after some steps.
+/// What differs: a key of the settings, a weight at the start, the losses of the timed steps or the weights
+/// that they have left, the loss, the logits, a gradient, a weight after some steps.
 pub(super) fn prove(
     training: &mut dyn TrainingLoop,
     timed: &[TrainedEpoch],
@@ -71,8 +71,8 @@ pub(super) fn changed_alike(
     Ok(())
 }
 
-/// Holds the steps that were timed against the reference: the losses of the last epoch and the weights that it has left,
-/// and the losses of other epochs, drawn until that has taken [`LOOK`].
+/// Holds the steps that were timed against the reference: the losses of the last epoch and the weights that
+/// it has left, and the losses of other epochs, drawn until that has taken [`LOOK`].
 ///
 /// # Errors
 /// What differs; other steps than were noted.
@@ -115,8 +115,8 @@ pub(super) fn prove_timed(
 /// For so long epochs are drawn that the reference goes through as well: one at least.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// Holds a learning curve against the reference: the losses of its steps, the weights at its end, and how many labels
-/// they get right.
+/// Holds a learning curve against the reference: the losses of its steps, the weights at its end, and how
+/// many labels they get right.
 ///
 /// # Errors
 /// Other losses or weights; another number of labels than those weights get right.
@@ -165,9 +165,9 @@ pub(super) fn after(training: &mut dyn TrainingLoop, steps: usize) -> Result<Ten
 
 /// The steps of the reference: the weights before and after them, and the loss of each.
 ///
-/// A step that was left out is seen. But rounding grows from step to step: where steps are many it takes honest trainings
-/// apart as well, and then they may be as far apart as it takes the formulae of the reference in `f32`, [`GROWN`] times
-/// over.
+/// A step that was left out is seen. But rounding grows from step to step: where steps are many it takes
+/// honest trainings apart as well, and then they may be as far apart as it takes the formulae of the
+/// reference in `f32`, [`GROWN`] times over.
 pub(super) struct TrainingWay {
     pub(super) start: Tensors,
     pub(super) losses: Vec<f32>,

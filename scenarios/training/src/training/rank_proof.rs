@@ -82,7 +82,8 @@ pub(super) fn prove_ranks(
     changed_alike(&ends[0], &end, &start, steps, of_changes)
 }
 
-/// The epochs that were timed, each step with the loss of its whole batch: the mean of those of all ranks' shares.
+/// The epochs that were timed, each step with the loss of its whole batch: the mean of those of all ranks'
+/// shares.
 fn of_all_ranks(timed: &[Vec<TrainedEpoch>]) -> Result<Vec<TrainedEpoch>> {
     let shape = |epochs: &[TrainedEpoch]| -> Vec<(u64, usize)> {
         epochs.iter().map(|epoch| (epoch.epoch, epoch.losses.len())).collect()

@@ -15,13 +15,14 @@ use crate::workload::{Compilation, TrainingSpec};
 /// memory, goes forward and backward through the model, and changes the weights. `mode` says how the system
 /// runs it: operation by operation, compiled as it does unless it is told more, with variants tried on the
 /// machine, or by XLA where that is not its own way. Throughput is of the mean step; `throughput_flops` of
-/// the operations that follow from the model's dimensions: forward, and the gradients that are computed. The metric `peak_flops` is a
-/// product of two matrices of `f32` with 1,024 rows and columns by the crate `ndarray` on all processors,
-/// measured after the steps; the report takes the share of it (MFU). The metric `memory/forward` is
-/// the most memory that the process which trains has resident while three batches go through the model and
-/// nothing is trained yet, and `memory/training` the same in three steps; neither has what compiling takes.
-/// Some steps are done once more phase by phase: the metrics `step/...` are mean times, and phases that a
-/// mode cannot separate are one. Some are done under the system's own profiler, where it has one: the metrics
+/// the operations that follow from the model's dimensions: forward, and the gradients that are computed. The
+/// metric `peak_flops` is a product of two matrices of `f32` with 1,024 rows and columns by the crate
+/// `ndarray` on all processors, measured after the steps; the report takes the share of it (MFU). The metric
+/// `memory/forward` is the most memory that the process which trains has resident while three batches go
+/// through the model and nothing is trained yet, and `memory/training` the same in three steps; neither has
+/// what compiling takes. Some steps are done once more phase by phase: the metrics `step/...` are mean times,
+/// and phases that a mode cannot separate are one. Some are done under the system's own profiler, where it
+/// has one: the metrics
 /// `operator/...` are the 30 that take the most of a step.
 ///
 /// Timed: from before the samples of a step are taken until its loss and the changed weights are there. Not

@@ -2,9 +2,9 @@
 
 use weighbridge_data::split;
 
-/// The order of an epoch: for each of so many steps the place of its samples among those of all steps. Epoch 0 has them as they
-/// lie. Each other one has an order of its own (Fisher and Yates, by draws that are split from its number), so that
-/// losses and weights of one epoch say nothing of another's.
+/// The order of an epoch: for each of so many steps the place of its samples among those of all steps. Epoch
+/// 0 has them as they lie. Each other one has an order of its own (Fisher and Yates, by draws that are split
+/// from its number), so that losses and weights of one epoch say nothing of another's.
 pub fn step_order(epoch: u64, steps: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..steps).collect();
     if epoch > 0 {

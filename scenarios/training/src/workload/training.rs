@@ -301,8 +301,9 @@ impl TrainingSpec {
         })
     }
 
-    /// The differences that are allowed between the losses of steps and the reference's, as shares of the largest of those:
-    /// of the first steps, and of those after them, where a precision has taken the weights apart.
+    /// The differences that are allowed between the losses of steps and the reference's, as shares of the
+    /// largest of those: of the first steps, and of those after them, where a precision has taken the weights
+    /// apart.
     ///
     /// # Errors
     /// As [`TrainingSpec::tolerance`].

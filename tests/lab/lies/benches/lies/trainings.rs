@@ -1,5 +1,5 @@
-//! Trainings whose steps are noted and done when somebody looks, are told from memory, or are left out; and an
-//! honest one, which does each of them when it is asked for.
+//! Trainings whose steps are noted and done when somebody looks, are told from memory, or are left out; and
+//! an honest one, which does each of them when it is asked for.
 
 use std::collections::BTreeMap;
 use std::mem::take;
