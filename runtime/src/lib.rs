@@ -233,7 +233,7 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::bencher::{
         Content, Evidence, FileUse, Phase, Purpose, SkipReason, UnstoppedEpoch, WorkReport, is_unseen,
-        visible_in_line,
+        visible_in_line, visible_json, visible_lines,
     };
     #[doc(hidden)]
     pub use crate::compare::{

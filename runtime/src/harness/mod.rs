@@ -84,6 +84,7 @@ pub fn code(suite: Suite, find: Option<Find>) -> u8 {
         Terminal::detect(None, false).error(&format!("error: {error}"));
         error.exit()
     });
+    let exit = if Terminal::failed_to_write() { exit.or(Exit::Unexpected) } else { exit };
     exit.code()
 }
 
