@@ -1,5 +1,6 @@
 //! Every fault in every phase: recorded as what it is, the run goes on, nothing is left behind.
 
+use std::fs::File;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -187,6 +188,62 @@ fn without_isolation_a_process_that_a_body_leaves_is_ended_and_named() {
     assert_eq!(ran.code, Some(6), "{}", ran.all());
     assert!(ran.stdout.contains("it left 1 processes running, which were ended"), "{}", ran.all());
     assert!(!runs_with_argument("778.25"));
+}
+
+#[test]
+fn a_panic_of_another_thread_and_a_copy_of_the_process_are_told() {
+    let bench = Bench::new("faults");
+    let ran = bench.run(&["THREAD-1", "COPY-1", "--profile=quick", "--repeats", "1"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    let panicked =
+        "a thread that the body had started panicked, and the body went on without it: nobody looks";
+    assert!(ran.stdout.contains(panicked), "{}", ran.all());
+    assert!(
+        ran.stdout.contains("the body forked, and was still there 1 times beside itself"),
+        "{}",
+        ran.all()
+    );
+}
+
+#[test]
+fn no_text_of_a_body_moves_a_cursor_or_gives_an_order_whatever_is_asked() {
+    let bench = Bench::new("faults");
+    let all = ["HOSTILE-1", "--param", "HOSTILE-1.how=all"];
+    let argument = "--no-such\u{1b}[2K\u{202e}\n::error::##[error]x";
+    for more in [
+        &["--profile=quick", "--repeats", "1"][..],
+        &["--dry-run"],
+        &["--test"],
+        &["--list"],
+        &["--list", "--format", "json"],
+        &[argument],
+    ] {
+        let ran = bench.run(&[&all, more].concat());
+        let bad = |letter: &char| *letter != '\n' && (letter.is_control() || *letter == '\u{202e}');
+        assert_eq!(ran.all().chars().find(bad), None, "{more:?}: {}", ran.all());
+        for line in ran.all().lines() {
+            assert!(!line.trim_start().starts_with("::") && !line.contains("##["), "{more:?}: {line}");
+            assert!(!line.starts_with("weighbridge: run=forged"), "{more:?}: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_table_that_cannot_be_written_is_said_and_one_that_nobody_reads_is_not() {
+    let bench = Bench::new("faults");
+    let arguments = ["GOOD-1", "--profile=quick", "--repeats", "1"];
+    for arguments in [&arguments[..], &["--list"]] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let ran = ProcessEnd::of(bench.command(arguments).stdout(full));
+        assert_eq!(ran.code, Some(1), "{}", ran.all());
+        let said = "error: failed to write to the standard output: No space left on device";
+        assert_eq!(ran.stderr.matches(said).count(), 1, "{}", ran.all());
+        let (from, to) = std::io::pipe().unwrap();
+        drop(from);
+        let ran = ProcessEnd::of(bench.command(arguments).stdout(to));
+        assert_eq!(ran.code, Some(0), "{}", ran.all());
+        assert!(!ran.stderr.contains("failed to write"), "{}", ran.all());
+    }
 }
 
 /// Whether a process runs whose command line has this argument.

@@ -1,6 +1,6 @@
 //! A scenario that misbehaves on request, in any phase of its life, beside one that behaves.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 use std::io::Write;
 use std::process::{Command, Stdio, abort, exit};
@@ -174,6 +174,39 @@ fn left(bencher: &mut Bencher) {
         .stderr(Stdio::null())
         .spawn()
         .expect("sleep starts");
+}
+
+/// What a terminal and a build server would obey.
+const HOSTILE: &str =
+    "\u{1b}[2K\r\u{202e}no##[stop-commands]\n::error::forged\nweighbridge: run=forged exit=0";
+
+/// Ends with such words.
+#[scenario(id = "HOSTILE-1")]
+fn hostile(#[sweep(skip = 0, error = 1, panic = 2)] how: u8, bencher: &mut Bencher) -> Result<()> {
+    bencher.iter(|| 17);
+    match how {
+        0 => Err(skip(HOSTILE)),
+        1 => Err(Error::new(HOSTILE)),
+        _ => panic!("{HOSTILE}"),
+    }
+}
+
+/// A thread of it panics, and it goes on.
+#[scenario(id = "THREAD-1")]
+fn thread(bencher: &mut Bencher) {
+    let ended = std::thread::spawn(|| panic!("nobody looks")).join();
+    bencher.iter(|| ended.is_err());
+}
+
+/// Is there twice from its beginning on.
+#[scenario(id = "COPY-1")]
+#[expect(unsafe_code, reason = "nothing safe copies a process")]
+fn copied(bencher: &mut Bencher) {
+    unsafe extern "C" {
+        safe fn fork() -> i32;
+    }
+    fork();
+    bencher.iter(|| 17);
 }
 
 /// More threads than a small machine has.
