@@ -1,14 +1,15 @@
 //! From a command line to an exit code: what every program of commands does around them.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use weighbridge::data::Exit;
+use weighbridge::data::{Exit, visible_in_line};
 
-use crate::command_output::CommandOutput;
-use crate::{inert, stop};
+use crate::command_output::{CommandOutput, say};
+use crate::stop;
 
 /// The exit codes, as they stand below a help text.
 pub const EXITS: &str = "Exit codes: 0 fine, 1 unexpected, 2 usage, 3 regressed, 4 nothing to judge by, \
@@ -28,26 +29,39 @@ pub fn run<C: Parser>(
     if subcommand.is_some_and(|subcommand| line.get(1).is_some_and(|word| word == subcommand)) {
         line.remove(1);
     }
-    let command = C::command().bin_name(name);
-    let read = command.try_get_matches_from(line).and_then(|matches| C::from_arg_matches(&matches));
-    let typed = match read {
+    let commands = C::command().bin_name(name);
+    let typed: Vec<String> = line.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let read = commands.try_get_matches_from(line).and_then(|matches| C::from_arg_matches(&matches));
+    let command = match read {
         Ok(typed) => typed,
         Err(error) => {
-            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Fine };
-            drop(error.print());
-            return exit.into();
+            return refuse(&error, &typed).into();
         }
     };
-    match answer(typed) {
-        Ok(said) => {
-            said.print();
-            said.exit.into()
-        }
+    match answer(command) {
+        Ok(said) => said.print().into(),
         Err(error) => {
-            eprint!("{}", inert::lines(&format!("error: {}", stop::told(&error))));
+            say(&format!("error: {}", stop::told(&error)));
             stop::exit(&error).into()
         }
     }
+}
+
+/// Prints help that was asked for, or what is wrong with a command line. What was typed stays in its line.
+fn refuse(error: &clap::Error, typed: &[String]) -> Exit {
+    if !error.use_stderr() {
+        return match error.print() {
+            Err(failed) if failed.kind() != ErrorKind::BrokenPipe => {
+                say(&format!("error: failed to write to the standard output: {failed}"));
+                Exit::Unexpected
+            }
+            _ => Exit::Fine,
+        };
+    }
+    let echoed = typed.iter().map(|word| (word, visible_in_line(word)));
+    let odd = echoed.filter(|(word, shown)| *word != shown);
+    say(&odd.fold(error.render().to_string(), |text, (word, shown)| text.replace(word, &shown)));
+    Exit::Usage
 }
 
 /// The name of the program that a command line begins with.

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use weighbridge::data::{
     CaseRecord, DisturbedSamples, Outcome, PrunePolicy, Purpose, RunManifest, RunRecord, SCHEMA, case_traces,
-    fake_device, quantity, traces, visible_in_line,
+    fake_device, quantity, traces, visible_in_line, visible_json,
 };
 
 use crate::command_output::CommandOutput;
@@ -164,7 +164,7 @@ fn document(run: &RunRecord) -> Result<String> {
     let document =
         json!({ "schema": SCHEMA, "kind": "document", "manifest": run.manifest, "cases": run.cases });
     let text = serde_json::to_string_pretty(&document).context("failed to put the run into one document")?;
-    Ok(format!("{text}\n"))
+    Ok(visible_json(&format!("{text}\n")))
 }
 
 /// A run's summary, and how it came about.

@@ -15,7 +15,7 @@ use weighbridge::suite::{Mistake, Node, SuiteFile, Value};
 
 use crate::command_output::CommandOutput;
 use crate::place::Place;
-use crate::{inert, programs, stop};
+use crate::{programs, stop};
 
 /// Arguments of `suite`.
 #[derive(Debug, Args)]
@@ -115,7 +115,7 @@ pub fn checked(files: &[PathBuf], understand: impl Fn(&Path) -> Result<(usize, S
         match understand(file) {
             Ok((points, said)) => {
                 planned += points;
-                text += &inert::lines(&format!("{}: {said}", file.display()));
+                text += &format!("{}: {said}\n", file.display());
             }
             Err(error) => {
                 wrong += 1;
@@ -128,7 +128,7 @@ pub fn checked(files: &[PathBuf], understand: impl Fn(&Path) -> Result<(usize, S
         (0, _) => Exit::Fine,
         _ => Exit::Usage,
     };
-    CommandOutput { text, remarks, exit }
+    CommandOutput { remarks, exit, ..CommandOutput::fine(text) }
 }
 
 /// The points of a benchmark, where no filter of its scenario drops one.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use weighbridge::data::{Comparison, Verdict, quantity, replace_file};
 
 use super::revisions::{RevisionDuel, Revisions};
-use crate::command_output::CommandOutput;
+use crate::command_output::{CommandOutput, say};
 use crate::place::Place;
 use crate::repository::{Repository, Revision, short};
 use crate::stop;
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Backfill, place: &Place) -> Result<CommandOutput> {
                 step
             }
             None => {
-                eprintln!("backfill: [{}/{}] {}", at + 1, commits.len(), commit.name());
+                say(&format!("backfill: [{}/{}] {}", at + 1, commits.len(), commit.name()));
                 let (comparisons, unusable) = match revisions.duel(&before, commit, &[])? {
                     RevisionDuel::Compared(comparisons) => (comparisons, None),
                     RevisionDuel::Unusable(why) => (Vec::new(), Some(why)),
