@@ -152,6 +152,8 @@ fn change(row: &Row) -> Result<f64> {
 
 #[cfg(test)]
 mod tests {
+    use weighbridge::data::Exit;
+
     use super::*;
     use crate::fixtures::{Home, around, case, home, run as run_of};
 
