@@ -245,6 +245,8 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::device::page_fault_cost;
     #[doc(hidden)]
+    pub use crate::json::too_deep;
+    #[doc(hidden)]
     pub use crate::metric::{Cause, DisturbedSamples, Ledger, RankMetric, Stationarity, Surroundings, names};
     #[doc(hidden)]
     pub use crate::plan::nearest;
@@ -268,7 +270,7 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::store::{
         Attempt, Disk, Duels, Files, MachineLock, OutputStream, PrunePolicy, PruneResult, RunListing,
-        Unreadable, redigest, replace_file,
+        Unreadable, read_file, read_text, redigest, replace_file,
     };
     #[doc(hidden)]
     pub use crate::verify::{

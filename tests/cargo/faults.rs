@@ -193,7 +193,7 @@ fn without_isolation_a_process_that_a_body_leaves_is_ended_and_named() {
 #[test]
 fn a_panic_of_another_thread_and_a_copy_of_the_process_are_told() {
     let bench = Bench::new("faults");
-    let ran = bench.run(&["THREAD-1", "COPY-1", "--profile=quick", "--repeats", "1"]);
+    let ran = bench.run(&["THREAD-1", "COPY-1", "--profile=quick", "--repeats", "1", "--verbose"]);
     assert_eq!(ran.code, Some(0), "{}", ran.all());
     let panicked =
         "a thread that the body had started panicked, and the body went on without it: nobody looks";

@@ -10,7 +10,7 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use weighbridge::data::Exit;
+use weighbridge::data::{Exit, read_text};
 use weighbridge::suite::{Mistake, Node, SuiteFile, Value};
 
 use crate::command_output::CommandOutput;
@@ -71,8 +71,7 @@ pub(crate) fn run(args: &SuiteArgs, place: &Place) -> Result<CommandOutput> {
 /// A file that is not there, or is neither TOML, JSON nor YAML.
 pub fn read(file: &Path) -> Result<Node> {
     let name = file.display().to_string();
-    let text =
-        fs::read_to_string(file).map_err(|error| stop::usage(format!("failed to read {name}: {error}")))?;
+    let text = read_text(file).map_err(|error| stop::usage(format!("failed to read {name}: {error}")))?;
     nodes(&name, &text).map_err(|mistake| stop::usage(format!("{name}: {mistake}")))
 }
 

@@ -292,7 +292,7 @@ pub(super) fn policy(context: &Context<'_>, registry: &Registry) -> Result<Polic
             let known: Vec<&str> = registry.scenarios().iter().map(|scenario| scenario.id).collect();
             let listed = Layout::lock_file(&context.suite.workspace());
             // Without a list there are no others.
-            let listed = std::fs::read_to_string(listed).unwrap_or_default();
+            let listed = store::read_text(&listed).unwrap_or_default();
             stated.check_scenarios(&known, &listed).map_err(wrong)?;
             stated
         }
@@ -327,8 +327,8 @@ fn outputs(context: &Context<'_>) -> Result<Outputs, TargetError> {
 /// The changes that a file says are accepted.
 fn accepted_in(file: &Path) -> Result<Vec<Acceptance>, TargetError> {
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(file)
-        .map_err(|source| TargetError::Settings { file: name.clone(), source })?;
+    let text =
+        store::read_text(file).map_err(|source| TargetError::Settings { file: name.clone(), source })?;
     Ok(Acceptance::read(&text).map_err(|why| plan::PlanError::Settings { file: name, why })?)
 }
 

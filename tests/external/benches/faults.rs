@@ -182,7 +182,7 @@ const HOSTILE: &str =
 
 /// Ends with such words.
 #[scenario(id = "HOSTILE-1")]
-fn hostile(#[sweep(skip = 0, error = 1, panic = 2)] how: u8, bencher: &mut Bencher) -> Result<()> {
+fn hostile(bencher: &mut Bencher, #[sweep(skip = 0, error = 1, panic = 2)] how: u8) -> Result<()> {
     bencher.iter(|| 17);
     match how {
         0 => Err(skip(HOSTILE)),

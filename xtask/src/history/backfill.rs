@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use weighbridge::data::{Comparison, Verdict, quantity, replace_file};
+use weighbridge::data::{Comparison, Verdict, quantity, read_file, replace_file};
 
 use super::revisions::{RevisionDuel, Revisions};
 use crate::command_output::{CommandOutput, say};
@@ -111,7 +111,7 @@ fn file(place: &Place, before: &Revision, commit: &Revision, args: &Backfill) ->
 
 fn read(file: &Path) -> Option<BackfillStep> {
     // What cannot be read is measured again.
-    serde_json::from_slice(&fs::read(file).ok()?).ok()
+    serde_json::from_slice(&read_file(file).ok()?).ok()
 }
 
 /// Every step that is kept.
