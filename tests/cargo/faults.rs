@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::external::{Bench, ProcessEnd};
+use crate::external::{Bench, ProcessEnd, xtask};
 
 /// Runs the planted fault in all four phases beside a case that behaves.
 fn check(fault: &str, how: &str, more: &[&str]) {
@@ -244,6 +244,28 @@ fn a_table_that_cannot_be_written_is_said_and_one_that_nobody_reads_is_not() {
         assert_eq!(ran.code, Some(0), "{}", ran.all());
         assert!(!ran.stderr.contains("failed to write"), "{}", ran.all());
     }
+}
+
+#[test]
+fn a_case_that_its_scenarios_filter_skips_is_in_every_report() {
+    let bench = Bench::new("faults");
+    let ran =
+        bench.run(&["FILTERED-1", "--param", "FILTERED-1.number=all", "--profile=quick", "--repeats=1"]);
+    assert!(
+        ran.stdout.contains(" cases=2 measured=1 ") && ran.stdout.contains(" skipped=1 "),
+        "{}",
+        ran.all()
+    );
+    let shown = xtask(&bench, &["runs", "show", "latest", "--json"]);
+    let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
+    assert_eq!(shown["cases"].as_array().unwrap().len(), 2, "{shown:#}");
+    for report in [&["summary"][..], &["export", "csv"], &["export", "junit"]] {
+        let said = xtask(&bench, report);
+        assert!(said.stdout.contains("2 is even"), "{report:?}: {}", said.all());
+    }
+    let page = bench.data().join("page.html");
+    let said = xtask(&bench, &["report", "html", "--out", page.to_str().unwrap()]);
+    assert!(std::fs::read_to_string(page).unwrap().contains("2 is even"), "{}", said.all());
 }
 
 /// Whether a process runs whose command line has this argument.

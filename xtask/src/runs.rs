@@ -126,7 +126,7 @@ fn list(place: &Place, all: bool) -> Result<CommandOutput> {
             Cow::Borrowed(show::status(run.status))
         };
         let commit = run.environment.software.get("commit").map_or("-", |id| id.get(..12).unwrap_or(id));
-        let (cases, machine) = (run.planned.cases.len().to_string(), machine(run));
+        let (cases, machine) = (run.planned.recorded().len().to_string(), machine(run));
         table.row([run.id.as_str(), &run.suite, &status, &run.profile, &cases, &machine, commit]);
     }
     let text = if table.is_empty() {

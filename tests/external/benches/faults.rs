@@ -209,6 +209,17 @@ fn copied(bencher: &mut Bencher) {
     bencher.iter(|| 17);
 }
 
+/// Runs for odd numbers.
+fn is_odd(number: &u8) -> std::result::Result<(), String> {
+    if number % 2 == 1 { Ok(()) } else { Err(format!("{number} is even")) }
+}
+
+/// Is left out by its own filter at one of two points.
+#[scenario(id = "FILTERED-1", filter = is_odd)]
+fn filtered(bencher: &mut Bencher, #[sweep(1, 2)] number: u8) {
+    bencher.iter(|| number.wrapping_mul(3));
+}
+
 /// More threads than a small machine has.
 #[scenario(id = "THREADS-1")]
 fn threads(bencher: &mut Bencher) {
