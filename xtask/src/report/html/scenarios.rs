@@ -102,7 +102,7 @@ fn standing(group: &CaseGroup<'_>) -> Markup {
                             tr {
                                 td.n { (place.rank) }
                                 td { (place.case.id.adapter.as_deref().unwrap_or_default()) }
-                                td.n { (show::median(Some(place.metric))) }
+                                td.n { (show::figure(place.case, Some(place.metric))) }
                                 td.n.dim { (interval(place.metric)) }
                                 td { (mark::standing(&place.ratio)) }
                                 td.n { (format!("{:.2}x", place.ratio.estimate)) }
