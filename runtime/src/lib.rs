@@ -247,7 +247,9 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::json::too_deep;
     #[doc(hidden)]
-    pub use crate::metric::{Cause, DisturbedSamples, Ledger, RankMetric, Stationarity, Surroundings, names};
+    pub use crate::metric::{
+        Cause, DisturbedSamples, Entry, Ledger, RankMetric, Stationarity, Surroundings, names,
+    };
     #[doc(hidden)]
     pub use crate::plan::nearest;
     #[doc(hidden)]

@@ -20,6 +20,8 @@ mod warnings;
 #[cfg(test)]
 mod browser;
 #[cfg(test)]
+mod looks;
+#[cfg(test)]
 mod tests;
 
 use std::fs;
