@@ -56,7 +56,7 @@ async () => {
         });
       }
     }
-    for (const why of all("td.why > *, td.long")) {
+    for (const why of all("td.why > *, td.long").filter((one) => one.tagName !== "TD" || !one.closest(".over"))) {
       const { left, right } = why.getBoundingClientRect();
       if (left < 0 || right > innerWidth + 1) { say(page, `a reason lies off the page: ${why.textContent.slice(0, 40)}`); break; }
     }

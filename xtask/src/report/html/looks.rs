@@ -79,10 +79,11 @@ fn compared(change: impl Fn(&mut ViewMaterial)) -> ViewMaterial {
 
 /// Judged by the processor's clock, which says something else than the wall's.
 fn by_cpu_clock(material: &mut ViewMaterial) {
-    for row in material.against.iter_mut().flat_map(|against| &mut against.comparison.rows) {
+    let rows = material.against.iter_mut().flat_map(|against| &mut against.comparison.rows);
+    for row in rows.filter(|row| row.effect.is_some_and(|effect| effect.estimate > 0.1)) {
         row.marks.push(RowMark::ByCpuClock);
         let of = |rate: f64| around(rate).iter().map(|rate| -rate.ln()).collect::<Vec<_>>();
-        row.processes = Some(ProcessValues { values: [of(3.0e6), of(1.97e6)], ..ProcessValues::default() });
+        row.processes = Some(ProcessValues { values: [of(3.0e6), of(1.52e6)], ..ProcessValues::default() });
     }
 }
 

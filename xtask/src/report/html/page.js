@@ -403,7 +403,7 @@
     own.dataset.heads = key;
     [...own.tHead.rows[0].cells].forEach((head, at) => {
       const text = head.textContent.trim();
-      if (at > 0 && text) heads.insertRule(`@media (max-width: 640px) { table[data-heads="${key}"] td:nth-child(${at + 1})::before { content: ${quoted(text)}; } }`);
+      if ((at > 0 || head.classList.contains("n")) && text) heads.insertRule(`@media (max-width: 640px) { table[data-heads="${key}"] td:nth-child(${at + 1})::before { content: ${quoted(text)}; } }`);
     });
   };
   const unfold = (host) => { if (!host.firstChild && host.clientWidth > 0) curve(host); };
