@@ -13,7 +13,7 @@ use crate::command_output::CommandOutput;
 use crate::export::FORMATS;
 use crate::export::tests::{exported, files};
 use crate::fixtures::Home;
-use crate::fixtures::hostile::{HOSTILE, is_markdown, is_plain, stored};
+use crate::fixtures::hostile::{HOSTILE, is_markdown, is_plain, is_visible, stored};
 use crate::{answer, stop};
 
 /// Commands that show nothing of what a run holds.
@@ -139,7 +139,7 @@ fn a_chart_is_drawn_with_it_as_text() {
         assert!(file.parent() == Some(&out) || file.starts_with(&out), "{}", file.display());
         if file.extension().is_some_and(|extension| extension == "svg") {
             let text = fs::read_to_string(&file).expect("just written");
-            is_plain(&text, "svg");
+            is_visible(&text, "svg");
             assert!(!text.contains("<img") && !text.contains("</script"), "{text}");
             assert_eq!(
                 file.with_extension("png").exists(),
