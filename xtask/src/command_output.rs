@@ -9,10 +9,11 @@ use crate::inert;
 /// The answer of a command, and how it ends.
 #[derive(Debug)]
 pub struct CommandOutput {
-    /// The answer, for stdout: lines that people read. Nothing in it is obeyed, by a terminal or a build server.
+    /// The answer, for stdout: lines that people read. Nothing in it is obeyed, by a terminal or a build
+    /// server.
     pub text: String,
-    /// The part of the answer that programs read, byte by byte as it is: a format, or orders to a build server
-    /// that are meant.
+    /// The part of the answer that programs read, byte by byte as it is: a format, or orders to a build
+    /// server that are meant.
     pub exact: String,
     /// Things to know beside it, for stderr.
     pub remarks: Vec<String>,
@@ -36,8 +37,8 @@ impl CommandOutput {
         self.remarks.iter().map(|remark| inert::lines(remark)).collect()
     }
 
-    /// Prints it, and gives the end of the command: that the answer could not be written is one, and is said. A
-    /// reader that went away (`| head`) is no error of ours.
+    /// Prints it, and gives the end of the command: that the answer could not be written is one, and is
+    /// said. A reader that went away (`| head`) is no error of ours.
     pub fn print(&self) -> Exit {
         drop(io::stderr().write_all(self.printed_remarks().as_bytes()));
         let mut to = io::stdout().lock();

@@ -18,8 +18,8 @@ pub fn markdown(text: &str) -> String {
             // One that was escaped already is not escaped again.
             '&' if is_escape(&text[at..]) => safe.push('&'),
             '#' if before == '&' && is_escape(&text[at - 1..]) => safe.push('#'),
-            // Who reads it as text finds `@` and `#`, and calls whom they name. The joiner of words, which nobody
-            // sees, keeps them apart.
+            // Who reads it as text finds `@` and `#`, and calls whom they name. The joiner of words, which
+            // nobody sees, keeps them apart.
             '@' | '#' => safe.push_str(&format!("&#{};&#8288;", letter as u32)),
             '&' | '<' | '>' | '|' | '`' | '*' | '_' | '[' | ']' | '~' | '\\' | '!' => {
                 safe.push_str(&format!("&#{};", letter as u32));

@@ -1,9 +1,9 @@
-//! Texts of others, as they may be shown: what would move a cursor, paint, turn the direction of writing, stay
-//! unseen, or be obeyed by a build server is written out.
+//! Texts of others, as they may be shown: what would move a cursor, paint, turn the direction of writing,
+//! stay unseen, or be obeyed by a build server is written out.
 //!
-//! A reason comes from code that nobody here has written. On a terminal it could otherwise clear the screen, or
-//! forge the harness's own lines; in the log of a build it could be an order: `::error::` at the head of a line,
-//! `##[stop-commands]`, `##vso[` or `##teamcity[` anywhere in it.
+//! A reason comes from code that nobody here has written. On a terminal it could otherwise clear the
+//! screen, or forge the harness's own lines; in the log of a build it could be an order: `::error::` at the
+//! head of a line, `##[stop-commands]`, `##vso[` or `##teamcity[` anywhere in it.
 
 /// The text with control characters written as escapes; line ends and tabs stay.
 pub(crate) fn visible(text: &str) -> String {
@@ -18,8 +18,8 @@ pub fn visible_in_line(text: &str) -> String {
     written_out(text, |_| false, rust)
 }
 
-/// The lines of a text, each as [`visible_in_line`] has it, and with its end. None begins with `::`, which is an
-/// order to a build server.
+/// The lines of a text, each as [`visible_in_line`] has it, and with its end. None begins with `::`, which
+/// is an order to a build server.
 ///
 /// This is the door: all that goes to a terminal goes through it last.
 #[must_use]
@@ -40,7 +40,7 @@ pub(crate) fn quoted(text: &str) -> String {
     visible(text).replace('\n', "\n| ")
 }
 
-/// What stands before a line that would be an order by its beginning.
+/// The mark before a line that would be an order by its beginning.
 pub(crate) fn mark_of_order(line: &str) -> &'static str {
     if line.trim_start().starts_with("::") { "> " } else { "" }
 }

@@ -110,9 +110,9 @@ pub struct Ranking<'a> {
     pub ratio: Ratio,
 }
 
-/// Ranks cases of one scenario and point by a metric: the best median first, then who cannot be told from it, then
-/// the others by their factors. Only cases that may be ranked
-/// ([`CaseRecord::ranked`]) and have the metric are in it; none where the metric has no better side.
+/// Ranks cases of one scenario and point by a metric: the best median first, then who cannot be told from
+/// it, then the others by their factors. Only cases that may be ranked ([`CaseRecord::ranked`]) and have
+/// the metric are in it; none where the metric has no better side.
 pub fn rank<'a>(cases: &[&'a CaseRecord], metric: &str) -> Vec<Ranking<'a>> {
     let mut found: Vec<(f64, &CaseRecord, &MetricRecord)> = Vec::new();
     for case in cases.iter().filter(|case| case.ranked()) {

@@ -252,8 +252,9 @@ impl Row {
         self.change_of(&self.metric)
     }
 
-    /// The figures that the verdict rests on, by the clock that decided: what stands beside a verdict. Values that
-    /// were divided by those of a yardstick have no unit: then it is the estimates by that clock.
+    /// The figures that the verdict rests on, by the clock that decided: what stands beside a verdict.
+    /// Values that were divided by those of a yardstick have no unit: then it is the estimates by that
+    /// clock.
     pub fn judged(&self) -> Option<Cow<'_, MetricChange>> {
         let decided = self.decided()?;
         let is_rate = decided.direction == Direction::Higher;

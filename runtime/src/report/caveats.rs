@@ -84,8 +84,8 @@ impl fmt::Display for Note {
             ),
             Self::Copies(count) => write!(
                 f,
-                "the body forked, and was still there {count} times beside itself at its end: what the copies did \
-                 ran beside what was measured"
+                "the body forked, and was still there {count} times beside itself at its end: what the \
+                 copies did ran beside what was measured"
             ),
         }
     }

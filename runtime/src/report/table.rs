@@ -391,8 +391,8 @@ fn warnings(cases: &[CaseRecord], terminal: Terminal) -> String {
     text
 }
 
-/// Tells whether two caveats are of one kind. Notes are, where they are of one kind of note; those of scenarios,
-/// where their words are the same.
+/// Tells whether two caveats are of one kind. Notes are, where they are of one kind of note; those of
+/// scenarios, where their words are the same.
 fn are_alike(one: &Finding, other: &Finding) -> bool {
     let kinds = match (&one.detail, &other.detail) {
         (FindingDetail::Estimate(Caveat::Note(one)), FindingDetail::Estimate(Caveat::Note(other))) => {

@@ -102,7 +102,8 @@ impl Terminal {
         }
     }
 
-    /// The lines of a text, each without anything that would be obeyed but the colours of [`paint`](Self::paint).
+    /// The lines of a text, each without anything that would be obeyed but the colours of
+    /// [`paint`](Self::paint).
     fn shown(self, text: &str) -> String {
         let lines =
             text.split('\n').map(|line| mark_of_order(line).to_owned() + &self.shown_line(line, is_painted));
@@ -121,8 +122,8 @@ impl Terminal {
         shown
     }
 
-    /// A line with colours where they may be, as far as their code is one of these, and nothing else that would be
-    /// obeyed.
+    /// A line with colours where they may be, as far as their code is one of these, and nothing else that
+    /// would be obeyed.
     fn shown_line(self, line: &str, stays: impl Fn(&str) -> bool) -> String {
         let mut shown = String::with_capacity(line.len());
         for (at, part) in line.split(ESCAPE).enumerate() {

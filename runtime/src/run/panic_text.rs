@@ -26,8 +26,8 @@ fn payload(panic: &dyn Any) -> Option<&str> {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
 }
 
-/// The panics of this process in the repeat that runs. Of the process and not of the thread: a body on a thread
-/// of its own panics there, and is caught here.
+/// The panics of this process in the repeat that runs. Of the process and not of the thread: a body on a
+/// thread of its own panics there, and is caught here.
 #[derive(Default)]
 struct Panics {
     /// The thread that runs the repeat.

@@ -154,8 +154,8 @@ fn injected() -> Result<f64, Error> {
     }
 }
 
-/// Ends a copy of the measuring process that a body has made, and that came to the end of the body as well: the
-/// repeat is the other's to answer. At once, since what is buffered here is buffered there too.
+/// Ends a copy of the measuring process that a body has made, and that came to the end of the body as well:
+/// the repeat is the other's to answer. At once, since what is buffered here is buffered there too.
 fn end_this_copy() -> ! {
     let _ = kill(Pid::this(), Signal::SIGKILL);
     loop {
@@ -163,7 +163,7 @@ fn end_this_copy() -> ! {
     }
 }
 
-/// What a body did beside what it measured, and nobody would see.
+/// Notes on what a body did beside what it measured, and nobody would see.
 fn asides() -> Vec<Note> {
     let panic = panic_text::elsewhere().map(|words| Note::ThreadPanic(visible_in_line(&words)));
     let copies = Some(process::copies()).filter(|count| *count > 0).map(Note::Copies);

@@ -39,8 +39,8 @@ fn section(view: &View<'_>, against: &Against) -> Markup {
     html! {
         h3 id={ "comparison-" (against.key) } { "Against " (against.title) }
         p {
-            span class=[(counts.regressed > 0).then_some("Regressed")] { (counts.regressed) " regressed" } ", "
-            span class=[(counts.improved > 0).then_some("Improved")] { (counts.improved) " improved" } ", "
+            (counted(counts.regressed, "regressed", "Regressed")) ", "
+            (counted(counts.improved, "improved", "Improved")) ", "
             (counts.unchanged) " unchanged, " (counts.inconclusive) " inconclusive, "
             (counts.added) " added, " (counts.removed) " removed, "
             (counts.incomparable) " incomparable."
@@ -92,10 +92,11 @@ fn section(view: &View<'_>, against: &Against) -> Markup {
 fn line(row: &Row, anchor: Option<&str>, most: f64) -> Markup {
     let judged = row.judged();
     let other = row.decided().filter(|other| judged.as_ref().is_some_and(|one| one.metric != other.metric));
+    let name = judged.as_ref().map_or("", |judged| &judged.metric);
     let side = |of: fn(&MetricChange) -> Option<Estimate>| {
         html! {
             @match judged.as_deref().and_then(|judged| figure(judged, of)) {
-                Some(figure) => { (figure) div.other { (judged.as_ref().map_or("", |judged| &judged.metric)) } },
+                Some(shown) => { (shown) div.other { (name) } },
                 None => { span.dim { "–" } },
             }
             @if let Some(other) = other && let Some(figure) = figure(other, of) {
@@ -130,6 +131,11 @@ fn line(row: &Row, anchor: Option<&str>, most: f64) -> Markup {
             td.n data-v=[row.detectable] { (or_dash(row.detectable.map(quantity::change))) }
         }
     }
+}
+
+/// A count, in the colour of its verdict where there are any.
+fn counted(count: usize, words: &str, class: &str) -> Markup {
+    html! { span class=[(count > 0).then_some(class)] { (count) " " (words) } }
 }
 
 fn figure(metric: &MetricChange, of: fn(&MetricChange) -> Option<Estimate>) -> Option<String> {

@@ -27,8 +27,8 @@ pub(super) fn islands(view: &View<'_>) -> Vec<Island> {
     ]
 }
 
-/// The text of a value in which what nobody would see is written out. No `<` is left, so `</script>` cannot be in
-/// it.
+/// The text of a value in which what nobody would see is written out. No `<` is left, so `</script>` cannot
+/// be in it.
 fn inert(mut value: Value) -> String {
     show_unseen(&mut value);
     value.to_string().replace('<', "\\u003c")

@@ -1,6 +1,7 @@
-//! The page as a person sees it, in a real browser: ten reports on a phone, a tablet, a laptop and a large screen,
-//! by day and by night.
+//! The page as a person sees it, in a real browser: ten reports on a phone, a tablet, a laptop and a large
+//! screen, by day and by night.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
@@ -121,7 +122,9 @@ fn checkpoints() -> ViewMaterial {
         let mut repeat = repeat(number);
         repeat.slot = 90_000_000;
         if let weighbridge::data::Outcome::Measured { seen, .. } = &mut repeat.outcome {
-            entries.iter().for_each(|entry| seen.ledger.add(*entry, 5_000_000));
+            for entry in &entries {
+                seen.ledger.add(*entry, 5_000_000);
+            }
         }
         repeat
     });
@@ -164,7 +167,7 @@ fn figures_are_the_records(browser: &mut Browser, material: &ViewMaterial) {
     for against in &material.against {
         let shown = rows(browser, &format!("t-{}", against.key));
         for (row, cells) in against.comparison.rows.iter().zip(&shown) {
-            let judged = row.judged().map(|judged| judged.into_owned());
+            let judged = row.judged().map(Cow::into_owned);
             let sides = judged.iter().flat_map(|judged| {
                 [judged.baseline, judged.candidate]
                     .map(|side| side.map(|side| weighbridge::data::quantity::show(side.median, &judged.unit)))

@@ -104,7 +104,8 @@ pub(super) fn of(view: &View<'_>) -> String {
     ];
     let pages: Vec<Page> = pages.into_iter().filter(|page| !page.body.0.is_empty()).collect();
     let mut page = shell::page(view, &pages, &data::islands(view));
-    // Tags are escaped where they stand. What no one sees, and what turns the direction of writing, is written out.
+    // Tags are escaped where they stand. What no one sees, and what turns the direction of writing, is
+    // written out.
     if page.contains(is_foreign) {
         let each = |letter: char| {
             if is_foreign(letter) { visible_in_line(&letter.to_string()) } else { letter.into() }

@@ -43,7 +43,7 @@ fn section(at: usize, curve: &CurveView<'_>) -> Markup {
         details open[at < 6] {
             summary { b { (curve.title) } " " span.dim { (curve.metric) } }
             div.plot data-curve=(at) {}
-            div.scroll { (figures(curve)) }
+            div.scroll.fit { (figures(curve)) }
         }
     }
 }
