@@ -210,8 +210,20 @@ fn no_text_of_a_body_moves_a_cursor_or_gives_an_order_whatever_is_asked() {
     let bench = Bench::new("faults");
     let all = ["HOSTILE-1", "--param", "HOSTILE-1.how=all"];
     let argument = "--no-such\u{1b}[2K\u{202e}\n::error::##[error]x";
+    let benchmark = "[[benchmarks]]\nscenario = 'FAULT-1'\n";
+    let suites = [
+        ("name.toml", format!("name = \"\\u001b[2K\\u202e\\n::error::##[error]x\"\n{benchmark}")),
+        ("adapters.toml", format!("{benchmark}adapters = [\"\\u001b[2K\\n::error::##[error]\"]\n")),
+    ];
+    let [name, adapters] = suites.map(|(file, text)| {
+        let file = bench.data().join(file);
+        std::fs::write(&file, text).unwrap();
+        file.to_str().unwrap().to_owned()
+    });
     for more in [
         &["--profile=quick", "--repeats", "1"][..],
+        &["--suite", &name, "--dry-run"],
+        &["--suite", &adapters, "--dry-run"],
         &["--dry-run"],
         &["--test"],
         &["--list"],

@@ -42,13 +42,18 @@ impl CommandOutput {
     pub fn print(&self) -> Exit {
         drop(io::stderr().write_all(self.printed_remarks().as_bytes()));
         let mut to = io::stdout().lock();
-        match to.write_all(self.printed().as_bytes()).and_then(|()| to.flush()) {
-            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-                say(&format!("error: failed to write to the standard output: {error}"));
-                self.exit.or(Exit::Unexpected)
-            }
-            _ => self.exit,
+        self.exit.or(end_of(to.write_all(self.printed().as_bytes()).and_then(|()| to.flush())))
+    }
+}
+
+/// The end of a program that wrote its answer so: that it could not is said.
+pub(crate) fn end_of(written: io::Result<()>) -> Exit {
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            say(&format!("error: failed to write to the standard output: {error}"));
+            Exit::Unexpected
         }
+        _ => Exit::Fine,
     }
 }
 

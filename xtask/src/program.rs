@@ -1,14 +1,13 @@
 //! From a command line to an exit code: what every program of commands does around them.
 
 use std::ffi::OsString;
-use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
 use weighbridge::data::{Exit, visible_in_line};
 
-use crate::command_output::{CommandOutput, say};
+use crate::command_output::{CommandOutput, end_of, say};
 use crate::stop;
 
 /// The exit codes, as they stand below a help text.
@@ -31,12 +30,10 @@ pub fn run<C: Parser>(
     }
     let commands = C::command().bin_name(name);
     let typed: Vec<String> = line.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let read = commands.try_get_matches_from(line).and_then(|matches| C::from_arg_matches(&matches));
+    let read = commands.clone().try_get_matches_from(line).and_then(|matches| C::from_arg_matches(&matches));
     let command = match read {
         Ok(typed) => typed,
-        Err(error) => {
-            return refuse(&error, &typed).into();
-        }
+        Err(error) => return refuse(&error, commands, &typed).into(),
     };
     match answer(command) {
         Ok(said) => said.print().into(),
@@ -47,20 +44,14 @@ pub fn run<C: Parser>(
     }
 }
 
-/// Prints help that was asked for, or what is wrong with a command line. What was typed stays in its line.
-fn refuse(error: &clap::Error, typed: &[String]) -> Exit {
+/// Prints help that was asked for, or what is wrong with a command line.
+fn refuse(error: &clap::Error, commands: clap::Command, typed: &[String]) -> Exit {
     if !error.use_stderr() {
-        return match error.print() {
-            Err(failed) if failed.kind() != ErrorKind::BrokenPipe => {
-                say(&format!("error: failed to write to the standard output: {failed}"));
-                Exit::Unexpected
-            }
-            _ => Exit::Fine,
-        };
+        return end_of(error.print());
     }
-    let echoed = typed.iter().map(|word| (word, visible_in_line(word)));
-    let odd = echoed.filter(|(word, shown)| *word != shown);
-    say(&odd.fold(error.render().to_string(), |text, (word, shown)| text.replace(word, &shown)));
+    // What was typed stays in its line: the same line is read once more, with that written out.
+    let shown = commands.try_get_matches_from(typed.iter().map(|word| visible_in_line(word)));
+    say(&shown.err().unwrap_or_else(|| clap::Error::new(error.kind())).render().to_string());
     Exit::Usage
 }
 
