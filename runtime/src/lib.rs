@@ -233,7 +233,7 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::bencher::{
         Content, Evidence, FileUse, Phase, Purpose, SkipReason, UnstoppedEpoch, WorkReport, is_unseen,
-        visible_in_line,
+        visible_in_line, visible_json, visible_lines,
     };
     #[doc(hidden)]
     pub use crate::compare::{
@@ -245,7 +245,11 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::device::page_fault_cost;
     #[doc(hidden)]
-    pub use crate::metric::{Cause, DisturbedSamples, Ledger, RankMetric, Stationarity, Surroundings, names};
+    pub use crate::json::too_deep;
+    #[doc(hidden)]
+    pub use crate::metric::{
+        Cause, DisturbedSamples, Entry, Ledger, RankMetric, Stationarity, Surroundings, names,
+    };
     #[doc(hidden)]
     pub use crate::plan::nearest;
     #[doc(hidden)]
@@ -268,7 +272,7 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::store::{
         Attempt, Disk, Duels, Files, MachineLock, OutputStream, PrunePolicy, PruneResult, RunListing,
-        Unreadable, redigest, replace_file,
+        Unreadable, read_file, read_text, redigest, replace_file,
     };
     #[doc(hidden)]
     pub use crate::verify::{

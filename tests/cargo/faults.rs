@@ -1,10 +1,11 @@
 //! Every fault in every phase: recorded as what it is, the run goes on, nothing is left behind.
 
+use std::fs::File;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::external::{Bench, ProcessEnd};
+use crate::external::{Bench, ProcessEnd, xtask};
 
 /// Runs the planted fault in all four phases beside a case that behaves.
 fn check(fault: &str, how: &str, more: &[&str]) {
@@ -187,6 +188,96 @@ fn without_isolation_a_process_that_a_body_leaves_is_ended_and_named() {
     assert_eq!(ran.code, Some(6), "{}", ran.all());
     assert!(ran.stdout.contains("it left 1 processes running, which were ended"), "{}", ran.all());
     assert!(!runs_with_argument("778.25"));
+}
+
+#[test]
+fn a_panic_of_another_thread_and_a_copy_of_the_process_are_told() {
+    let bench = Bench::new("faults");
+    let ran = bench.run(&["THREAD-1", "COPY-1", "--profile=quick", "--repeats", "1", "--verbose"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    let panicked =
+        "a thread that the body had started panicked, and the body went on without it: nobody looks";
+    assert!(ran.stdout.contains(panicked), "{}", ran.all());
+    assert!(
+        ran.stdout.contains("the body forked, and was still there 1 times beside itself"),
+        "{}",
+        ran.all()
+    );
+}
+
+#[test]
+fn no_text_of_a_body_moves_a_cursor_or_gives_an_order_whatever_is_asked() {
+    let bench = Bench::new("faults");
+    let all = ["HOSTILE-1", "--param", "HOSTILE-1.how=all"];
+    let argument = "--no-such\u{1b}[2K\u{202e}\n::error::##[error]x";
+    let benchmark = "[[benchmarks]]\nscenario = 'FAULT-1'\n";
+    let suites = [
+        ("name.toml", format!("name = \"\\u001b[2K\\u202e\\n::error::##[error]x\"\n{benchmark}")),
+        ("adapters.toml", format!("{benchmark}adapters = [\"\\u001b[2K\\n::error::##[error]\"]\n")),
+    ];
+    let [name, adapters] = suites.map(|(file, text)| {
+        let file = bench.data().join(file);
+        std::fs::write(&file, text).unwrap();
+        file.to_str().unwrap().to_owned()
+    });
+    for more in [
+        &["--profile=quick", "--repeats", "1"][..],
+        &["--suite", &name, "--dry-run"],
+        &["--suite", &adapters, "--dry-run"],
+        &["--dry-run"],
+        &["--test"],
+        &["--list"],
+        &["--list", "--format", "json"],
+        &[argument],
+    ] {
+        let ran = bench.run(&[&all, more].concat());
+        let bad = |letter: &char| *letter != '\n' && (letter.is_control() || *letter == '\u{202e}');
+        assert_eq!(ran.all().chars().find(bad), None, "{more:?}: {}", ran.all());
+        for line in ran.all().lines() {
+            assert!(!line.trim_start().starts_with("::") && !line.contains("##["), "{more:?}: {line}");
+            assert!(!line.starts_with("weighbridge: run=forged"), "{more:?}: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_table_that_cannot_be_written_is_said_and_one_that_nobody_reads_is_not() {
+    let bench = Bench::new("faults");
+    let arguments = ["GOOD-1", "--profile=quick", "--repeats", "1"];
+    for arguments in [&arguments[..], &["--list"]] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let ran = ProcessEnd::of(bench.command(arguments).stdout(full));
+        assert_eq!(ran.code, Some(1), "{}", ran.all());
+        let said = "error: failed to write to the standard output: No space left on device";
+        assert_eq!(ran.stderr.matches(said).count(), 1, "{}", ran.all());
+        let (from, to) = std::io::pipe().unwrap();
+        drop(from);
+        let ran = ProcessEnd::of(bench.command(arguments).stdout(to));
+        assert_eq!(ran.code, Some(0), "{}", ran.all());
+        assert!(!ran.stderr.contains("failed to write"), "{}", ran.all());
+    }
+}
+
+#[test]
+fn a_case_that_its_scenarios_filter_skips_is_in_every_report() {
+    let bench = Bench::new("faults");
+    let ran =
+        bench.run(&["FILTERED-1", "--param", "FILTERED-1.number=all", "--profile=quick", "--repeats=1"]);
+    assert!(
+        ran.stdout.contains(" cases=2 measured=1 ") && ran.stdout.contains(" skipped=1 "),
+        "{}",
+        ran.all()
+    );
+    let shown = xtask(&bench, &["runs", "show", "latest", "--json"]);
+    let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
+    assert_eq!(shown["cases"].as_array().unwrap().len(), 2, "{shown:#}");
+    for report in [&["summary"][..], &["export", "csv"], &["export", "junit"]] {
+        let said = xtask(&bench, report);
+        assert!(said.stdout.contains("2 is even"), "{report:?}: {}", said.all());
+    }
+    let page = bench.data().join("page.html");
+    let said = xtask(&bench, &["report", "html", "--out", page.to_str().unwrap()]);
+    assert!(std::fs::read_to_string(page).unwrap().contains("2 is even"), "{}", said.all());
 }
 
 /// Whether a process runs whose command line has this argument.

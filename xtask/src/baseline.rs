@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use weighbridge::data::{
-    BaselineName, Baselines, RunManifest, StoreError, StoredBaseline, quantity, visible_in_line,
+    BaselineName, Baselines, RunManifest, StoreError, StoredBaseline, quantity, visible_in_line, visible_json,
 };
 
 use crate::baseline_path::KeptBaselines;
@@ -156,8 +156,8 @@ fn show(place: &Place, name: &BaselineName, json: bool) -> Result<CommandOutput>
     for StoredBaseline { baseline, path, .. } in named(place, name)? {
         if json {
             let document = serde_json::to_string_pretty(&baseline);
-            writeln!(text, "{}", document.context("failed to put the baseline into one document")?)
-                .expect(FITS);
+            let document = document.context("failed to put the baseline into one document")?;
+            writeln!(text, "{}", visible_json(&document)).expect(FITS);
             continue;
         }
         let title = format!(

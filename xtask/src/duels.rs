@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use weighbridge::data::Comparison;
+use weighbridge::data::{Comparison, read_file};
 
 use crate::place::Place;
 
@@ -27,7 +27,7 @@ pub(crate) fn newest_first<'a>(
     // Named by when they began: the newest is the last by name.
     files.sort();
     Ok(files.into_iter().rev().filter_map(|file| {
-        let read = fs::read(&file).map_err(anyhow::Error::from);
+        let read = read_file(&file).map_err(anyhow::Error::from);
         match read.and_then(|text| Ok(serde_json::from_slice::<Comparison>(&text)?)) {
             Ok(comparison) => Some(comparison),
             Err(error) => {
@@ -36,4 +36,24 @@ pub(crate) fn newest_first<'a>(
             }
         }
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use crate::fixtures::home;
+
+    #[test]
+    fn a_pipe_that_is_named_like_a_duel_is_passed_over() {
+        let home = home();
+        let folder = home.place.layout.duels();
+        fs::create_dir_all(&folder).expect("writable");
+        let made = Command::new("mkfifo").arg(folder.join("20260101T000000Z-000000.json")).status();
+        assert!(made.expect("there is `mkfifo`").success());
+        let mut remarks = Vec::new();
+        assert_eq!(newest_first(&home.place, &mut remarks).expect("listed").count(), 0);
+        assert!(remarks[0].ends_with("it is no file"), "{remarks:?}");
+    }
 }

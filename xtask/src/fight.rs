@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use weighbridge::data::{Comparison, Duels, EnvironmentChange};
+use weighbridge::data::{Comparison, Duels, EnvironmentChange, read_file};
 
 use crate::place::Place;
 use crate::programs::BuiltProgram;
@@ -33,7 +33,7 @@ pub(crate) fn fight(
     command.arg("--versus").arg(&baseline.path).arg("--comparison").arg(&file);
     command.arg("--data").arg(place.layout.data()).stdin(Stdio::null()).stdout(Stdio::null());
     let status = command.status().with_context(|| format!("failed to start {}", candidate.suite))?;
-    let read = fs::read(&file);
+    let read = read_file(&file);
     let _ = fs::remove_file(&file);
     match (status.code(), read) {
         (Some(0 | 3..=6), Ok(bytes)) => {

@@ -13,7 +13,7 @@ use crate::command_output::CommandOutput;
 use crate::export::FORMATS;
 use crate::export::tests::{exported, files};
 use crate::fixtures::Home;
-use crate::fixtures::hostile::{HOSTILE, is_markdown, is_plain, stored};
+use crate::fixtures::hostile::{HOSTILE, is_markdown, is_plain, is_visible, stored};
 use crate::{answer, stop};
 
 /// Commands that show nothing of what a run holds.
@@ -23,9 +23,9 @@ const OTHERS: [&str; 4] = ["calibrate", "command", "lock", "suite"];
 fn said(home: &Home, line: &[&str]) -> CommandOutput {
     let cli = Cli::try_parse_from([&["xtask"], line].concat()).unwrap_or_else(|error| panic!("{error}"));
     answer(&cli.command, &home.place).unwrap_or_else(|error| CommandOutput {
-        text: String::new(),
         remarks: vec![format!("error: {}", stop::told(&error))],
         exit: stop::exit(&error),
+        ..CommandOutput::fine("")
     })
 }
 
@@ -62,7 +62,7 @@ fn what_is_printed_stays_in_its_line() {
     for line in lines {
         let said = said(&home, &line);
         assert!(!said.text.is_empty() || !said.remarks.is_empty(), "{line:?}");
-        is_plain(&said.text, line[0]);
+        is_plain(&said.printed(), line[0]);
         is_plain(&said.printed_remarks(), line[0]);
     }
 }
@@ -71,8 +71,9 @@ fn what_is_printed_stays_in_its_line() {
 fn what_a_build_server_is_told_is_an_annotation_a_line() {
     let (home, _) = stored(|_| Vec::new());
     let said = said(&home, &["compare-baseline", "main", "--format", "github"]);
+    let printed = said.printed();
     let (last, annotations) =
-        said.text.trim_end().rsplit_once('\n').map(|(all, last)| (last, all)).expect("lines");
+        printed.trim_end().rsplit_once('\n').map(|(all, last)| (last, all)).expect("lines");
     assert!(last.starts_with("weighbridge: compared="), "{last}");
     assert!(annotations.lines().count() > 3, "{annotations}");
     for line in annotations.lines() {
@@ -103,9 +104,9 @@ fn what_is_json_can_be_read_back() {
         &["runs", "show", "latest", "--json"],
         &["baseline", "show", "main", "--json"],
     ] {
-        let text = said(&home, line).text;
+        let text = said(&home, line).printed();
         serde_json::from_str::<Value>(&text).unwrap_or_else(|error| panic!("{line:?}: {error}"));
-        assert!(!text.contains('\u{1b}') && !text.contains('\u{0}'), "{line:?}");
+        is_plain(&text, line[0]);
     }
     let shown = said(&home, &["runs", "show", "latest", "--json"]).text;
     let shown: RunRecord = serde_json::from_str(&shown).expect("a run");
@@ -138,7 +139,7 @@ fn a_chart_is_drawn_with_it_as_text() {
         assert!(file.parent() == Some(&out) || file.starts_with(&out), "{}", file.display());
         if file.extension().is_some_and(|extension| extension == "svg") {
             let text = fs::read_to_string(&file).expect("just written");
-            is_plain(&text, "svg");
+            is_visible(&text, "svg");
             assert!(!text.contains("<img") && !text.contains("</script"), "{text}");
             assert_eq!(
                 file.with_extension("png").exists(),

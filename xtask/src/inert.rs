@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use serde_json::Value;
-use weighbridge::data::{RunRecord, is_unseen, visible_in_line};
+use weighbridge::data::{RunRecord, is_unseen, visible_in_line, visible_lines};
 
 /// For Markdown as GitHub and GitLab have it: no tag, no link, no mention, no table, no emphasis comes of it;
 /// it is one line, and what nobody would see is written out.
@@ -18,7 +18,10 @@ pub fn markdown(text: &str) -> String {
             // One that was escaped already is not escaped again.
             '&' if is_escape(&text[at..]) => safe.push('&'),
             '#' if before == '&' && is_escape(&text[at - 1..]) => safe.push('#'),
-            '&' | '<' | '>' | '|' | '`' | '*' | '_' | '[' | ']' | '@' | '#' | '~' | '\\' | '!' => {
+            // Who reads it as text finds `@` and `#`, and calls whom they name. The joiner of words, which
+            // nobody sees, keeps them apart.
+            '@' | '#' => safe.push_str(&format!("&#{};&#8288;", letter as u32)),
+            '&' | '<' | '>' | '|' | '`' | '*' | '_' | '[' | ']' | '~' | '\\' | '!' => {
                 safe.push_str(&format!("&#{};", letter as u32));
             }
             '\n' | '\r' | '\t' => safe.push(' '),
@@ -68,14 +71,9 @@ pub fn code(text: &str) -> String {
     format!("`{}`", visible_in_line(text).replace('`', "'"))
 }
 
-/// For a terminal: the lines of a message, each as [`visible_in_line`] has it. None begins with `::`, which
-/// is an order to a build server.
+/// For a terminal: the lines of a message, of which none is obeyed.
 pub fn lines(text: &str) -> String {
-    let line = |line: &str| {
-        let order = if line.trim_start().starts_with("::") { "> " } else { "" };
-        format!("{order}{}\n", visible_in_line(line))
-    };
-    text.lines().map(line).collect()
+    visible_lines(text)
 }
 
 /// Adds a line to a text for a terminal, as [`visible_in_line`] has it.
@@ -92,7 +90,7 @@ mod tests {
         for (text, expected) in [
             ("CV-1/small/Reference (fused)", "CV-1/small/Reference (fused)"),
             ("<img src=x>", "&#60;img src=x&#62;"),
-            ("@all see #1", "&#64;all see &#35;1"),
+            ("@all see #1", "&#64;&#8288;all see &#35;&#8288;1"),
             ("a|b\n| c", "a&#124;b &#124; c"),
             ("peak_memory _x_", "peak_memory &#95;x&#95;"),
             ("x\u{202e}y\u{0}z", "x&#92;u{202e}y&#92;u{0}z"),

@@ -50,7 +50,11 @@ pub(crate) fn run(typed: &str, write: bool, place: &Place) -> Result<CommandOutp
         ));
         text.push_str(&table.text());
     }
-    Ok(CommandOutput { text, remarks, exit: if fails { Exit::Failed } else { Exit::Fine } })
+    Ok(CommandOutput {
+        remarks,
+        exit: if fails { Exit::Failed } else { Exit::Fine },
+        ..CommandOutput::fine(text)
+    })
 }
 
 fn row(case: &CaseId, finding: &Finding) -> [String; 5] {

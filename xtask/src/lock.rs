@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use weighbridge::data::{CaseId, Layout, RunManifest};
+use weighbridge::data::{CaseId, Layout, RunManifest, read_text};
 
 use crate::command_output::CommandOutput;
 use crate::place::{Place, suite_of};
@@ -135,7 +135,7 @@ pub(crate) fn path(place: &Place) -> PathBuf {
 /// The committed list; `None` when there is none.
 fn read(place: &Place) -> Result<Option<Ids>> {
     let path = path(place);
-    match fs::read_to_string(&path) {
+    match read_text(&path) {
         Ok(text) => Ok(Some(parse(&text).with_context(|| format!("failed to read `{}`", path.display()))?)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("failed to read `{}`", path.display())),

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use weighbridge::data::Exit;
+use weighbridge::data::{Exit, visible_in_line};
 
-use crate::command_output::CommandOutput;
-use crate::{inert, stop};
+use crate::command_output::{CommandOutput, end_of, say};
+use crate::stop;
 
 /// The exit codes, as they stand below a help text.
 pub const EXITS: &str = "Exit codes: 0 fine, 1 unexpected, 2 usage, 3 regressed, 4 nothing to judge by, \
@@ -28,26 +28,31 @@ pub fn run<C: Parser>(
     if subcommand.is_some_and(|subcommand| line.get(1).is_some_and(|word| word == subcommand)) {
         line.remove(1);
     }
-    let command = C::command().bin_name(name);
-    let read = command.try_get_matches_from(line).and_then(|matches| C::from_arg_matches(&matches));
-    let typed = match read {
+    let commands = C::command().bin_name(name);
+    let typed: Vec<String> = line.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let read = commands.clone().try_get_matches_from(line).and_then(|matches| C::from_arg_matches(&matches));
+    let command = match read {
         Ok(typed) => typed,
-        Err(error) => {
-            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Fine };
-            drop(error.print());
-            return exit.into();
-        }
+        Err(error) => return refuse(&error, commands, &typed).into(),
     };
-    match answer(typed) {
-        Ok(said) => {
-            said.print();
-            said.exit.into()
-        }
+    match answer(command) {
+        Ok(said) => said.print().into(),
         Err(error) => {
-            eprint!("{}", inert::lines(&format!("error: {}", stop::told(&error))));
+            say(&format!("error: {}", stop::told(&error)));
             stop::exit(&error).into()
         }
     }
+}
+
+/// Prints help that was asked for, or what is wrong with a command line.
+fn refuse(error: &clap::Error, commands: clap::Command, typed: &[String]) -> Exit {
+    if !error.use_stderr() {
+        return end_of(error.print());
+    }
+    // What was typed stays in its line: the same line is read once more, with that written out.
+    let shown = commands.try_get_matches_from(typed.iter().map(|word| visible_in_line(word)));
+    say(&shown.err().unwrap_or_else(|| clap::Error::new(error.kind())).render().to_string());
+    Exit::Usage
 }
 
 /// The name of the program that a command line begins with.

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use weighbridge::data::{
     CaseRecord, DisturbedSamples, Outcome, PrunePolicy, Purpose, RunManifest, RunRecord, SCHEMA, case_traces,
-    fake_device, quantity, traces, visible_in_line,
+    fake_device, quantity, traces, visible_in_line, visible_json,
 };
 
 use crate::command_output::CommandOutput;
@@ -126,7 +126,7 @@ fn list(place: &Place, all: bool) -> Result<CommandOutput> {
             Cow::Borrowed(show::status(run.status))
         };
         let commit = run.environment.software.get("commit").map_or("-", |id| id.get(..12).unwrap_or(id));
-        let (cases, machine) = (run.planned.cases.len().to_string(), machine(run));
+        let (cases, machine) = (run.planned.recorded().len().to_string(), machine(run));
         table.row([run.id.as_str(), &run.suite, &status, &run.profile, &cases, &machine, commit]);
     }
     let text = if table.is_empty() {
@@ -164,7 +164,7 @@ fn document(run: &RunRecord) -> Result<String> {
     let document =
         json!({ "schema": SCHEMA, "kind": "document", "manifest": run.manifest, "cases": run.cases });
     let text = serde_json::to_string_pretty(&document).context("failed to put the run into one document")?;
-    Ok(format!("{text}\n"))
+    Ok(visible_json(&format!("{text}\n")))
 }
 
 /// A run's summary, and how it came about.

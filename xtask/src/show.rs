@@ -13,6 +13,11 @@ pub fn median(metric: Option<&MetricRecord>) -> String {
         .unwrap_or_else(|| "-".to_owned())
 }
 
+/// The median of the metric that stands for a case, by its clock where that must be said: `12 ns undelayed`.
+pub(crate) fn figure(case: &CaseRecord, metric: Option<&MetricRecord>) -> String {
+    median(metric) + metric.map_or("", |metric| clock(case, metric))
+}
+
 /// By which clock a metric that stands for a case is, where that is not the clock of its primary metric, and
 /// its unit does not say so.
 pub(crate) fn clock(case: &CaseRecord, metric: &MetricRecord) -> &'static str {

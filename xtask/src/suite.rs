@@ -10,12 +10,12 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use weighbridge::data::Exit;
+use weighbridge::data::{Exit, read_text};
 use weighbridge::suite::{Mistake, Node, SuiteFile, Value};
 
 use crate::command_output::CommandOutput;
 use crate::place::Place;
-use crate::{inert, programs, stop};
+use crate::{programs, stop};
 
 /// Arguments of `suite`.
 #[derive(Debug, Args)]
@@ -71,8 +71,7 @@ pub(crate) fn run(args: &SuiteArgs, place: &Place) -> Result<CommandOutput> {
 /// A file that is not there, or is neither TOML, JSON nor YAML.
 pub fn read(file: &Path) -> Result<Node> {
     let name = file.display().to_string();
-    let text =
-        fs::read_to_string(file).map_err(|error| stop::usage(format!("failed to read {name}: {error}")))?;
+    let text = read_text(file).map_err(|error| stop::usage(format!("failed to read {name}: {error}")))?;
     nodes(&name, &text).map_err(|mistake| stop::usage(format!("{name}: {mistake}")))
 }
 
@@ -115,7 +114,7 @@ pub fn checked(files: &[PathBuf], understand: impl Fn(&Path) -> Result<(usize, S
         match understand(file) {
             Ok((points, said)) => {
                 planned += points;
-                text += &inert::lines(&format!("{}: {said}", file.display()));
+                text += &format!("{}: {said}\n", file.display());
             }
             Err(error) => {
                 wrong += 1;
@@ -128,7 +127,7 @@ pub fn checked(files: &[PathBuf], understand: impl Fn(&Path) -> Result<(usize, S
         (0, _) => Exit::Fine,
         _ => Exit::Usage,
     };
-    CommandOutput { text, remarks, exit }
+    CommandOutput { remarks, exit, ..CommandOutput::fine(text) }
 }
 
 /// The points of a benchmark, where no filter of its scenario drops one.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use weighbridge::data::is_unseen;
+
 const FITS: &str = "a String takes all that is written";
 
 /// A drawing in pixels.
@@ -243,8 +245,8 @@ fn listed(points: &[(f64, f64)]) -> String {
     points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the text of an author, escaped: XML has no place for control characters, and marks that turn the
-/// direction of writing would turn the rest of the chart.
+/// Returns the text of an author, escaped: what nobody would see is written out. XML has no place for control
+/// characters, and marks that turn the direction of writing would turn the rest of the chart.
 pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -254,12 +256,8 @@ pub fn escape(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\t' | '\n' | '\r' => safe.push(' '),
-            letter
-                if letter.is_control()
-                    || matches!(
-                        letter,
-                        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}'
-                    ) => {}
+            '\u{fffe}' | '\u{ffff}' => {}
+            letter if is_unseen(letter) => safe.extend(letter.escape_default()),
             letter => safe.push(letter),
         }
     }
@@ -286,7 +284,10 @@ mod tests {
         let mut svg = Svg::new(100.0, 50.0, "a<script>\u{202e}\u{1}&\"", "");
         svg.label(0.0, 0.0, "</text>", Anchor::End);
         let text = svg.finish();
-        assert!(text.contains("a&lt;script&gt;&amp;&quot;") && text.contains("&lt;/text&gt;"), "{text}");
+        assert!(
+            text.contains(r"a&lt;script&gt;\u{202e}\u{1}&amp;&quot;") && text.contains("&lt;/text&gt;"),
+            "{text}"
+        );
         assert!(!text.contains('\u{202e}') && !text.contains("<script"), "{text}");
     }
 }

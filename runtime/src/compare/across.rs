@@ -110,8 +110,9 @@ pub struct Ranking<'a> {
     pub ratio: Ratio,
 }
 
-/// Ranks cases of one scenario and point by a metric, the best median first. Only cases that may be ranked
-/// ([`CaseRecord::ranked`]) and have the metric are in it; none where the metric has no better side.
+/// Ranks cases of one scenario and point by a metric: the best median first, then who cannot be told from
+/// it, then the others by their factors. Only cases that may be ranked ([`CaseRecord::ranked`]) and have
+/// the metric are in it; none where the metric has no better side.
 pub fn rank<'a>(cases: &[&'a CaseRecord], metric: &str) -> Vec<Ranking<'a>> {
     let mut found: Vec<(f64, &CaseRecord, &MetricRecord)> = Vec::new();
     for case in cases.iter().filter(|case| case.ranked()) {
@@ -129,8 +130,14 @@ pub fn rank<'a>(cases: &[&'a CaseRecord], metric: &str) -> Vec<Ranking<'a>> {
         let ratio = if at == 0 { Ratio { estimate: 1.0, interval: None } } else { ratio };
         // A place is shared with the best alone: "cannot be told from" does not carry over from one to the
         // next.
-        let rank = if at == 0 || ratio.is_level() { 1 } else { at + 1 };
+        let rank = if at == 0 || ratio.is_level() { 1 } else { usize::MAX };
         places.push(Ranking { case, metric, rank, ratio });
+    }
+    // The median of one may lie above another's whose factor is larger: the factor is what is shown.
+    let others = places.get_mut(1..).unwrap_or_default();
+    others.sort_by(|a, b| a.rank.cmp(&b.rank).then(b.ratio.estimate.total_cmp(&a.ratio.estimate)));
+    for (at, place) in places.iter_mut().enumerate().filter(|(_, place)| place.rank > 1) {
+        place.rank = at + 1;
     }
     places
 }
@@ -167,6 +174,28 @@ mod tests {
             assert!((ratio.estimate - 2.0).abs() < 1e-9 && low > 1.9 && high < 2.1, "{ratio:?}");
             assert!(ratio.class() == RatioClass::Strength && ratio.is_certain() && !ratio.is_tie());
         }
+    }
+
+    #[test]
+    fn no_place_has_a_smaller_factor_than_a_later_one() {
+        let case = |adapter: &str, values: &[f64]| {
+            let mut case = crate::store::fixtures::case(crate::store::fixtures::case_id(0), &[1.0], 1);
+            (case.id.adapter, case.metrics) = (Some(adapter.into()), vec![metric(Direction::Higher, values)]);
+            case.agreement = crate::verify::Agreement::Agrees;
+            case
+        };
+        // The middle of its values is above the other's, and most of its pairs are below.
+        let cases = [
+            case("best", &SPREAD),
+            case("skewed", &[0.50, 0.51, 0.52, 0.68, 0.685, 0.69, 0.695]),
+            case("even", &[0.67, 0.671, 0.672, 0.673, 0.674, 0.675, 0.676]),
+        ];
+        let places = rank(&cases.iter().collect::<Vec<_>>(), "throughput");
+        let factors: Vec<(usize, f64)> =
+            places.iter().map(|place| (place.rank, place.ratio.estimate)).collect();
+        assert!(factors.is_sorted_by(|a, b| a.0 <= b.0 && a.1 >= b.1), "{factors:?}");
+        assert_eq!(factors.len(), 3);
+        assert_eq!(places[1].case.id.adapter.as_deref(), Some("even"), "{factors:?}");
     }
 
     #[test]

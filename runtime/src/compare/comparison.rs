@@ -1,13 +1,16 @@
 //! What a comparison says: rows, what is counted, how the gate ends.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
     Advice, Effect, EnvironmentChange, IncomparableReason, JudgedRounds, MetricChange, Policy, Tendency,
     Tolerance, Verdict,
 };
+use crate::metric::{Direction, Unit, names};
 use crate::plan::CaseId;
-use crate::record::{Difference, Environment, RunId};
+use crate::record::{Difference, Environment, Estimate, RunId};
 
 /// A run held against a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -242,6 +245,43 @@ impl Row {
         if warned && self.verdict == Verdict::Regressed {
             self.marks.push(RowMark::Warning);
         }
+    }
+
+    /// The metric that decided, on both sides, as its estimates are.
+    pub fn decided(&self) -> Option<&MetricChange> {
+        self.change_of(&self.metric)
+    }
+
+    /// The figures that the verdict rests on, by the clock that decided: what stands beside a verdict.
+    /// Values that were divided by those of a yardstick have no unit: then it is the estimates by that
+    /// clock.
+    pub fn judged(&self) -> Option<Cow<'_, MetricChange>> {
+        let decided = self.decided()?;
+        let is_rate = decided.direction == Direction::Higher;
+        let name =
+            match self.marks.iter().find(|mark| matches!(mark, RowMark::ByCpuClock | RowMark::Undelayed)) {
+                Some(RowMark::ByCpuClock) if is_rate => names::THROUGHPUT_CPU,
+                Some(RowMark::ByCpuClock) => names::CPU_TIME,
+                Some(_) => names::UNDELAYED_TIME,
+                None => return Some(Cow::Borrowed(decided)),
+            };
+        let values = self.processes.as_ref().filter(|processes| processes.yardstick.is_none());
+        let of_values = values.and_then(|processes| {
+            let shift = self.accepted.map_or(0.0, f64::ln_1p);
+            let side = |at: usize, shift: f64| {
+                let turned =
+                    |value: &f64| if is_rate { (shift - value).exp() } else { (value - shift).exp() };
+                Estimate::of(&processes.values[at].iter().map(turned).collect::<Vec<_>>())
+            };
+            let sides = [Some(side(0, shift)?), Some(side(1, 0.0)?)];
+            let unit = if is_rate { &decided.unit } else { &Unit::SECONDS };
+            Some(MetricChange::new(name, unit, decided.direction, sides, decided.tendency))
+        });
+        of_values.map(Cow::Owned).or_else(|| self.change_of(name).map(Cow::Borrowed))
+    }
+
+    fn change_of(&self, metric: &str) -> Option<&MetricChange> {
+        self.metrics.iter().find(|change| change.metric == metric)
     }
 
     /// Metrics that are worse beside the one that decided: no gate is on them.

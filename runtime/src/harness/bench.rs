@@ -32,14 +32,14 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let policy = policy(context, registry)?; // a mistake in the settings costs no run
     let outputs = outputs(context)?;
     let share = TimeLimit::of(context, args.budget).filter(|limit| limit.shares).map(|limit| limit.time);
-    terminal.remark(&report::header(plan, registry.scenarios().len(), registry.adapters().len(), share));
+    terminal.remarks(&report::header(plan, registry.scenarios().len(), registry.adapters().len(), share));
     if args.dry_run {
         terminal.answer(&report::details(plan));
         return Ok(Exit::Fine);
     }
     let device = check(context, plan)?;
     traces::check(args, plan)?;
-    terminal.remark(&report::skips(plan));
+    terminal.remarks(&report::skips(plan));
 
     if let Some(name) = args.save_baseline.as_deref().filter(|name| *name != BaselineName::OF_COMMIT) {
         name.parse::<BaselineName>()?; // a mistake costs no run
@@ -49,7 +49,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let save_as = save_as.map(|name| BaselineName::typed(name, &session.environment)).transpose()?;
     let layout = session.layout.clone();
     let (runs, baselines) = (Runs::new(layout.clone()), Baselines::new(layout.clone()));
-    terminal.remark(&report::machine(&session.environment));
+    terminal.remarks(&report::machine(&session.environment));
     let baseline = named_baseline(context, &baselines, &session.environment)?;
     let previous = last_run(&runs, &suite.name(), plan, &session.environment);
 
@@ -78,7 +78,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         {
             let so_far = assemble_run(plan, &runs.finished(&id)?);
             terminal.redraw("");
-            terminal.remark(&report::first_figures(&so_far));
+            terminal.remarks(&report::first_figures(&so_far));
         }
         progress.show(&event);
         if let Event::LeftOut { needed } = event {
@@ -292,7 +292,7 @@ pub(super) fn policy(context: &Context<'_>, registry: &Registry) -> Result<Polic
             let known: Vec<&str> = registry.scenarios().iter().map(|scenario| scenario.id).collect();
             let listed = Layout::lock_file(&context.suite.workspace());
             // Without a list there are no others.
-            let listed = std::fs::read_to_string(listed).unwrap_or_default();
+            let listed = store::read_text(&listed).unwrap_or_default();
             stated.check_scenarios(&known, &listed).map_err(wrong)?;
             stated
         }
@@ -327,8 +327,8 @@ fn outputs(context: &Context<'_>) -> Result<Outputs, TargetError> {
 /// The changes that a file says are accepted.
 fn accepted_in(file: &Path) -> Result<Vec<Acceptance>, TargetError> {
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(file)
-        .map_err(|source| TargetError::Settings { file: name.clone(), source })?;
+    let text =
+        store::read_text(file).map_err(|source| TargetError::Settings { file: name.clone(), source })?;
     Ok(Acceptance::read(&text).map_err(|why| plan::PlanError::Settings { file: name, why })?)
 }
 

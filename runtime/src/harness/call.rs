@@ -8,7 +8,7 @@ use super::Context;
 use super::called_targets::crate_name;
 use super::caller::Caller;
 use crate::report::TargetEnd;
-use crate::store::Layout;
+use crate::store::{self, Layout};
 
 /// The word for a target that had nothing to run.
 const PASSED: &str = "passed";
@@ -66,7 +66,7 @@ impl Call {
 
 /// The call that the notes in a file are of, and the notes by target.
 fn noted(file: &Path) -> (String, BTreeMap<String, String>) {
-    let text = fs::read_to_string(file).unwrap_or_default();
+    let text = store::read_text(file).unwrap_or_default();
     let mut lines = text.lines();
     let id = lines.next().unwrap_or_default().to_owned();
     let notes = lines.filter_map(|line| line.split_once('\t'));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::usage::ListFormat;
-use crate::bencher::visible_in_line;
+use crate::bencher::{visible_in_line, visible_json};
 use crate::json;
 use crate::metric::{Direction, Metric};
 use crate::plan::{Absent, Plan, PlannedCase};
@@ -21,7 +21,7 @@ pub(super) fn list(registry: &Registry, plan: &Plan, format: ListFormat) -> Stri
         ListFormat::Pretty => pretty(registry, plan),
         ListFormat::Json => {
             let text = json::write(&listing(registry, plan));
-            text.expect("texts and numbers are always JSON") + "\n"
+            visible_json(&text.expect("texts and numbers are always JSON")) + "\n"
         }
     }
 }

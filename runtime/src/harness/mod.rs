@@ -59,7 +59,7 @@ use crate::process::reaper;
 use crate::registry::Registry;
 use crate::report::Terminal;
 use crate::run::{CHILD_FLAG, serve};
-use crate::store::{Layout, Runs};
+use crate::store::{self, Layout, Runs};
 
 /// The whole of a bench binary: `weighbridge::main!()` calls it.
 pub fn main(suite: Suite) -> ExitCode {
@@ -84,6 +84,7 @@ pub fn code(suite: Suite, find: Option<Find>) -> u8 {
         Terminal::detect(None, false).error(&format!("error: {error}"));
         error.exit()
     });
+    let exit = if Terminal::failed_to_write() { exit.or(Exit::Unexpected) } else { exit };
     exit.code()
 }
 
@@ -204,7 +205,7 @@ fn start(suite: &Suite, find: Option<Find>) -> Result<Exit, TargetError> {
 fn settings(suite: &Suite) -> Result<Option<(String, String)>, TargetError> {
     let file = suite.workspace().join(".config").join("weighbridge.toml");
     let name = file.display().to_string();
-    match std::fs::read_to_string(&file) {
+    match store::read_text(&file) {
         Ok(text) => Ok(Some((name, text))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(TargetError::Settings { file: name, source }),

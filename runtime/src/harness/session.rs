@@ -1,7 +1,7 @@
 //! What a run and a duel share: all is as it must be, nobody else measures, and it is known where, on what
 //! and under which name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -90,6 +90,7 @@ impl Session {
             planned: RunPlan {
                 cases: plan.cases.iter().map(|case| case.id.clone()).collect(),
                 only_verified: only_verified(plan),
+                skipped: skipped(plan),
                 repeats: plan.repeats,
                 stated: stated(plan),
                 shortened: BTreeMap::new(),
@@ -199,6 +200,13 @@ fn lock(context: &Context<'_>) -> Result<Option<Vec<MachineLock>>, TargetError> 
 /// The references that nobody selected: they are verified and not measured.
 fn only_verified(plan: &Plan) -> Vec<CaseId> {
     plan.cases.iter().filter(|case| !case.measured).map(|case| case.id.clone()).collect()
+}
+
+/// The cases that were left out before anything ran, each once.
+fn skipped(plan: &Plan) -> Vec<CaseId> {
+    let mut taken: BTreeSet<String> = plan.cases.iter().map(|case| case.id.file_name()).collect();
+    let ids = plan.skips.iter().map(|skip| &skip.id);
+    ids.filter(|id| taken.insert(id.file_name())).cloned().collect()
 }
 
 /// Time since the Unix epoch.

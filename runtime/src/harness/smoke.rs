@@ -2,6 +2,7 @@
 //! profiler.
 
 use super::{Context, Exit, TargetError};
+use crate::bencher::visible_in_line;
 use crate::plan::{CaseId, Plan};
 use crate::run::{Event, Outcome, Program, RunEnding, RunTask, run};
 
@@ -19,7 +20,10 @@ pub(super) fn smoke(context: &Context<'_>, plan: &Plan) -> Result<Exit, TargetEr
         match &repeat.outcome {
             Outcome::Measured { .. } => context.terminal.result(&format!("test {name} ... ok\n")),
             Outcome::Skipped { why } => {
-                context.terminal.result(&format!("test {name} ... ok (skipped: {why})\n"));
+                context.terminal.result(&format!(
+                    "test {name} ... ok (skipped: {})\n",
+                    visible_in_line(&why.to_string())
+                ));
             }
             Outcome::Failed(failure) => {
                 failed += 1;

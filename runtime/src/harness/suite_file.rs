@@ -3,6 +3,7 @@
 use super::TargetError;
 use super::args::BenchArgs;
 use crate::plan::{self, SuiteFile, suite};
+use crate::store;
 
 /// The suite file that was named: its name, and what it says.
 ///
@@ -10,7 +11,7 @@ use crate::plan::{self, SuiteFile, suite};
 /// A file that cannot be read; what is wrong in it, with its place.
 pub(super) fn read(args: &BenchArgs) -> Result<Option<(String, SuiteFile)>, TargetError> {
     let Some(file) = &args.suite else { return Ok(None) };
-    let text = std::fs::read_to_string(file)
+    let text = store::read_text(file.as_ref())
         .map_err(|source| TargetError::SuiteFile { file: file.clone(), source })?;
     let read = suite::nodes(file, &text).and_then(|root| SuiteFile::read(&root));
     match read {

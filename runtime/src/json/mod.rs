@@ -20,6 +20,6 @@ mod writer;
 
 pub(crate) use frame::{Frames, send};
 pub(crate) use reader::{Reader, from_toml, read};
-pub(crate) use toml_depth::too_deep;
+pub use toml_depth::too_deep;
 pub(crate) use tree::Tree;
 pub(crate) use writer::write;

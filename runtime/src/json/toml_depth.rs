@@ -5,7 +5,7 @@ const MOST: usize = 64;
 
 /// The line, from 1, from which on a document is nested too deeply to be read; `None` where it is not. Lists,
 /// tables and the parts of a name count.
-pub(crate) fn too_deep(text: &str) -> Option<usize> {
+pub fn too_deep(text: &str) -> Option<usize> {
     let (mut line, mut open, mut parts) = (1, 0_usize, 0);
     let mut rest = text;
     while let Some(letter) = rest.chars().next() {

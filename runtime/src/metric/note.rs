@@ -56,4 +56,8 @@ pub enum Note {
     ManyMetrics(usize),
     /// More values than so many were handed in.
     ManyValues(usize),
+    /// Another thread than the measuring one panicked, with these words, and the body went on.
+    ThreadPanic(String),
+    /// The body left so many copies of its process (`fork` without `exec`).
+    Copies(usize),
 }

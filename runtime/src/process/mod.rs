@@ -27,4 +27,4 @@ pub(crate) use place::ChildPlace;
 pub(crate) use subprocess::{ReceivedBytes, SpawnOptions, Subprocess};
 pub(crate) use trace::Trace;
 pub use trace::TraceKind;
-pub(crate) use tree::end_tree;
+pub(crate) use tree::{copies, end_tree};

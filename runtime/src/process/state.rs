@@ -8,9 +8,14 @@ pub(super) struct ProcessState {
     letter: u8,
     /// The process group.
     pub(super) group: i32,
+    /// True if it is a copy of its parent, and has started no program since.
+    pub(super) is_copy: bool,
     /// The time of its start, in ticks since the machine was started.
     pub(super) started: u64,
 }
+
+/// `PF_FORKNOEXEC` of `include/linux/sched.h`.
+const FORKED_WITHOUT_EXEC: u64 = 0x40;
 
 impl ProcessState {
     /// `None` where there is no such process (any more), or the system does not say.
@@ -19,8 +24,10 @@ impl ProcessState {
         // The name stands in parentheses and may have any letter, these too.
         let mut fields = text[text.rfind(')')? + 1..].split_whitespace();
         let letter = *fields.next()?.as_bytes().first()?;
-        let (group, started) = (fields.nth(1)?.parse().ok()?, fields.nth(16)?.parse().ok()?);
-        Some(Self { letter, group, started })
+        let group = fields.nth(1)?.parse().ok()?;
+        let flags: u64 = fields.nth(3)?.parse().ok()?;
+        let started = fields.nth(12)?.parse().ok()?;
+        Some(Self { letter, group, is_copy: flags & FORKED_WITHOUT_EXEC != 0, started })
     }
 
     /// Tells whether it has ended, and waits for its parent to take notice.

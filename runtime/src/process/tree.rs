@@ -7,6 +7,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::state::ProcessState;
+use crate::device::ProcessTree;
 
 /// The most looks. A process that is stopped starts no other, so two or three are enough, unless one cannot
 /// be stopped.
@@ -47,6 +48,12 @@ pub(crate) fn end_tree(members: &dyn Fn() -> Vec<u32>, on_stop: &mut dyn FnMut(&
     stopped
 }
 
+/// The number of copies of this process that are its children: made by `fork`, without another program.
+pub(crate) fn copies() -> usize {
+    let is_copy = |child: &u32| ProcessState::of(*child).is_some_and(|state| state.is_copy);
+    ProcessTree::below(std::process::id()).children().iter().filter(|child| is_copy(child)).count()
+}
+
 fn signal(processes: &[u32], signal: Signal) {
     for process in processes {
         let _ = kill(Pid::from_raw(*process as i32), signal); // it may have ended by itself
@@ -68,7 +75,6 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::device::ProcessTree;
 
     #[test]
     fn processes_that_start_others_all_the_time_are_ended_with_all_of_them() {

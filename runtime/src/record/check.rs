@@ -40,7 +40,8 @@ impl Document for RunManifest {
     const KIND: DocumentKind = DocumentKind::Run;
 
     fn check(&self) -> Result<(), String> {
-        distinct("case", self.planned.cases.iter().map(CaseId::file_name).collect())?;
+        let cases = self.planned.cases.iter().chain(&self.planned.skipped);
+        distinct("case", cases.map(CaseId::file_name).collect())?;
         self.load_at_end.map_or(Ok(()), |load| number("load_at_end", load))
     }
 }

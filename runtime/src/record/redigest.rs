@@ -30,3 +30,21 @@ pub(crate) fn redigest(file: &[u8]) -> Result<Vec<u8>, SchemaError> {
     }?;
     Ok(sealed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_of_any_kind_that_is_no_object_is_refused_with_a_sentence() {
+        for kind in ["run", "repeat", "round", "case", "baseline"] {
+            for record in ["1", "null", "true", "\"x\"", "[]", "[1]"] {
+                let file = format!(r#"{{"schema":1,"kind":"{kind}","digest":"","record":{record}}}"#);
+                let error = redigest(file.as_bytes()).expect_err(&file).to_string();
+                assert!(error.starts_with("it is truncated or was edited by hand: "), "{file}: {error}");
+            }
+            let deep = format!(r#"{{"schema":1,"kind":"{kind}","record":{}"#, "[".repeat(20_000));
+            assert!(redigest(deep.as_bytes()).is_err());
+        }
+    }
+}

@@ -143,6 +143,9 @@ pub struct RunPlan {
     /// Those of them that run only for others to be compared with, and have no record of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only_verified: Vec<CaseId>,
+    /// Cases beside them that were left out before anything ran: each has a record that says why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<CaseId>,
     /// Measured repeats of each; the least where there is a target.
     pub repeats: u32,
     /// The budget and repeats that scenarios state, by their ids.
@@ -161,6 +164,14 @@ pub struct RunPlan {
     pub isolation: String,
     /// The order of cases within a round.
     pub order: String,
+}
+
+impl RunPlan {
+    /// Every case that has a record once the run is complete, in the order of listings.
+    pub fn recorded(&self) -> Vec<&CaseId> {
+        let own = self.cases.iter().filter(|case| !self.only_verified.contains(case));
+        own.chain(&self.skipped).collect()
+    }
 }
 
 /// The state of a run.

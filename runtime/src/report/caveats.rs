@@ -78,6 +78,15 @@ impl fmt::Display for Note {
             Self::ManyValues(most) => {
                 write!(f, "more than {most} values of metrics were handed in: the rest is left out")
             }
+            Self::ThreadPanic(words) => write!(
+                f,
+                "a thread that the body had started panicked, and the body went on without it: {words}"
+            ),
+            Self::Copies(count) => write!(
+                f,
+                "the body forked, and was still there {count} times beside itself at its end: what the \
+                 copies did ran beside what was measured"
+            ),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::progress::clock;
 use super::skips::skip_lines;
+use crate::bencher::visible_in_line;
 use crate::device::Platform;
 use crate::plan::{CaseOrder, Isolation, Plan, PlannedCase};
 
@@ -170,8 +171,9 @@ pub(super) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Adds a line. What others wrote into it stays in it.
 fn line(text: &mut String, line: &str) {
-    writeln!(text, "{line}").expect("a String takes all that is written");
+    writeln!(text, "{}", visible_in_line(line)).expect("a String takes all that is written");
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use super::{Style, Terminal};
-use crate::bencher::quoted;
+use crate::bencher::visible_in_line;
 use crate::plan::CaseId;
 use crate::run::{Event, Outcome, RoundId, RunEnding};
 
@@ -65,7 +65,7 @@ impl Progress {
                 if let Outcome::Failed(failure) = &repeat.outcome {
                     self.terminal.redraw("");
                     let failed = self.terminal.paint(Style::Red, "failed");
-                    let why = quoted(&failure.to_string()).replace('\n', "\n    ");
+                    let why = failure.to_string();
                     self.terminal.remark(&format!("{failed}: {case} {why}"));
                 }
             }
@@ -99,7 +99,7 @@ impl Progress {
     fn draw(&mut self, line: &str) {
         // One less than there are: a terminal that is full to its last column goes on in the next line.
         let most = self.terminal.live_columns.map_or(NARROWEST, |columns| columns.saturating_sub(1));
-        self.terminal.redraw(&line.chars().take(most).collect::<String>());
+        self.terminal.redraw(&visible_in_line(line).chars().take(most).collect::<String>());
         self.drawn = Some(Instant::now());
     }
 

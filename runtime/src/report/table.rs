@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::mem::discriminant;
 use std::path::PathBuf;
 
 use super::cells::{Changes, UNFINISHED, interval, median};
@@ -14,11 +15,11 @@ use super::tree::tree;
 use super::{Style, Terminal, quantity};
 use crate::bencher::{quoted, visible, visible_in_line};
 use crate::compare::Ratio;
-use crate::metric::{Direction, Unit};
+use crate::metric::{Direction, Note, Unit};
 use crate::plan::CaseId;
 use crate::record::{CaseRecord, CaseStatus, Estimate, MetricRecord, RunRecord, UnfinishedReason};
 use crate::run::{Outcome, Repeat};
-use crate::verify::{Agreement, CAVEATS, Finding, Severity, UnverifiedReason};
+use crate::verify::{Agreement, CAVEATS, Caveat, Finding, FindingDetail, Severity, UnverifiedReason};
 
 /// The table of a run. `changes` is by the name of the case for people; `log` gives the file with what a
 /// repeat of a case printed, where there is one.
@@ -351,7 +352,7 @@ fn warnings(cases: &[CaseRecord], terminal: Terminal) -> String {
     let mut said: Vec<(&str, Vec<(&CaseId, &Finding)>)> = Vec::new();
     for case in cases.iter().filter(|case| case.status == CaseStatus::Measured) {
         for finding in case.findings.iter().filter(|finding| finding.severity == Severity::Caveat) {
-            match said.iter_mut().find(|(rule, _)| *rule == finding.rule) {
+            match said.iter_mut().find(|(_, of)| are_alike(of[0].1, finding)) {
                 Some((_, of)) => of.push((&case.id, finding)),
                 None => said.push((&finding.rule, vec![(&case.id, finding)])),
             }
@@ -371,7 +372,8 @@ fn warnings(cases: &[CaseRecord], terminal: Terminal) -> String {
     said.sort_by_key(|(rule, _)| weight(rule));
     // The line that names the rest is one of them.
     let lines = if said.len() > MOST_WARNINGS { MOST_WARNINGS - 1 } else { MOST_WARNINGS };
-    let hidden: Vec<&str> = said.iter().skip(lines).map(|(rule, _)| *rule).collect();
+    let mut hidden: Vec<&str> = said.iter().skip(lines).map(|(rule, _)| *rule).collect();
+    hidden.dedup();
     let line = |(rule, of): &(&str, Vec<(&CaseId, &Finding)>)| {
         let what = terminal.paint(Style::Yellow, "caveat");
         format!("{what} ({}): {}\n", visible_in_line(rule), visible_in_line(&together(of)))
@@ -387,6 +389,19 @@ fn warnings(cases: &[CaseRecord], terminal: Terminal) -> String {
         .expect(FITS);
     }
     text
+}
+
+/// Tells whether two caveats are of one kind. Notes are, where they are of one kind of note; those of
+/// scenarios, where their words are the same.
+fn are_alike(one: &Finding, other: &Finding) -> bool {
+    let kinds = match (&one.detail, &other.detail) {
+        (FindingDetail::Estimate(Caveat::Note(one)), FindingDetail::Estimate(Caveat::Note(other))) => {
+            let is_authors = matches!(one, Note::Scenario(_));
+            discriminant(one) == discriminant(other) && (!is_authors || one == other)
+        }
+        _ => true,
+    };
+    one.rule == other.rule && kinds
 }
 
 /// Caveats of one kind.

@@ -1,10 +1,17 @@
 //! The terminal: where text goes, and whether it may be coloured or redrawn.
+//!
+//! It is the one door. Whatever others have written, and whoever forgot it on the way, nothing of it moves a
+//! cursor, turns the direction of writing, or gives an order to a build server.
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::bencher::visible;
+use crate::bencher::{mark_of_order, visible};
+
+/// Set once something could not be written to stdout, of which a process has one.
+static UNWRITTEN: AtomicBool = AtomicBool::new(false);
 
 /// The terminal through which to speak to the user. Results go to stdout, everything else to stderr.
 #[derive(Clone, Copy, Debug)]
@@ -39,28 +46,46 @@ impl Terminal {
     /// Writes a result. A reader that has hung up (`| head`) is no error of ours.
     pub fn result(self, text: &str) {
         if !self.quiet {
-            let _ = io::stdout().lock().write_all(text.as_bytes());
+            self.answer(text);
         }
     }
 
     /// Writes what was asked for by name (`--list`, `--help`), quiet or not.
-    #[expect(clippy::unused_self, reason = "whoever writes holds the terminal")]
     pub fn answer(self, text: &str) {
-        let _ = io::stdout().lock().write_all(text.as_bytes());
-        let _ = io::stdout().lock().flush();
-    }
-
-    /// Writes a remark.
-    pub fn remark(self, text: &str) {
-        if !self.quiet && !text.is_empty() {
-            self.error(text.trim_end());
+        let mut to = io::stdout().lock();
+        let written = to.write_all(self.shown(text).as_bytes()).and_then(|()| to.flush());
+        if let Err(error) = written
+            && error.kind() != io::ErrorKind::BrokenPipe
+            && !UNWRITTEN.swap(true, Ordering::Relaxed)
+        {
+            self.error(&format!("error: failed to write to the standard output: {error}"));
         }
     }
 
-    /// Writes what must be said.
-    #[expect(clippy::unused_self, reason = "whoever writes holds the terminal")]
+    /// Tells whether something could not be written to stdout, which has been said.
+    pub fn failed_to_write() -> bool {
+        UNWRITTEN.load(Ordering::Relaxed)
+    }
+
+    /// Writes lines of remarks.
+    pub fn remarks(self, lines: &str) {
+        if !self.quiet && !lines.is_empty() {
+            self.write_remark(lines.trim_end());
+        }
+    }
+
+    /// Writes one remark. Lines after its first are somebody else's, and stand behind a mark.
+    pub fn remark(self, text: &str) {
+        self.remarks(&marked(text.trim_end()));
+    }
+
+    /// Writes what must be said, as a remark is written.
     pub fn error(self, text: &str) {
-        let _ = io::stderr().lock().write_all(format!("{text}\n").as_bytes());
+        self.write_remark(&marked(text.trim_end()));
+    }
+
+    fn write_remark(self, text: &str) {
+        let _ = io::stderr().lock().write_all(format!("{}\n", self.shown(text)).as_bytes());
     }
 
     /// Writes what a repeat printed, each line behind a mark. Colours stay where they may be, and nothing
@@ -71,33 +96,47 @@ impl Terminal {
         }
         self.redraw("");
         let mut to = io::stderr().lock();
-        let _ = to.write_all(format!("--- {of} printed:\n").as_bytes());
+        let _ = to.write_all(format!("--- {} printed:\n", self.shown(of)).as_bytes());
         for part in [stdout, stderr] {
             let _ = to.write_all(self.printed(&String::from_utf8_lossy(part)).as_bytes());
         }
     }
 
+    /// The lines of a text, each without anything that would be obeyed but the colours of
+    /// [`paint`](Self::paint).
+    fn shown(self, text: &str) -> String {
+        let lines =
+            text.split('\n').map(|line| mark_of_order(line).to_owned() + &self.shown_line(line, is_painted));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     /// Lines of others behind a mark, so that none passes for one of the harness or for an order to what
-    /// reads its output.
+    /// reads its output. Their colours are left out where there are none.
     fn printed(self, text: &str) -> String {
         let mut shown = String::with_capacity(text.len());
         for line in text.lines() {
-            shown.push_str("| ");
-            let mut coloured = false;
-            for (at, part) in line.split(ESCAPE).enumerate() {
-                match sgr(part).filter(|_| at > 0) {
-                    Some((code, rest)) => {
-                        if self.color {
-                            shown.extend([ESCAPE, code]);
-                            coloured = true;
-                        }
-                        shown.push_str(&visible(rest));
+            let line = self.shown_line(line, |_| true);
+            let end = if line.contains(ESCAPE) { "\x1b[0m\n" } else { "\n" };
+            shown.extend(["| ", &line, end]);
+        }
+        shown
+    }
+
+    /// A line with colours where they may be, as far as their code is one of these, and nothing else that
+    /// would be obeyed.
+    fn shown_line(self, line: &str, stays: impl Fn(&str) -> bool) -> String {
+        let mut shown = String::with_capacity(line.len());
+        for (at, part) in line.split(ESCAPE).enumerate() {
+            match sgr(part).filter(|(code, _)| at > 0 && stays(code)) {
+                Some((code, rest)) => {
+                    if self.color {
+                        shown.extend([ESCAPE, code]);
                     }
-                    None if at > 0 => shown.push_str(&visible(&format!("{ESCAPE}{part}"))),
-                    None => shown.push_str(&visible(part)),
+                    shown.push_str(&visible(rest));
                 }
+                None if at > 0 => shown.push_str(&visible(&format!("{ESCAPE}{part}"))),
+                None => shown.push_str(&visible(part)),
             }
-            shown.push_str(if coloured { "\x1b[0m\n" } else { "\n" });
         }
         shown
     }
@@ -105,7 +144,7 @@ impl Terminal {
     /// Writes over the current line of the terminal; in one write, so that it never shows half.
     pub fn redraw(self, line: &str) {
         if self.live && !self.quiet {
-            let _ = io::stderr().lock().write_all(format!("\r\x1b[2K{line}").as_bytes());
+            let _ = io::stderr().lock().write_all(format!("\r\x1b[2K{}", self.shown(line)).as_bytes());
         }
     }
 
@@ -123,6 +162,17 @@ const ESCAPE: &str = "\x1b[";
 fn sgr(text: &str) -> Option<(&str, &str)> {
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;
     text[end..].starts_with('m').then(|| text.split_at(end + 1))
+}
+
+/// The text with a mark before each line after the first.
+fn marked(text: &str) -> String {
+    text.replace('\n', "\n| ")
+}
+
+/// Tells whether a code is one that [`Terminal::paint`] writes.
+fn is_painted(code: &str) -> bool {
+    let styles = [Style::Bold, Style::Dim, Style::Red, Style::Green, Style::Yellow];
+    code == "0m" || styles.iter().any(|style| code == format!("{}m", *style as u8))
 }
 
 /// Returns the terminal's width in columns: `COLUMNS`, where it is set, else as the terminal tells.
@@ -182,6 +232,22 @@ mod tests {
         assert_eq!(show(true, "\x1b[2J\x1b[1Aup"), "| \\u{1b}[2J\\u{1b}[1Aup\n");
         assert_eq!(show(true, "\x1b]0;title\x07 a\rb\x1b["), "| \\u{1b}]0;title\\u{7} a\\rb\\u{1b}[\n");
         assert_eq!(show(true, "a\tb"), "| a\tb\n");
+    }
+
+    #[test]
+    fn nothing_but_paint_passes_the_door() {
+        let terminal = Terminal { color: true, ..Terminal::detect(Some(true), true) };
+        let painted = terminal.paint(Style::Red, "slower");
+        assert_eq!(terminal.shown(&painted), painted);
+        for (text, expected) in [
+            ("one\n::error::two\n", "one\n> ::error::two\n"),
+            ("a\x1b[2Jb\x1b]0;t\x07", r"a\u{1b}[2Jb\u{1b}]0;t\u{7}"),
+            ("x ##[stop-commands]y", r"x ##\u{5b}stop-commands]y"),
+            ("\u{202e}\u{2028}\r", r"\u{202e}\u{2028}\r"),
+            ("\x1b[5mblink", r"\u{1b}[5mblink"),
+        ] {
+            assert_eq!(terminal.shown(text), expected);
+        }
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use std::any::Any;
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::panic;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::thread::{self, ThreadId};
 
 use crate::bencher::visible;
 
@@ -26,18 +26,38 @@ fn payload(panic: &dyn Any) -> Option<&str> {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
 }
 
-/// The place of the last panic of this process: `benches/sort.rs:17:9`. Of the process and not of the thread:
-/// a body on a thread of its own panics there, and is caught here.
-static LAST: Mutex<RefCell<Option<String>>> = Mutex::new(RefCell::new(None));
+/// The panics of this process in the repeat that runs. Of the process and not of the thread: a body on a
+/// thread of its own panics there, and is caught here.
+#[derive(Default)]
+struct Panics {
+    /// The thread that runs the repeat.
+    body: Option<ThreadId>,
+    /// The place of the last one: `benches/sort.rs:17:9`.
+    last: Option<String>,
+    /// The text of the first one on another thread than the body's.
+    elsewhere: Option<String>,
+}
 
-/// Notes from now on where panics happen, beside what is done about them anyhow.
-pub(super) fn note_places() {
+static SEEN: Mutex<Panics> = Mutex::new(Panics { body: None, last: None, elsewhere: None });
+
+fn seen() -> MutexGuard<'static, Panics> {
+    SEEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Notes from now on the panics of a repeat that this thread runs, beside what is done about them anyhow.
+pub(super) fn note_panics() {
     static NOTING: Once = Once::new();
+    *seen() = Panics { body: Some(thread::current().id()), ..Panics::default() };
     NOTING.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |panicked| {
             let place = panicked.location().map(|at| format!("{}:{}:{}", at.file(), at.line(), at.column()));
-            LAST.lock().unwrap_or_else(PoisonError::into_inner).replace(place);
+            let mut seen = seen();
+            if seen.elsewhere.is_none() && seen.body != Some(thread::current().id()) {
+                seen.elsewhere = Some(placed(panicked.payload(), place.as_deref()));
+            }
+            seen.last = place;
+            drop(seen);
             // A text that is too long for a terminal is told, cut, by whoever catches the panic.
             if payload(panicked.payload()).is_none_or(|text| text.len() <= LONGEST) {
                 before(panicked);
@@ -48,10 +68,19 @@ pub(super) fn note_places() {
 
 /// The text of a panic that was caught, and where it happened.
 pub(super) fn text(panic: &(dyn Any + Send)) -> String {
+    placed(panic, seen().last.take().as_deref())
+}
+
+/// The text of the first panic on another thread than the body's, if there was one, and where it happened.
+pub(super) fn elsewhere() -> Option<String> {
+    seen().elsewhere.take()
+}
+
+fn placed(panic: &dyn Any, place: Option<&str>) -> String {
     let text =
         payload(panic).map_or_else(|| "a panic that is no text".to_owned(), |text| visible(&bounded(text)));
-    match LAST.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        Some(place) => format!("{text} ({})", visible(&place)),
+    match place {
+        Some(place) => format!("{text} ({})", visible(place)),
         None => text,
     }
 }

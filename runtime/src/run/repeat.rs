@@ -4,14 +4,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::{any::Any, cell::Cell};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
 use super::panic_text::{self, bounded};
 use super::profiler::Profiler;
 use super::protocol::{ChildAnswer, RepeatRequest};
 use super::{Failure, How};
 use crate::bencher::{
     Bencher, Error, ErrorKind, INJECT, Pace, Phase, RepeatResult, Settings, SkipReason, read_share,
+    visible_in_line,
 };
 use crate::device::Clock;
+use crate::metric::Note;
+use crate::process;
 use crate::registry::{AdapterEntry, Equivalence, find_adapter, find_scenario};
 
 /// A body in the place of a scenario's own function.
@@ -26,7 +32,8 @@ pub fn execute(
     pace: Option<Box<dyn Pace>>,
     body: Option<Body<'_>>,
 ) -> ChildAnswer {
-    panic_text::note_places();
+    panic_text::note_panics();
+    let process = std::process::id();
     let phase = Rc::new(Cell::new(Phase::SetUp));
     let now = phase.clone();
     let on_phase = move |next| {
@@ -39,6 +46,9 @@ pub fn execute(
         profiler.map(Profiler::end).transpose()?;
         Ok::<_, Error>(result)
     }));
+    if std::process::id() != process {
+        end_this_copy();
+    }
     match attempted {
         Ok(Ok(result)) => answer(result),
         Ok(Err(error)) => match error.skip_reason() {
@@ -144,8 +154,25 @@ fn injected() -> Result<f64, Error> {
     }
 }
 
+/// Ends a copy of the measuring process that a body has made, and that came to the end of the body as well:
+/// the repeat is the other's to answer. At once, since what is buffered here is buffered there too.
+fn end_this_copy() -> ! {
+    let _ = kill(Pid::this(), Signal::SIGKILL);
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Notes on what a body did beside what it measured, and nobody would see.
+fn asides() -> Vec<Note> {
+    let panic = panic_text::elsewhere().map(|words| Note::ThreadPanic(visible_in_line(&words)));
+    let copies = Some(process::copies()).filter(|count| *count > 0).map(Note::Copies);
+    panic.into_iter().chain(copies).collect()
+}
+
 fn answer(result: RepeatResult) -> ChildAnswer {
-    let RepeatResult { seen, work, spots, evidence } = result;
+    let RepeatResult { mut seen, work, spots, evidence } = result;
+    seen.notes.extend(asides());
     ChildAnswer::Measured { seen: Box::new(seen), work, evidence: Box::new(evidence), spots }
 }
 

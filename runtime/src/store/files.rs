@@ -65,6 +65,36 @@ pub trait Files: fmt::Debug + Send + Sync {
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
 
+/// The most bytes that a file of ours may have: what reads it takes several times as much memory.
+const LONGEST: u64 = 256 << 20;
+
+/// The content of a file that somebody else may have made: of a file, and of no more than can be read.
+///
+/// # Errors
+/// Those of the file system; a pipe, a device or a folder in its place, and one that is too long.
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    // Not to be waited for: a pipe in the place of a record has nothing to say.
+    let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let mut content = Vec::new();
+    // One of the kernel's tells no length.
+    if about.len() > LONGEST || file.take(LONGEST + 1).read_to_end(&mut content)? as u64 > LONGEST {
+        return Err(io::Error::other(format!("it has more than {} MiB", LONGEST >> 20)));
+    }
+    Ok(content)
+}
+
+/// The text of such a file.
+///
+/// # Errors
+/// Those of [`read_file`]; what is no text.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read_file(path)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
 /// The ending of the names of files that are on their way to their place.
 const TEMPORARY: &str = ".tmp";
 
@@ -74,14 +104,7 @@ pub struct Disk;
 
 impl Files for Disk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        // Not to be waited for: a pipe in the place of a record has nothing to say.
-        let mut file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it is no file"));
-        }
-        let mut content = Vec::new();
-        file.read_to_end(&mut content)?;
-        Ok(content)
+        read_file(path)
     }
 
     fn write_new(&self, path: &Path, content: &[u8]) -> io::Result<()> {
@@ -202,4 +225,32 @@ fn temporary(path: &Path) -> PathBuf {
     let salt = RandomState::new().build_hasher().finish();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{salt:016x}{TEMPORARY}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_file_or_has_no_end_is_refused_at_once() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let (pipe, long) = (home.path().join("pipe"), home.path().join("long"));
+        mkfifo(&pipe, Mode::S_IRWXU).expect("a pipe");
+        File::create(&long).and_then(|file| file.set_len(LONGEST + 1)).expect("a hole");
+        for (path, expected) in [
+            (&*pipe, "it is no file"),
+            (home.path(), "it is no file"),
+            (Path::new("/dev/zero"), "it is no file"),
+            (&long, "it has more than 256 MiB"),
+        ] {
+            for refused in [read_file(path).map(drop), read_text(path).map(drop)] {
+                assert_eq!(refused.expect_err("refused").to_string(), expected, "{}", path.display());
+            }
+        }
+        fs::write(&long, "text").expect("writable");
+        assert_eq!(read_text(&long).expect("a file"), "text");
+    }
 }

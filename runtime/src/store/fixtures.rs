@@ -48,6 +48,7 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
             cases: (0..cases).map(case_id).collect(),
             shortened: BTreeMap::new(),
             only_verified: Vec::new(),
+            skipped: Vec::new(),
             repeats: 7,
             stated: std::collections::BTreeMap::new(),
             target: None,

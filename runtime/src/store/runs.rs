@@ -231,7 +231,9 @@ impl Runs {
         let must_be = |id: &CaseId| {
             manifest.status == RunStatus::Complete && !manifest.planned.only_verified.contains(id)
         };
-        let read = on_all_processors(&manifest.planned.cases, |id| match self.case_of(&manifest, id)? {
+        let all: Vec<CaseId> =
+            manifest.planned.cases.iter().chain(&manifest.planned.skipped).cloned().collect();
+        let read = on_all_processors(&all, |id| match self.case_of(&manifest, id)? {
             None if must_be(id) => Err(StoreError::NoCase {
                 run: run.clone(),
                 case: visible_in_line(&id.to_string()),

@@ -1,6 +1,6 @@
 //! A scenario that misbehaves on request, in any phase of its life, beside one that behaves.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 use std::io::Write;
 use std::process::{Command, Stdio, abort, exit};
@@ -174,6 +174,50 @@ fn left(bencher: &mut Bencher) {
         .stderr(Stdio::null())
         .spawn()
         .expect("sleep starts");
+}
+
+/// What a terminal and a build server would obey.
+const HOSTILE: &str =
+    "\u{1b}[2K\r\u{202e}no##[stop-commands]\n::error::forged\nweighbridge: run=forged exit=0";
+
+/// Ends with such words.
+#[scenario(id = "HOSTILE-1")]
+fn hostile(bencher: &mut Bencher, #[sweep(skip = 0, error = 1, panic = 2)] how: u8) -> Result<()> {
+    bencher.iter(|| 17);
+    match how {
+        0 => Err(skip(HOSTILE)),
+        1 => Err(Error::new(HOSTILE)),
+        _ => panic!("{HOSTILE}"),
+    }
+}
+
+/// A thread of it panics, and it goes on.
+#[scenario(id = "THREAD-1")]
+fn thread(bencher: &mut Bencher) {
+    let ended = std::thread::spawn(|| panic!("nobody looks")).join();
+    bencher.iter(|| ended.is_err());
+}
+
+/// Is there twice from its beginning on.
+#[scenario(id = "COPY-1")]
+#[expect(unsafe_code, reason = "nothing safe copies a process")]
+fn copied(bencher: &mut Bencher) {
+    unsafe extern "C" {
+        safe fn fork() -> i32;
+    }
+    fork();
+    bencher.iter(|| 17);
+}
+
+/// Runs for odd numbers.
+fn is_odd(number: &u8) -> std::result::Result<(), String> {
+    if number % 2 == 1 { Ok(()) } else { Err(format!("{number} is even")) }
+}
+
+/// Is left out by its own filter at one of two points.
+#[scenario(id = "FILTERED-1", filter = is_odd)]
+fn filtered(bencher: &mut Bencher, #[sweep(1, 2)] number: u8) {
+    bencher.iter(|| number.wrapping_mul(3));
 }
 
 /// More threads than a small machine has.

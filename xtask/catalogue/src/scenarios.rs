@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
-use weighbridge::data::Exit;
+use weighbridge::data::{Exit, read_text};
 
 use weighbridge_xtask::command_output::CommandOutput;
 use weighbridge_xtask::place::{BenchSuite, Place};
@@ -43,9 +43,8 @@ is stale.
 ";
 
 pub(crate) fn run(args: &ScenariosArgs, place: &Place) -> Result<CommandOutput> {
-    let read = |file: &PathBuf| {
-        fs::read_to_string(file).with_context(|| format!("failed to read `{}`", file.display()))
-    };
+    let read =
+        |file: &PathBuf| read_text(file).with_context(|| format!("failed to read `{}`", file.display()));
     let listings: Vec<String> = if args.from.is_empty() {
         let list = |suite: &BenchSuite| suite.list(place, &["--format", "json"]);
         place.suites.iter().chain(&place.behind_features).map(list).collect::<Result<_>>()?

@@ -10,7 +10,7 @@ use clap::Args;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::command_output::CommandOutput;
+use crate::command_output::{CommandOutput, say};
 use crate::place::Place;
 use crate::programs::{self, BuiltProgram};
 use crate::stop;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Calibrate, place: &Place) -> Result<CommandOutput> {
         let mut trials = Vec::new();
         for number in 0..args.tries {
             for share in [0.0].into_iter().chain(SHARES) {
-                eprintln!("{}: try {} of {}, {}", program.suite, number + 1, args.tries, planted(share));
+                say(&format!("{}: try {} of {}, {}", program.suite, number + 1, args.tries, planted(share)));
                 let flags = args.bench_args.clone();
                 trials.push(Trial::take(program, &copy, place, share, &flags)?);
             }

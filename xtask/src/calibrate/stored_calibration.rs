@@ -1,13 +1,12 @@
 //! What a calibration found, kept so that `compare-baseline` can say how often it errs here.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use weighbridge::data::{
-    Comparison, MachineId, Verdict, clopper_pearson, median, replace_file, robust_spread,
+    Comparison, MachineId, Verdict, clopper_pearson, median, read_file, replace_file, robust_spread,
 };
 
 use super::trial::Trial;
@@ -198,7 +197,7 @@ pub(crate) fn read(place: &Place, comparison: &Comparison) -> Result<Option<Stor
     let Some(environment) = &comparison.environment else { return Ok(None) };
     let machine: MachineId = environment.machine_id();
     let file = file(place, machine.as_str(), &comparison.suite);
-    let text = match fs::read(&file) {
+    let text = match read_file(&file) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).with_context(|| format!("failed to read `{}`", file.display())),

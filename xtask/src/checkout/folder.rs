@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
+use weighbridge::data::read_text;
 
 use crate::git::git;
 use crate::place::Place;
@@ -90,7 +91,7 @@ pub(crate) fn is_checkout(name: &str) -> bool {
 /// checked out. What is only there in part is no revision: a command that was killed, a cache that restored
 /// some of its files, somebody who wrote into it.
 pub(super) fn is_whole(folder: &Path, top: &Path, commit: &str) -> bool {
-    let stated = fs::read_to_string(folder.join(WHOLE)).ok();
+    let stated = read_text(&folder.join(WHOLE)).ok();
     let is_at = || git(top, &["rev-parse", "HEAD"]).is_ok_and(|head| head.starts_with(commit));
     stated.is_some() && is_at() && state(top).ok() == stated
 }

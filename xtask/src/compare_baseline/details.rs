@@ -10,16 +10,17 @@ pub(crate) fn cases(comparison: &Comparison) -> Table {
     let mut table =
         Table::new(["case", "metric", "baseline>", "now>", "change>", "slowdown>", "detects>", "verdict"]);
     for row in &comparison.rows {
-        let decided = row.metrics.iter().find(|metric| metric.metric == row.metric);
+        let judged = row.judged();
+        let judged = judged.as_deref();
         let side = |of: Option<Estimate>| {
-            decided.zip(of).map_or_else(dash, |(metric, of)| quantity::show(of.median, &metric.unit))
+            judged.zip(of).map_or_else(dash, |(metric, of)| quantity::show(of.median, &metric.unit))
         };
-        let percent = decided.and_then(|metric| metric.change_percent);
+        let percent = judged.and_then(|metric| metric.change_percent);
         table.row([
             row.case.to_string(),
-            row.metric.clone(),
-            side(decided.and_then(|metric| metric.baseline)),
-            side(decided.and_then(|metric| metric.candidate)),
+            judged.map_or_else(|| row.metric.clone(), |judged| judged.metric.clone()),
+            side(judged.and_then(|metric| metric.baseline)),
+            side(judged.and_then(|metric| metric.candidate)),
             percent.map_or_else(dash, |percent| quantity::change(percent / 100.0)),
             slowdown(row),
             row.detectable.map_or_else(dash, quantity::change),

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::JudgedSuite;
-use weighbridge::data::Exit;
+use weighbridge::data::{Exit, visible_json};
 
 /// The version of this document.
 const SCHEMA: u32 = 1;
@@ -24,5 +24,5 @@ pub(super) fn of(name: &str, judged: &[JudgedSuite], exit: Exit) -> Result<Strin
         .collect();
     let document = json!({ "schema": SCHEMA, "baseline": name, "suites": suites, "exit": exit.code() });
     let text = serde_json::to_string_pretty(&document).context("failed to put the comparison into JSON")?;
-    Ok(format!("{text}\n"))
+    Ok(visible_json(&format!("{text}\n")))
 }

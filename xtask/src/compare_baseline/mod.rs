@@ -18,6 +18,7 @@ use clap::{Args, ValueEnum};
 use weighbridge::data::{BaselineName, Environment, Policy, RunManifest, StoredBaseline, nearest};
 
 use crate::command_output::CommandOutput;
+use crate::inert;
 use crate::pick;
 use crate::place::Place;
 use crate::stop;
@@ -156,23 +157,22 @@ fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Co
     }
 
     let line = summary_line::of(&judged, exit);
-    let mut text = match args.format {
-        ComparisonFormat::Table => text::of(&judged),
-        ComparisonFormat::Json => json::of(&against, &judged, exit)?,
-        ComparisonFormat::Markdown => markdown,
-        ComparisonFormat::Github => github::annotations(&judged),
-    };
+    let mut said = CommandOutput { exit, ..CommandOutput::fine("") };
+    match args.format {
+        ComparisonFormat::Table => said.text = text::of(&judged),
+        ComparisonFormat::Json => said.text = json::of(&against, &judged, exit)?,
+        ComparisonFormat::Markdown => said.text = markdown,
+        ComparisonFormat::Github => {}
+    }
+    if args.format == ComparisonFormat::Github || actions.running && args.format != ComparisonFormat::Json {
+        said.exact.push_str(&github::annotations(&judged));
+    }
     match args.format {
         ComparisonFormat::Json => remarks.push(line), // stdout is the one document
-        ComparisonFormat::Table | ComparisonFormat::Markdown | ComparisonFormat::Github => {
-            if actions.running && args.format != ComparisonFormat::Github {
-                text.push_str(&github::annotations(&judged));
-            }
-            text.push_str(&line);
-            text.push('\n');
-        }
+        _ => said.exact.push_str(&inert::lines(&line)),
     }
-    Ok(CommandOutput { text, remarks, exit })
+    said.remarks = remarks;
+    Ok(said)
 }
 
 /// Judges every suite that is meant.

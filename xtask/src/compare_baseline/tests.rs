@@ -36,7 +36,13 @@ fn with(candidate: &RunRecord) -> Home {
 }
 
 fn said(home: &Home, args: &CompareBaseline) -> CommandOutput {
-    run_in(args, &home.place, &Actions::default()).expect("judged")
+    said_in(home, args, &Actions::default())
+}
+
+/// The answer with its text as it is printed.
+fn said_in(home: &Home, args: &CompareBaseline, actions: &Actions) -> CommandOutput {
+    let said = run_in(args, &home.place, actions).expect("judged");
+    CommandOutput { text: said.printed(), exact: String::new(), ..said }
 }
 
 /// The exit code of judging a later run.
@@ -462,13 +468,13 @@ fn every_form_of_a_comparison_with_a_fake_device_says_so() {
     let allowed =
         CompareBaseline { markdown: Some(page.clone()), allow_different_machine: true, ..args("main") };
     let words = "FAKE DEVICE: Some GPU (fake) is a fake, and its figures are of no device";
-    let said = run_in(&allowed, &home.place, &actions).expect("judged");
+    let said = said_in(&home, &allowed, &actions);
     assert!(said.text.contains(&format!("\n{words}\n")), "{}", said.text);
     assert!(said.text.contains(&format!("::warning title=toy/suite ran on no device::{words}")));
     assert!(said.text.contains(" incomparable=0 device=fake exit=0\n"), "{}", said.text);
     assert!(fs::read_to_string(&page).expect("written").contains(&format!("\n**{words}**\n")));
     let json = CompareBaseline { format: ComparisonFormat::Json, ..allowed };
-    let said = run_in(&json, &home.place, &Actions::default()).expect("judged");
+    let said = said_in(&home, &json, &Actions::default());
     assert!(said.text.contains(&format!("\"fake\": \"{words}\"")), "{}", said.text);
 }
 
@@ -478,14 +484,14 @@ fn in_github_actions_a_regression_is_annotated_and_summed_up() {
     let summary = home.directory.path().join("summary.md");
     fs::write(&summary, "# Job\n").expect("writable");
     let actions = Actions { running: true, summary: Some(summary.clone()) };
-    let said = run_in(&args("main"), &home.place, &actions).expect("judged");
+    let said = said_in(&home, &args("main"), &actions);
     let annotation = "::error title=CV-1/small/Reference regressed::throughput has a slowdown of +100 %25 [";
     assert!(said.text.contains(annotation), "{}", said.text);
     let page = fs::read_to_string(&summary).expect("written");
     assert!(page.starts_with("# Job\n## Weighbridge: regressed against `main`\n"), "{page}");
 
     let lost = Actions { running: true, summary: Some("/nowhere/summary.md".into()) };
-    let said = run_in(&args("main"), &home.place, &lost).expect("judged all the same");
+    let said = said_in(&home, &args("main"), &lost);
     assert_eq!(said.exit, Exit::Regressed);
     assert!(said.remarks[0].contains("failed to add to the job's summary"), "{:?}", said.remarks);
 }

@@ -232,7 +232,12 @@ pub(crate) fn run(args: &Export, place: &Place) -> Result<CommandOutput> {
             entity: args.entity.as_deref(),
             python: &args.python,
         };
-        said.text.push_str(&written(&job, (format.write)(&job)?)?);
+        let made = (format.write)(&job)?;
+        let to = match (&made, job.out) {
+            (ExportOutput::Text(_), None) => &mut said.exact,
+            _ => &mut said.text,
+        };
+        to.push_str(&written(&job, made)?);
     }
     Ok(said)
 }

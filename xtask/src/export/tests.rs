@@ -66,7 +66,7 @@ pub(crate) fn exported(home: &Home, format: &str) -> String {
     let folder = home.directory.path().join(format!("out-{format}"));
     let out = is_several(format).then_some(folder.as_path());
     let said = run(&args(format, out), &home.place).expect("exported");
-    let mut text = said.text.replace(&home.directory.path().display().to_string(), "DIR");
+    let mut text = said.printed().replace(&home.directory.path().display().to_string(), "DIR");
     for file in files(&folder) {
         let bytes = fs::read(&file).expect("just written");
         let name = file.strip_prefix(&folder).expect("below").display().to_string();

@@ -4,9 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use weighbridge::data::{
-    Acceptance, BaselineName, Comparison, Exit, Layout, MachineId, Row, Verdict, quantity,
-};
+use weighbridge::data::{Acceptance, BaselineName, Comparison, Layout, MachineId, Row, Verdict, quantity};
 
 use super::accepted_file;
 use crate::command_output::CommandOutput;
@@ -79,7 +77,7 @@ pub(crate) fn run(args: &Accept, place: &Place) -> Result<CommandOutput> {
         entry.run,
         file.display()
     );
-    Ok(CommandOutput { text, remarks, exit: Exit::Fine })
+    Ok(CommandOutput { remarks, ..CommandOutput::fine(text) })
 }
 
 fn withdraw(args: &Accept, file: &Path, mut all: Vec<Acceptance>) -> Result<CommandOutput> {
@@ -154,6 +152,8 @@ fn change(row: &Row) -> Result<f64> {
 
 #[cfg(test)]
 mod tests {
+    use weighbridge::data::Exit;
+
     use super::*;
     use crate::fixtures::{Home, around, case, home, run as run_of};
 

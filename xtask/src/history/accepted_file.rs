@@ -1,10 +1,9 @@
 //! `benches/accepted.toml`, read and written.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use weighbridge::data::{Acceptance, replace_file};
+use weighbridge::data::{Acceptance, read_text, replace_file};
 
 use crate::stop;
 
@@ -17,7 +16,7 @@ const HEAD: &str = "# Changes that were accepted. A comparison judges what comes
 /// # Errors
 /// When the file cannot be read, or says what cannot be.
 pub(crate) fn read(file: &Path) -> Result<Vec<Acceptance>> {
-    match fs::read_to_string(file) {
+    match read_text(file) {
         Ok(text) => Acceptance::read(&text).map_err(|why| stop::usage(format!("{}: {why}", file.display()))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error).with_context(|| format!("failed to read `{}`", file.display())),

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use weighbridge::data::{Comparison, Verdict, quantity, replace_file};
+use weighbridge::data::{Comparison, Verdict, quantity, read_file, replace_file};
 
 use super::revisions::{RevisionDuel, Revisions};
-use crate::command_output::CommandOutput;
+use crate::command_output::{CommandOutput, say};
 use crate::place::Place;
 use crate::repository::{Repository, Revision, short};
 use crate::stop;
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Backfill, place: &Place) -> Result<CommandOutput> {
                 step
             }
             None => {
-                eprintln!("backfill: [{}/{}] {}", at + 1, commits.len(), commit.name());
+                say(&format!("backfill: [{}/{}] {}", at + 1, commits.len(), commit.name()));
                 let (comparisons, unusable) = match revisions.duel(&before, commit, &[])? {
                     RevisionDuel::Compared(comparisons) => (comparisons, None),
                     RevisionDuel::Unusable(why) => (Vec::new(), Some(why)),
@@ -111,7 +111,7 @@ fn file(place: &Place, before: &Revision, commit: &Revision, args: &Backfill) ->
 
 fn read(file: &Path) -> Option<BackfillStep> {
     // What cannot be read is measured again.
-    serde_json::from_slice(&fs::read(file).ok()?).ok()
+    serde_json::from_slice(&read_file(file).ok()?).ok()
 }
 
 /// Every step that is kept.

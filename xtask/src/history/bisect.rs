@@ -10,7 +10,7 @@ use clap::Args;
 use weighbridge::data::{Effect, Exit, Row, Verdict, quantity};
 
 use super::revisions::{RevisionDuel, Revisions};
-use crate::command_output::CommandOutput;
+use crate::command_output::{CommandOutput, say};
 use crate::place::Place;
 use crate::repository::{Repository, Revision};
 use crate::stop;
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Bisect, place: &Place) -> Result<CommandOutput> {
     let mut duel = |before: usize, after: usize, margin: Option<f64>| {
         let more: Vec<String> =
             margin.map(|share| format!("--threshold={}%", share * 100.0)).into_iter().collect();
-        eprintln!("bisect: {} against {}", commits[after].name(), commits[before].name());
+        say(&format!("bisect: {} against {}", commits[after].name(), commits[before].name()));
         match revisions.duel(&commits[before], &commits[after], &more)? {
             RevisionDuel::Unusable(why) => {
                 remarks.push(format!("note: passed over: {why}"));

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use weighbridge::data::{Comparison, Exit};
 
 use crate::checkout::Checkout;
+use crate::command_output::say;
 use crate::fight::fight;
 use crate::place::Place;
 use crate::programs::BuiltProgram;
@@ -40,7 +41,7 @@ impl Revisions<'_> {
         let mut checkout = Checkout::of(self.repository, &commit.id, self.place)?;
         let built = checkout.build()?;
         for note in &checkout.notes {
-            eprintln!("note: {note}");
+            say(&format!("note: {note}"));
         }
         let meant = |program: &BuiltProgram| self.suite.is_none_or(|suite| program.suite == suite);
         Ok(built.into_iter().filter(|program| meant(program) && self.lists(program)).collect())

@@ -282,9 +282,10 @@ fn folded(sheet: &mut Sheet, one: &ToldComparison<'_>) {
 }
 
 fn cells(one: &ToldComparison<'_>, row: &Row) -> Vec<String> {
-    let decided = row.metrics.iter().find(|metric| metric.metric == row.metric);
+    let judged = row.judged();
+    let judged = judged.as_deref();
     let side = |of: Option<weighbridge::data::Estimate>| {
-        decided.zip(of).map_or_else(String::new, |(metric, of)| quantity::show(of.median, &metric.unit))
+        judged.zip(of).map_or_else(String::new, |(metric, of)| quantity::show(of.median, &metric.unit))
     };
     // As a factor of cost: 1.05 is 5 % more time or 5 % more time per unit of work.
     let ratio = row.effect.map_or_else(String::new, |effect| format!("{:.3}", 1.0 + effect.estimate));
@@ -294,9 +295,9 @@ fn cells(one: &ToldComparison<'_>, row: &Row) -> Vec<String> {
     [
         inert::markdown(&row.case.to_string()),
         details::verdict(row),
-        inert::markdown(&row.metric),
-        side(decided.and_then(|metric| metric.baseline)),
-        side(decided.and_then(|metric| metric.candidate)),
+        inert::markdown(judged.map_or(&row.metric, |judged| &judged.metric)),
+        side(judged.and_then(|metric| metric.baseline)),
+        side(judged.and_then(|metric| metric.candidate)),
         ratio,
         interval,
         row.detectable.map_or_else(String::new, quantity::change),

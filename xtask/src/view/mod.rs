@@ -18,7 +18,7 @@ use weighbridge::data::{CaseRecord, MetricRecord, RunRecord, fake_device, machin
 
 pub(crate) use case_state::CaseState;
 pub(crate) use coverage::{CoverageCell, CoverageView};
-pub(crate) use curve::CurveView;
+pub(crate) use curve::{CurveLine, CurveView};
 pub(crate) use detail::{Detail, DetailLimits, clip, short};
 pub(crate) use group::CaseGroup;
 pub(crate) use history::{SeriesView, commit};

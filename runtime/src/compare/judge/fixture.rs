@@ -75,6 +75,7 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
         cases: cases.iter().map(|case| case.id.clone()).collect(),
         shortened: BTreeMap::new(),
         only_verified: Vec::new(),
+        skipped: Vec::new(),
         repeats: 7,
         stated: BTreeMap::new(),
         target: None,

@@ -87,6 +87,19 @@ fn days(slow: &[f64]) -> History {
 }
 
 #[test]
+fn the_figures_beside_a_verdict_are_those_that_it_rests_on() {
+    let row = plain(BODY, SampledBody { cpu: 1100.0, ..BODY });
+    let judged = row.judged().expect("figures");
+    let [before, now] = [judged.baseline, judged.candidate].map(|side| side.expect("a value").median);
+    let slowdown = row.effect.expect("an effect").estimate;
+    assert!((now / before - 1.0 - slowdown).abs() < 0.01, "{before} became {now}, {slowdown}");
+    assert_ne!(judged.metric, row.metric, "the other clock has another name");
+    // What is judged by its own values is told by them.
+    let plain = Row { marks: Vec::new(), ..row };
+    assert_eq!(plain.judged().expect("figures").metric, plain.metric);
+}
+
+#[test]
 fn the_time_of_a_body_is_the_cpu_time_of_its_clean_blocks() {
     let row = plain(BODY, SampledBody { cpu: 1100.0, ..BODY });
     assert_eq!((row.verdict.name(), row.marks), ("Regressed", vec![RowMark::ByCpuClock]));

@@ -1,9 +1,10 @@
 //! What a trainer is asked to do: a model, an optimiser, the numbers that it begins with, data, and steps.
 //! One configuration, as text or as data, that every framework is driven by.
 
-use std::fmt;
+use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
+use weighbridge::data::too_deep;
 use weighbridge::{Dtype, Error, ExpectedEpoch, FieldKind, Requirements, Result};
 use weighbridge_data::{DataSpec, FieldSpec};
 use xxhash_rust::xxh3::xxh3_128;
@@ -183,8 +184,11 @@ impl TrainingSpec {
     /// What is no TOML, what is missing, and every key that is not known, by name; as
     /// [`TrainingSpec::check`].
     pub fn read(text: &str) -> Result<Self> {
-        let read: Self = basic_toml::from_str(text)
-            .map_err(|error| Error::new(format!("the configuration of a training: {error}")))?;
+        let wrong = |why: &dyn Display| Error::new(format!("the configuration of a training: {why}"));
+        if let Some(line) = too_deep(text) {
+            return Err(wrong(&format_args!("nested too deeply from line {line} on")));
+        }
+        let read: Self = basic_toml::from_str(text).map_err(|error| wrong(&error))?;
         read.check()?;
         Ok(read)
     }
@@ -405,6 +409,12 @@ mod tests {
             page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("it has one");
         let spec = TrainingSpec::read(written).unwrap();
         assert_eq!(spec.schedule, Schedule::Cosine { warmup: 16, until: 256, least: 0.1 });
+    }
+
+    #[test]
+    fn what_is_nested_too_deeply_is_refused_with_its_line() {
+        let error = TrainingSpec::read(&format!("batch = 1\nsteps = {}", "[".repeat(20_000))).unwrap_err();
+        assert!(error.to_string().contains("nested too deeply from line 2 on"), "{error}");
     }
 
     #[test]

@@ -5,11 +5,10 @@ mod check;
 mod interval;
 pub(crate) mod mixers;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use weighbridge::data::Exit;
+use weighbridge::data::{Exit, read_text};
 use weighbridge_training::training::PAPER_PEAKS;
 use weighbridge_training::workload::TrainingSpec;
 use weighbridge_training::workload::model::{Dimensions, Flops};
@@ -48,8 +47,7 @@ const NAMED: [(&str, Dimensions); 4] = [
 
 pub(crate) fn run(args: &FlopsArgs) -> Result<CommandOutput> {
     if let Some(file) = &args.check {
-        let text =
-            fs::read_to_string(file).with_context(|| format!("failed to read `{}`", file.display()))?;
+        let text = read_text(file).with_context(|| format!("failed to read `{}`", file.display()))?;
         return Ok(told(&check::check(&text)?));
     }
     if args.mixers {
@@ -75,7 +73,7 @@ fn usage(error: weighbridge::Error) -> anyhow::Error {
 /// The dimensions that a name or a file stands for.
 fn dimensions(name: &str) -> Result<Dimensions> {
     if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
-        let text = fs::read_to_string(name).with_context(|| format!("failed to read `{name}`"))?;
+        let text = read_text(Path::new(name)).with_context(|| format!("failed to read `{name}`"))?;
         return Ok(TrainingSpec::read(&text).map_err(usage)?.model);
     }
     let known = NAMED.iter().find(|(known, _)| *known == name);

@@ -10,7 +10,7 @@ use weighbridge_python::Peer;
 
 use crate::coverage::{reason, sign};
 use crate::dry::{self, Coverage, DryRun, Verification};
-use weighbridge_xtask::command_output::CommandOutput;
+use weighbridge_xtask::command_output::{CommandOutput, say};
 use weighbridge_xtask::place::Place;
 use weighbridge_xtask::table::Table;
 
@@ -42,7 +42,7 @@ pub(super) fn run(
             said.exit = said.exit.or(Exit::NothingToJudge);
             continue;
         }
-        eprintln!("importing {}", peer.module);
+        say(&format!("importing {}", peer.module));
         match import(peer, home) {
             Ok(seconds) => usable.push((peer, seconds)),
             Err(why) => {

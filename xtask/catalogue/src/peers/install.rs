@@ -15,7 +15,7 @@ use weighbridge_python::{FREE_THREADED, Installation, PYTHONS, Peer, PeerState, 
 
 use super::system;
 use super::uv::Uv;
-use weighbridge_xtask::command_output::CommandOutput;
+use weighbridge_xtask::command_output::{CommandOutput, say};
 use weighbridge_xtask::stop;
 
 pub(super) fn run(
@@ -33,24 +33,24 @@ pub(super) fn run(
     let home = &if python == Some(FREE_THREADED) { free_threaded(home) } else { home.to_owned() };
     let mut said = CommandOutput::fine("");
     for (at, peer) in peers.iter().enumerate() {
-        eprint!("[{}/{}] {}: ", at + 1, peers.len(), peer.name);
+        say(&format!("[{}/{}] {}", at + 1, peers.len(), peer.name));
         let start = Instant::now();
         match one(uv, peer, python, again, home) {
             Ok(Some(installed)) => {
                 let size = installed.size.map_or_else(String::new, |size| {
                     format!(", {}", quantity::show(size as f64, &Unit::BYTES))
                 });
-                eprintln!("installed in {:.0} s", start.elapsed().as_secs_f64());
+                say(&format!("  installed in {:.0} s", start.elapsed().as_secs_f64()));
                 let Installation { version, python, .. } = installed;
                 said.text
                     .push_str(&format!("{} {version} is installed (Python {python}{size})\n", peer.name));
             }
             Ok(None) => {
-                eprintln!("nothing to do");
+                say("  nothing to do");
                 said.text.push_str(&format!("{} was installed already\n", peer.name));
             }
             Err(error) => {
-                eprintln!("failed");
+                say("  failed");
                 said.text.push_str(&format!("{} is not installed\n", peer.name));
                 said.remarks.push(format!("error: {}: {error:#}", peer.name));
                 said.exit = Exit::Failed;

@@ -8,7 +8,7 @@ use weighbridge::data::Exit;
 use weighbridge_python::{PYTHONS, requirements};
 
 use super::uv::Uv;
-use weighbridge_xtask::command_output::CommandOutput;
+use weighbridge_xtask::command_output::{CommandOutput, say};
 
 /// The largest file that is worth a commit.
 const MOST: u64 = 1 << 20;
@@ -18,7 +18,7 @@ pub(super) fn run(shorts: impl Iterator<Item = &'static str>, upgrade: bool) -> 
     let uv = Uv::find()?;
     let mut said = CommandOutput::fine("");
     for short in shorts {
-        eprintln!("{short}");
+        say(short);
         let file = requirements().join(format!("{short}.txt"));
         let before = fs::read(&file).unwrap_or_default(); // there may be none yet
         if let Err(why) = uv.run(&requirements(), arguments(short, upgrade))? {

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use weighbridge_xtask::command_output::CommandOutput;
+use weighbridge_xtask::command_output::{CommandOutput, say};
 use weighbridge_xtask::place::Place;
-use weighbridge_xtask::{inert, stop, suite};
+use weighbridge_xtask::{stop, suite};
 
 use self::orbax::{OrbaxPlan, Overrides};
 
@@ -116,6 +116,6 @@ fn start(
     let plan = understand(file, how)?;
     let nothing = || stop::nothing(format!("nothing of {} can run here\n{plan}", file.display()));
     let suite = plan.suite.as_ref().ok_or_else(nothing)?;
-    eprint!("{}", inert::lines(&plan.to_string())); // before the run, which takes its time
+    say(&plan.to_string()); // before the run, which takes its time
     suite::start(file, suite, target, place)
 }

@@ -106,7 +106,7 @@ fn row(
                     None => { td {} td {} },
                 }
             }
-            td.n data-v=[value(case.metric)] { (show::median(case.metric)) }
+            td.n data-v=[value(case.metric)] { (show::figure(case.record, case.metric)) }
             td.n.dim { @if let Some(metric) = case.metric { (interval(metric)) } }
             @for (name, _) in columns {
                 @let metric = case.record.metric(name);

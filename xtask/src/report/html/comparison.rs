@@ -1,7 +1,7 @@
 //! The run held against others: what changed, how sure that is, and what else changed around it.
 
 use maud::{Markup, html};
-use weighbridge::data::{Row, Verdict, quantity};
+use weighbridge::data::{Estimate, MetricChange, Row, Verdict, quantity};
 
 use super::cells::or_dash;
 use super::mark;
@@ -17,7 +17,8 @@ pub(super) fn page(view: &View<'_>) -> Markup {
     html! {
         p.lead {
             "Slowdown: how much more a unit of work costs, whichever way the metric is better, \
-             with its interval at 95 %. Within the grey band a change does not count on this machine. \
+             with its interval at 95 %. Before and now are what was judged; the other clock stands below it. \
+             Within the grey band a change does not count on this machine. \
              Detects: the smallest change that would have been found."
         }
         @for against in view.against { (section(view, against)) }
@@ -38,8 +39,8 @@ fn section(view: &View<'_>, against: &Against) -> Markup {
     html! {
         h3 id={ "comparison-" (against.key) } { "Against " (against.title) }
         p {
-            span.Regressed { (counts.regressed) " regressed" } ", "
-            span.Improved { (counts.improved) " improved" } ", "
+            (counted(counts.regressed, "regressed", "Regressed")) ", "
+            (counted(counts.improved, "improved", "Improved")) ", "
             (counts.unchanged) " unchanged, " (counts.inconclusive) " inconclusive, "
             (counts.added) " added, " (counts.removed) " removed, "
             (counts.incomparable) " incomparable."
@@ -64,14 +65,12 @@ fn section(view: &View<'_>, against: &Against) -> Markup {
                 table.sortable id={ "t-" (against.key) } {
                     thead { tr {
                         th { "case" }
-                        th { "verdict" }
-                        th { "metric" }
+                        th { "verdict, and why" }
                         th.n { "before" }
                         th.n { "now" }
                         th.n { "slowdown" }
-                        th { "interval and band, ± " (quantity::change(most).trim_start_matches('+')) }
+                        th { "within ± " (quantity::change(most).trim_start_matches('+')) }
                         th.n { "detects" }
-                        th { "to know" }
                     } }
                     tbody {
                         @for row in &rows {
@@ -91,27 +90,38 @@ fn section(view: &View<'_>, against: &Against) -> Markup {
 }
 
 fn line(row: &Row, anchor: Option<&str>, most: f64) -> Markup {
-    let decided = row.metrics.iter().find(|metric| metric.metric == row.metric);
-    let side = |of: Option<weighbridge::data::Estimate>| {
-        decided.zip(of).map(|(metric, of)| quantity::show(of.median, &metric.unit))
+    let judged = row.judged();
+    let other = row.decided().filter(|other| judged.as_ref().is_some_and(|one| one.metric != other.metric));
+    let name = judged.as_ref().map_or("", |judged| &judged.metric);
+    let side = |of: fn(&MetricChange) -> Option<Estimate>| {
+        html! {
+            @match judged.as_deref().and_then(|judged| figure(judged, of)) {
+                Some(shown) => { (shown) div.other { (name) } },
+                None => { span.dim { "–" } },
+            }
+            @if let Some(other) = other && let Some(figure) = figure(other, of) {
+                div.other { (other.metric) ": " (figure) }
+            }
+        }
     };
     let effect = row.effect;
     let slowdown = effect.map(|effect| quantity::change(effect.estimate));
     let tolerance = row.tolerance.map(|tolerance| tolerance.share);
-    let marks: Vec<String> = row.marks.iter().map(ToString::to_string).collect();
-    let told: Vec<String> = row.verdict.why().into_iter().chain(marks).collect();
     html! {
         tr {
-            td.w {
+            td.name {
                 @match anchor {
                     Some(anchor) => { a href={ "#c-" (anchor) } { (row.case) } },
                     None => { (row.case) },
                 }
             }
-            td { span class={ "chip " (row.verdict.name()) } { (row.verdict.name()) } }
-            td { (row.metric) }
-            td.n { (or_dash(side(decided.and_then(|metric| metric.baseline)))) }
-            td.n { (or_dash(side(decided.and_then(|metric| metric.candidate)))) }
+            td.why title=[row.advice.as_ref()] {
+                span class={ "chip " (row.verdict.name()) } { (row.verdict.name()) }
+                @for mark in &row.marks { " " span.chip.mark-of { (mark) } }
+                @if let Some(why) = row.verdict.why() { div.dim { (why) } }
+            }
+            td.n { (side(|metric| metric.baseline)) }
+            td.n { (side(|metric| metric.candidate)) }
             td.n data-v=[effect.map(|effect| effect.estimate)] { (or_dash(slowdown)) }
             td {
                 @if let Some(effect) = &effect {
@@ -119,9 +129,17 @@ fn line(row: &Row, anchor: Option<&str>, most: f64) -> Markup {
                 }
             }
             td.n data-v=[row.detectable] { (or_dash(row.detectable.map(quantity::change))) }
-            td.small.dim title=[row.advice.as_ref()] { (told.join("; ")) }
         }
     }
+}
+
+/// A count, in the colour of its verdict where there are any.
+fn counted(count: usize, words: &str, class: &str) -> Markup {
+    html! { span class=[(count > 0).then_some(class)] { (count) " " (words) } }
+}
+
+fn figure(metric: &MetricChange, of: fn(&MetricChange) -> Option<Estimate>) -> Option<String> {
+    Some(quantity::show(of(metric)?.median, &metric.unit))
 }
 
 /// The share that the edges of the drawings stand for: most intervals are within it.

@@ -15,7 +15,7 @@ pub(super) fn page(view: &View<'_>) -> Markup {
              Colours repeat what the numbers and letters say."
         }
         div.scroll {
-            table {
+            table.grid {
                 thead { tr {
                     th { "scenario" }
                     @for system in &coverage.systems { th.up { span { (system) } } }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
-use weighbridge::data::{Ledger, Ranking, Ratio, Unit, quantity};
+use weighbridge::data::{Ledger, Ranking, Ratio, Unit, quantity, visible_in_line};
 
 use super::cells::{interval, why};
 use super::history;
@@ -22,15 +22,25 @@ pub(super) struct Island {
 /// All of them: what is read at once, and a line for each case, which is read when the case is opened.
 pub(super) fn islands(view: &View<'_>) -> Vec<Island> {
     vec![
-        Island { id: "data", kind: "application/json", json: inert(&common(view).to_string()) },
+        Island { id: "data", kind: "application/json", json: inert(common(view)) },
         Island { id: "details", kind: "application/x-ndjson", json: details(view) },
     ]
 }
 
-/// No `<` is left, so `</script>` cannot be in it; the two line separators are none to JSON and were to
-/// JavaScript.
-fn inert(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+/// The text of a value in which what nobody would see is written out. No `<` is left, so `</script>` cannot
+/// be in it.
+fn inert(mut value: Value) -> String {
+    show_unseen(&mut value);
+    value.to_string().replace('<', "\\u003c")
+}
+
+fn show_unseen(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = text.split('\n').map(visible_in_line).collect::<Vec<_>>().join("\n"),
+        Value::Array(values) => values.iter_mut().for_each(show_unseen),
+        Value::Object(fields) => fields.values_mut().for_each(show_unseen),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 fn common(view: &View<'_>) -> Value {
@@ -115,7 +125,7 @@ fn details(view: &View<'_>) -> String {
         if let Some(place) = places.get(&at) {
             line["rank"] = json!([place.rank, ratio(&place.ratio)]);
         }
-        text.push_str(&inert(&line.to_string()));
+        text.push_str(&inert(line));
         text.push('\n');
     }
     text
@@ -178,7 +188,7 @@ fn facts(view: &View<'_>, case: &CaseView<'_>) -> Value {
         "name": case.name,
         "state": case.state.name(),
         "metric": case.metric.map(|metric| {
-            json!([metric.name, show::median(Some(metric)), interval(metric)])
+            json!([metric.name, show::figure(record, Some(metric)), interval(metric)])
         }),
         "metrics": metrics.take(room.metrics).collect::<Vec<_>>(),
     });
@@ -247,10 +257,10 @@ mod tests {
 
     #[test]
     fn no_text_ends_its_block() {
-        let text = inert(&json!({"name": "</script><script>alert(1)</script>\u{2028}"}).to_string());
+        let text = inert(json!({"name": "</script><script>alert(1)</script>\u{2028}\u{1b}"}));
         assert!(!text.contains('<') && !text.contains('\u{2028}'), "{text}");
         let back: Value = serde_json::from_str(&text).expect("it is JSON still");
-        assert_eq!(back["name"], "</script><script>alert(1)</script>\u{2028}");
+        assert_eq!(back["name"], r"</script><script>alert(1)</script>\u{2028}\u{1b}");
     }
 
     #[test]

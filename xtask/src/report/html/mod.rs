@@ -20,6 +20,8 @@ mod warnings;
 #[cfg(test)]
 mod browser;
 #[cfg(test)]
+mod looks;
+#[cfg(test)]
 mod tests;
 
 use std::fs;
@@ -27,7 +29,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use weighbridge::data::is_unseen;
+use weighbridge::data::{is_unseen, visible_in_line};
 
 use crate::command_output::CommandOutput;
 use crate::pick::{self, ShownRun};
@@ -102,8 +104,18 @@ pub(super) fn of(view: &View<'_>) -> String {
     ];
     let pages: Vec<Page> = pages.into_iter().filter(|page| !page.body.0.is_empty()).collect();
     let mut page = shell::page(view, &pages, &data::islands(view));
-    // Tags are escaped where they stand. What no one sees, and what turns the direction of writing, has no
-    // place on any page.
-    page.retain(|letter| matches!(letter, '\n' | '\t') || !is_unseen(letter));
+    // Tags are escaped where they stand. What no one sees, and what turns the direction of writing, is
+    // written out.
+    if page.contains(is_foreign) {
+        let each = |letter: char| {
+            if is_foreign(letter) { visible_in_line(&letter.to_string()) } else { letter.into() }
+        };
+        page = page.chars().map(each).collect();
+    }
     page
+}
+
+/// Tells whether a letter is none that the page has of itself.
+fn is_foreign(letter: char) -> bool {
+    is_unseen(letter) && !matches!(letter, '\n' | '\t')
 }

@@ -131,7 +131,7 @@ fn best(view: &View<'_>, group: &CaseGroup<'_>, has_systems: bool, verdicts: &Ve
         tr id={ "g-" (case.anchor) } {
             td { a href={ "#c-" (case.anchor) } { (group.title) } }
             @if has_systems { td.w { (case.record.id.adapter.as_deref().unwrap_or_default()) } }
-            td.n data-v=[value] { (show::median(Some(place.metric))) (show::clock(place.case, place.metric)) }
+            td.n data-v=[value] { (show::figure(place.case, Some(place.metric))) }
             td.n.dim { (interval(place.metric)) }
             @if has_systems {
                 td.n data-v=[group.lead.map(|lead| lead.estimate)] {

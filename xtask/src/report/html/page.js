@@ -45,7 +45,7 @@
   };
   const render = (chart) => {
     chart.plot?.destroy();
-    const width = Math.max(280, chart.host.clientWidth || 640);
+    const width = Math.max(240, chart.host.clientWidth || 640);
     const { options, values } = chart.build();
     const axis = { stroke: css("--soft"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line"), width: 1 } };
     options.axes = options.axes.map((own) => ({ ...axis, ...own, font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif", labelSize: 18 }));
@@ -89,6 +89,20 @@
     })],
   };
 
+  // Of many values those that have room for their label: no two lie on each other.
+  const roomy = (x, texts, width, wide) => {
+    const place = (value) => (wide ? Math.log2(value) : value);
+    const from = place(x[0]), span = place(x[x.length - 1]) - from || 1;
+    const at = (value) => ((place(value) - from) / span) * width;
+    const kept = [];
+    let right = -Infinity;
+    x.forEach((value, index) => {
+      const half = texts[index].length * 3.6 + 5;
+      if (at(value) - half > right) { kept.push(value); right = at(value) + half; }
+    });
+    return kept;
+  };
+
   const curve = (host) => {
     const { axis, metric, unit, x, lines } = data.curves[host.dataset.curve];
     host.setAttribute("aria-label", `${metric} by ${axis}: the table below has the numbers`);
@@ -96,11 +110,13 @@
     draw(host, 300, () => {
       const { series, values, bands } = banded(lines, x);
       series[0] = { label: axis };
+      const label = (value) => value?.toLocaleString("en") ?? "";
+      const splits = () => roomy(x, x.map(label), (host.clientWidth || 640) - 90, wide);
       return {
         options: {
           series, bands, hooks: together,
           scales: { x: { time: false, distr: wide ? 3 : 1, log: 2 }, y: { range: (_, low, high) => [0, high * 1.08] } },
-          axes: [{ label: axis, splits: () => x, values: (_, at) => at.map((value) => value.toLocaleString("en")) }, { label: `${metric} in ${unit}`, size: 64 }],
+          axes: [{ label: axis, splits, filter: (_, all) => all, values: (_, all) => all.map(label) }, { label: `${metric} in ${unit}`, size: 64 }],
         },
         values,
       };
@@ -237,16 +253,26 @@
       options: {
         series, bands, hooks: { ...together, draw: [breaks] },
         scales: { x: { time: false, range: whole(x, -0.4, points.length - 0.6) }, y: { range: (_, low, high) => [0, high * 1.1] } },
-        axes: [{ splits: () => x.filter((at) => at % Math.ceil(points.length / 8) === 0), values: (_, all) => all.map((at) => (points[at]?.[0] ?? "").slice(0, 8)) }, { label: `${metric} in ${unit}`, size: 64 }],
+        axes: [{ splits: () => x.filter((at) => at % Math.ceil((points.length * 80) / (host.clientWidth || 640)) === 0), filter: (_, all) => all, values: (_, all) => all.map((at) => (points[at]?.[0] ?? "").slice(0, 8)) }, { label: `${metric} in ${unit}`, size: 64 }],
       },
       values,
     };
   });
 
+  const stripes = (angle) => (colour) => `repeating-linear-gradient(${angle}, ${colour} 0 4px, ${css("--card")} 4px 6px)`;
+  const PATTERNS = [(colour) => colour, stripes("45deg"), stripes("90deg"), stripes("135deg"), stripes("0deg")];
+
   const ledger = (seen) => {
     const repeats = seen.repeats.filter((repeat) => repeat.ledger);
     const used = data.entries.map((name, at) => [name, at]).filter(([, at]) => repeats.some((repeat) => repeat.ledger[at] > 0));
-    const tint = (at) => (data.entries[at] === "unexplained" ? css("--fail") : data.entries[at] === "measured" ? "#0072b2" : COLOURS[(at * 2 + 3) % COLOURS.length]);
+    // Told apart by pattern as well as by colour: no two parts of the bar have both in common.
+    const [bar0, ...others] = COLOURS;
+    const tint = (at) => {
+      if (data.entries[at] === "unexplained") return PATTERNS[3](css("--fail"));
+      if (data.entries[at] === "measured") return PATTERNS[0](bar0);
+      const place = used.filter(([name]) => name !== "measured" && name !== "unexplained").findIndex(([, other]) => other === at);
+      return PATTERNS[(place + 1) % PATTERNS.length](others[place % others.length]);
+    };
     const swatch = (at) => { const box = make("i", { class: "swatch" }); box.style.background = tint(at); return box; };
     const bar = (repeat) => {
       const whole = repeat.ledger.reduce((sum, value) => sum + value, 0);
@@ -347,12 +373,39 @@
     }
     later.forEach((act) => act());
     page.querySelectorAll(".plot[data-curve]").forEach(unfold);
+    fit(page);
     if (page.id === "case") { top(); page.querySelector("h2").focus({ preventScroll: true }); }
     else if (target && target !== page) { layOut(target.closest("table.sortable")); target.scrollIntoView({ block: "center" }); }
     else top();
   };
   // After the browser went to where the address says.
   const top = () => { scrollTo(0, 0); requestAnimationFrame(() => scrollTo(0, 0)); };
+  // What lies beyond the edge is said, and can be reached with the keys; on a narrow screen a row is a card in which
+  // each figure has the head of its column before it.
+  const fit = (page) => {
+    page.querySelectorAll("div.scroll").forEach((box) => {
+      const own = box.querySelector("table");
+      if (own && !own.classList.contains("grid")) named(own);
+      const over = box.scrollWidth > box.clientWidth + 1;
+      box.classList.toggle("over", over);
+      over ? box.setAttribute("tabindex", "0") : box.removeAttribute("tabindex");
+      if (over) { box.setAttribute("role", "region"); box.setAttribute("aria-label", "A wide table: it scrolls sideways"); }
+    });
+  };
+  addEventListener("resize", () => { clearTimeout(fit.later); fit.later = setTimeout(() => document.querySelectorAll("section.shown").forEach(fit), 150); });
+  const heads = new CSSStyleSheet();
+  document.adoptedStyleSheets = [heads];
+  const quoted = (text) => `"${text.replace(/["\\\n]/g, (letter) => "\\" + letter.codePointAt(0).toString(16) + " ")}"`;
+  const named = (own) => {
+    if (own.classList.contains("cards") || !own.tHead) return;
+    own.classList.add("cards");
+    const key = (named.count = (named.count ?? 0) + 1);
+    own.dataset.heads = key;
+    [...own.tHead.rows[0].cells].forEach((head, at) => {
+      const text = head.textContent.trim();
+      if ((at > 0 || head.classList.contains("n")) && text) heads.insertRule(`@media (max-width: 640px) { table[data-heads="${key}"] td:nth-child(${at + 1})::before { content: ${quoted(text)}; } }`);
+    });
+  };
   const unfold = (host) => { if (!host.firstChild && host.clientWidth > 0) curve(host); };
   document.addEventListener("toggle", (event) => event.target.querySelectorAll?.(".plot[data-curve]").forEach(unfold), true);
   addEventListener("hashchange", show);

@@ -6,7 +6,7 @@ use weighbridge::data::quantity;
 use super::cells::interval;
 use super::mark;
 use crate::show;
-use crate::view::{CaseGroup, CurveView, View};
+use crate::view::{CaseGroup, CurveLine, CurveView, View};
 
 /// With more cases than that the standings are left to the table of cases, and the page stays small.
 const MOST: usize = 2_500;
@@ -39,47 +39,51 @@ pub(super) fn page(view: &View<'_>) -> Markup {
 }
 
 fn section(at: usize, curve: &CurveView<'_>) -> Markup {
-    let number = |number: f64| format!("{number}");
     html! {
         details open[at < 6] {
             summary { b { (curve.title) } " " span.dim { (curve.metric) } }
             div.plot data-curve=(at) {}
-            div.scroll {
-                table {
-                    thead { tr {
-                        th { "system" }
-                        @for at in &curve.numbers { th.n { (number(*at)) } }
-                        @if curve.scales { th.n { "efficiency at the end" } }
-                    } }
-                    tbody {
+            div.scroll.fit { (figures(curve)) }
+        }
+    }
+}
+
+/// The figures of a curve, a row for each number: there may be hundreds, and systems are few.
+fn figures(curve: &CurveView<'_>) -> Markup {
+    html! {
+        table {
+            thead { tr {
+                th.n { (curve.axis) }
+                @for line in &curve.lines { th.n { (line.name) } }
+            } }
+            tbody {
+                @for at in &curve.numbers {
+                    tr {
+                        td.n { (format!("{at}")) }
                         @for line in &curve.lines {
-                            tr {
-                                td { (line.name) }
-                                @for at in &curve.numbers {
-                                    td.n {
-                                        @if let Some(estimate) = line.at(*at) {
-                                            (quantity::show(estimate.median, curve.unit))
-                                        }
-                                    }
-                                }
-                                @if curve.scales {
-                                    @let last = line.points.last();
-                                    @let share = last.and_then(|(at, estimate)| {
-                                        Some(estimate.median / line.ideal(*at)?)
-                                    });
-                                    td.n {
-                                        @if let Some(share) = share {
-                                            (format!("{:.0} %", share * 100.0))
-                                        }
-                                    }
+                            td.n {
+                                @if let Some(estimate) = line.at(*at) {
+                                    (quantity::show(estimate.median, curve.unit))
                                 }
                             }
                         }
                     }
                 }
+                @if curve.scales {
+                    tr {
+                        td.n { "efficiency at the end" }
+                        @for line in &curve.lines { td.n { (efficiency(line)) } }
+                    }
+                }
             }
         }
     }
+}
+
+/// The share of its ideal that a line has at its last number.
+fn efficiency(line: &CurveLine<'_>) -> String {
+    let share = line.points.last().and_then(|(at, estimate)| Some(estimate.median / line.ideal(*at)?));
+    share.map(|share| format!("{:.0} %", share * 100.0)).unwrap_or_default()
 }
 
 fn standing(group: &CaseGroup<'_>) -> Markup {
@@ -102,7 +106,7 @@ fn standing(group: &CaseGroup<'_>) -> Markup {
                             tr {
                                 td.n { (place.rank) }
                                 td { (place.case.id.adapter.as_deref().unwrap_or_default()) }
-                                td.n { (show::median(Some(place.metric))) }
+                                td.n { (show::figure(place.case, Some(place.metric))) }
                                 td.n.dim { (interval(place.metric)) }
                                 td { (mark::standing(&place.ratio)) }
                                 td.n { (format!("{:.2}x", place.ratio.estimate)) }

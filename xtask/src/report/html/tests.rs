@@ -7,7 +7,7 @@ use crate::fixtures::{around, case, home, run};
 use crate::view::{Detail, DetailLimits, View, ViewMaterial, load};
 
 /// A repeat of 500 samples, no two of them alike.
-fn repeat(number: u32) -> Repeat {
+pub(super) fn repeat(number: u32) -> Repeat {
     let samples = (0..500).map(|at| 8_000 + (at * 7_919 + u64::from(number) * 31) % 1_237).collect();
     let seen = Observation { samples, iterations_per_sample: 1, ..Observation::default() };
     let outcome = Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() };

@@ -112,6 +112,7 @@ fn run(started: u64, cases: usize) -> RunRecord {
             cases: (0..cases).map(id).collect(),
             shortened: BTreeMap::new(),
             only_verified: Vec::new(),
+            skipped: Vec::new(),
             repeats: REPEATS,
             stated: BTreeMap::new(),
             target: None,

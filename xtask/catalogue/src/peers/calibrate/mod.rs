@@ -29,7 +29,7 @@ use self::harness::HarnessReport;
 use self::others::Others;
 use self::page::{AGAIN, ComparedCase};
 use crate::dry;
-use weighbridge_xtask::command_output::CommandOutput;
+use weighbridge_xtask::command_output::{CommandOutput, say};
 use weighbridge_xtask::place::Place;
 use weighbridge_xtask::programs::{self, BuiltProgram};
 use weighbridge_xtask::stop;
@@ -55,7 +55,7 @@ pub(super) fn run(peers: &[&'static Peer], rounds: u32, home: &Path, place: &Pla
     let mut bench = CalibrationBench::prepare(place, home, &ready)?;
     let mut compared = Vec::new();
     for (at, peer) in ready.iter().enumerate() {
-        eprintln!("[{}/{}] {}: {rounds} rounds", at + 1, ready.len(), peer.name);
+        say(&format!("[{}/{}] {}: {rounds} rounds", at + 1, ready.len(), peer.name));
         let of = bench.all_rounds(peer, rounds)?;
         compared.extend(of.compared(peer));
         if of.costs.is_empty() && of.wrong.is_empty() {
