@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use weighbridge::data::{
-    CaseRecord, DisturbedSamples, Outcome, PrunePolicy, Purpose, RunManifest, RunRecord, SCHEMA, case_traces,
-    fake_device, quantity, traces, visible_in_line,
+    CaseRecord, Difference, DisturbedSamples, Outcome, PrunePolicy, Purpose, RunManifest, RunRecord, SCHEMA,
+    case_traces, fake_device, quantity, traces, visible_in_line,
 };
 
 use crate::command_output::CommandOutput;
@@ -189,12 +189,25 @@ fn whole(run: &RunRecord) -> String {
     if manifest.resumed {
         say("resumed", "it was broken off and taken up again");
     }
+    for (other, number) in manifest.other_surroundings.iter().zip(1..) {
+        say(&format!("others {number}"), &listed(other));
+    }
     let environment = &manifest.environment;
-    for (name, value) in environment.machine.iter().chain(&environment.software).chain(&environment.variables)
+    for (name, value) in environment
+        .machine
+        .iter()
+        .chain(&environment.software)
+        .chain(&environment.process)
+        .chain(&environment.variables)
     {
         say(name, value);
     }
     text
+}
+
+/// What differed in other surroundings.
+fn listed(differences: &[Difference]) -> String {
+    differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// The repeats of a case, the one that represents it marked.

@@ -62,6 +62,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         plan,
         epoch: manifest.epoch,
         finished: &finished,
+        surroundings: resume::number_of_surroundings(&manifest, &session.environment),
         scratch: &scratch,
         budget: limit.map(|limit| limit.time),
         shares: limit.is_some_and(|limit| limit.shares),

@@ -69,6 +69,7 @@ impl Session {
             resume::check(context.suite, &manifest, plan)?;
             let own = Program::own().and_then(|own| own.digest()).ok();
             resume::same_place(&manifest, [own, versus], &self.environment)?;
+            resume::take_surroundings(&mut manifest, &self.environment, &context.args)?;
             manifest.resumed = true;
             manifest.status = RunStatus::Running;
             runs.write_manifest(&manifest)?;
@@ -101,6 +102,7 @@ impl Session {
             },
             status: RunStatus::Running,
             resumed: false,
+            other_surroundings: Vec::new(),
             environment: self.environment.clone(),
             load_at_end: None,
         };

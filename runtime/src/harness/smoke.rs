@@ -63,6 +63,7 @@ fn go(context: &Context<'_>, plan: &Plan, see: &mut dyn FnMut(Event<'_>)) -> Res
         plan,
         epoch: 0,
         finished: &[],
+        surroundings: 0,
         scratch: &scratch,
         budget: context.args.budget,
         shares: false,

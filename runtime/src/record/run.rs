@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaseRecord, Environment};
+use super::{CaseRecord, Difference, Environment};
 use crate::bencher::{Budget, PartialBudget};
 use crate::plan::CaseId;
 
@@ -122,6 +122,9 @@ pub struct RunManifest {
     pub status: RunStatus,
     /// True if it was broken off and taken up again: it cannot become a baseline.
     pub resumed: bool,
+    /// The other surroundings that it was taken up again in with `--anyway`: what differed from the first ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_surroundings: Vec<Vec<Difference>>,
     /// The place where it ran.
     pub environment: Environment,
     /// The load average when it ended.

@@ -25,6 +25,8 @@ pub struct RunTask<'a> {
     pub epoch: u64,
     /// Repeats that an earlier part of the run has finished: they are not run again.
     pub finished: &'a [(CaseId, Repeat)],
+    /// The number of the surroundings that it is run in, as its repeats have it.
+    pub surroundings: u32,
     /// The scratch directory of a repeat.
     pub scratch: &'a dyn Fn(&CaseId, u32) -> PathBuf,
     /// The most time that the run may take.
@@ -112,6 +114,7 @@ pub(super) fn go<E>(
             slot: nanoseconds(slot),
             start: start.map(nanoseconds),
             tree,
+            surroundings: task.surroundings,
             outcome,
         };
         progress.ended(index, &repeat, slot);

@@ -58,6 +58,7 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         },
         status: RunStatus::Running,
         resumed: false,
+        other_surroundings: Vec::new(),
         environment: Environment {
             machine: [("cpu".to_owned(), "Abacus 9".to_owned())].into(),
             ..Environment::default()
@@ -77,6 +78,7 @@ pub(crate) fn repeat(number: u32, samples: usize) -> Repeat {
         slot: wall + 1_000_000,
         start: Some(900_000),
         tree: None,
+        surroundings: 0,
         outcome: Outcome::Measured {
             seen: Box::new(seen),
             work: Some(Work::default()),

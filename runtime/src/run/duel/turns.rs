@@ -330,6 +330,7 @@ fn whole(side: usize, ended: EndedRequest, ask: &RepeatRequest) -> Result<(Repea
                 slot: nanoseconds(slot),
                 start: start.map(nanoseconds),
                 tree,
+                surroundings: 0,
                 outcome,
             };
             Ok((repeat, spots))

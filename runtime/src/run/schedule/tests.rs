@@ -86,6 +86,7 @@ fn run(
     let mut mock = Mock::new(answer);
     let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
     let task = RunTask {
+        surroundings: 0,
         plan,
         epoch: 0,
         finished,
@@ -101,7 +102,7 @@ fn run(
 /// A task that has no scratch and no budget.
 fn task<'a>(plan: &'a Plan, finished: &'a [(CaseId, Repeat)], interrupted: &'a AtomicBool) -> RunTask<'a> {
     let scratch = &|_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-    RunTask { plan, epoch: 0, finished, scratch, budget: None, shares: false, interrupted }
+    RunTask { plan, epoch: 0, finished, surroundings: 0, scratch, budget: None, shares: false, interrupted }
 }
 
 #[test]
@@ -177,6 +178,7 @@ fn what_an_earlier_part_of_the_run_finished_is_not_run_again() {
         slot: 0,
         start: None,
         tree: None,
+        surroundings: 0,
         outcome,
     };
     let finished =
@@ -236,7 +238,15 @@ fn a_run_that_is_taken_up_again_hashes_its_references_once_more_and_journals_not
         case.scenario = entry("a", Equivalence::Exact);
     }
     let whole = |case: usize, number, purpose| {
-        let repeat = Repeat { number, purpose, slot: 1, start: None, tree: None, outcome: measured() };
+        let repeat = Repeat {
+            number,
+            purpose,
+            slot: 1,
+            start: None,
+            tree: None,
+            surroundings: 0,
+            outcome: measured(),
+        };
         (plan.cases[case].id.clone(), repeat)
     };
     let finished =
@@ -422,7 +432,10 @@ fn a_run_with_a_target_that_is_taken_up_again_repeats_nothing() {
     let whole = |id: usize, number| {
         let outcome = taking(1000);
         let (purpose, slot) = (Purpose::Measure, 1);
-        (plan.cases[id].id.clone(), Repeat { number, purpose, slot, start: None, tree: None, outcome })
+        (
+            plan.cases[id].id.clone(),
+            Repeat { number, purpose, slot, start: None, tree: None, surroundings: 0, outcome },
+        )
     };
     let finished: Vec<_> =
         (1..=5).map(|number| whole(0, number)).chain((1..=4).map(|n| whole(1, n))).collect();

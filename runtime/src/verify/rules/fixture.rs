@@ -131,6 +131,7 @@ impl Case {
             slot: self.slot,
             start: None,
             tree: None,
+            surroundings: 0,
             outcome: outcome(number),
         };
         let repeats: Vec<Repeat> = (1..=self.repeats).map(repeat).collect();

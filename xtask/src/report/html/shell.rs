@@ -111,6 +111,13 @@ fn head(view: &View<'_>, pages: &[Page]) -> Markup {
             @if manifest.resumed {
                 div.banner role="status" { "This run was broken off and taken up again." }
             }
+            @for (other, number) in manifest.other_surroundings.iter().zip(1..) {
+                div.banner role="status" {
+                    "Repeats with the caveat “surroundings” were measured in others than the first ones ("
+                    (number) "): "
+                    @for difference in other { (difference) "; " }
+                }
+            }
             @if let Some(fake) = &view.fake { div.banner role="alert" { (fake) } }
             nav aria-label="Pages" {
                 @for page in pages { a href={ "#" (page.key) } { (page.title) } }
