@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use weighbridge::data::{
-    CaseRecord, Difference, DisturbedSamples, Outcome, PrunePolicy, Purpose, RunManifest, RunRecord, SCHEMA,
-    case_traces, fake_device, quantity, traces, visible_in_line,
+    CaseRecord, Difference, DisturbedSamples, Exit, Outcome, PrunePolicy, Purpose, RunManifest, RunRecord,
+    RunStatus, SCHEMA, case_traces, fake_device, quantity, traces, visible_in_line,
 };
 
 use crate::command_output::CommandOutput;
@@ -146,7 +146,12 @@ fn list(place: &Place, all: bool) -> Result<CommandOutput> {
             weighbridge::tool()
         ));
     }
-    Ok(CommandOutput { remarks, ..CommandOutput::fine(text) })
+    let mut damaged = listing.runs.iter().filter(|run| run.status == RunStatus::Damaged).peekable();
+    let exit = if damaged.peek().is_some() { Exit::Unexpected } else { Exit::Fine };
+    for run in damaged.take(most_broken) {
+        remarks.extend(place.runs().load(&run.id).err().map(|damage| format!("error: {damage}")));
+    }
+    Ok(CommandOutput { remarks, exit, ..CommandOutput::fine(text) })
 }
 
 /// The machine that measured a run, marked where the device was a fake.

@@ -35,6 +35,7 @@ pub(crate) fn status(status: RunStatus) -> &'static str {
         RunStatus::Running => "unfinished",
         RunStatus::Complete => "complete",
         RunStatus::Interrupted => "interrupted",
+        RunStatus::Damaged => "damaged",
     }
 }
 

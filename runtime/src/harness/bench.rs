@@ -55,7 +55,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
 
     let (mut manifest, _going_on) = session.take_up(context, plan, &runs, None)?;
     let id = manifest.id.clone();
-    let finished = if manifest.resumed { runs.finished(&id)? } else { Vec::new() };
+    let finished = if args.resume.is_some() { runs.finished(&id)? } else { Vec::new() };
     let scratch = |case: &CaseId, number: u32| layout.scratch(&id, case, number);
     let limit = TimeLimit::of(context, session.budget);
     let task = RunTask {
@@ -105,6 +105,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let cut = left_out.map(|(limit, needed)| limit.cut(plan, &journal, needed));
     let plan = cut.as_ref().unwrap_or(plan);
     manifest.planned.shortened = shortened(plan);
+    manifest.journalled = (ending == RunEnding::Complete).then_some(journal.len());
     let mut record = RunRecord { cases: assemble_run(plan, &journal), manifest };
     if ending == RunEnding::Complete {
         traces::trace(context, plan, &layout, &record.manifest, &mut record.cases)?;

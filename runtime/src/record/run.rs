@@ -125,6 +125,9 @@ pub struct RunManifest {
     /// The other surroundings that it was taken up again in with `--anyway`: what differed from the first ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_surroundings: Vec<Vec<Difference>>,
+    /// The number of repeats that its journal had when it came to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journalled: Option<usize>,
     /// The place where it ran.
     pub environment: Environment,
     /// The load average when it ended.
@@ -176,6 +179,9 @@ pub enum RunStatus {
     Complete,
     /// It was interrupted.
     Interrupted,
+    /// It came to its end, and files of it are gone. No file says so: it is found out by reading.
+    #[serde(skip)]
+    Damaged,
 }
 
 /// A run with its cases.

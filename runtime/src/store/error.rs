@@ -48,19 +48,18 @@ pub enum StoreError {
         /// The content that belongs there.
         expected: String,
     },
-    /// A run that came to its end lacks the record of a case that it planned.
+    /// A run that came to its end lacks files of it.
     #[error(
-        "run {run} is complete and has no record of {case}: `{}` was removed; measure anew, or remove the \
-         run",
-        path.display()
+        "run {run} is damaged: files of it are gone ({gone}); `cargo bench --bench {target} -- --resume {run}` \
+         derives records of cases from the journal again and measures lost repeats again; or remove the run"
     )]
-    NoCase {
+    Damaged {
         /// The run.
         run: RunId,
-        /// The case.
-        case: String,
-        /// The file that is gone.
-        path: PathBuf,
+        /// The files that are gone, in words.
+        gone: String,
+        /// The bench target that measured it.
+        target: String,
     },
     /// There is no such run.
     #[error(

@@ -128,9 +128,8 @@ impl Duels {
             return Ok(pruned);
         }
         let mut seen: HashMap<String, usize> = HashMap::new();
-        for name in names_or_none(files, &folder)?.iter().rev() {
-            let Some(duel) = duel_of(name) else { continue }; // an id begins with its start
-            let path = folder.join(name);
+        for duel in self.ids()? {
+            let path = self.layout.duel(&duel);
             let Some(age) = files
                 .metadata(&path)
                 .ok()

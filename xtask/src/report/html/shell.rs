@@ -94,6 +94,7 @@ fn head(view: &View<'_>, pages: &[Page]) -> Markup {
         RunStatus::Running => {
             Some("This run did not come to its end, or is still running: it shows what there is.")
         }
+        RunStatus::Damaged => Some("Files of this run are gone: it shows what there is."),
         RunStatus::Interrupted => Some("This run was interrupted: it shows what there is."),
     };
     html! {

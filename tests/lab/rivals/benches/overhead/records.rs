@@ -122,6 +122,7 @@ fn run(started: u64, cases: usize) -> RunRecord {
         },
         status: RunStatus::Complete,
         resumed: false,
+        journalled: None,
         other_surroundings: Vec::new(),
         environment: Environment {
             machine: [("cpu".to_owned(), "Abacus 9".to_owned())].into(),
