@@ -96,7 +96,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         Ok::<(), TargetError>(())
     });
     let _ = std::fs::remove_dir_all(&kept); // there only if a system under test has converted data
-    let ending = ending?;
+    let ending = ending.inspect_err(|_| terminal.remark(&resume::hint(suite, &id)))?;
 
     manifest.status =
         if ending == RunEnding::Complete { RunStatus::Complete } else { RunStatus::Interrupted };
@@ -348,7 +348,7 @@ fn measured_exit(record: &RunRecord, ending: RunEnding, policy: &Policy) -> Exit
     if some(|case| case.status == CaseStatus::Incomplete) && !policy.inconclusive_passes {
         exit = exit.or(Exit::Inconclusive);
     }
-    if ending == RunEnding::Interrupted { exit.or(Exit::Interrupted) } else { exit }
+    if ending.is_interrupted() { exit.or(Exit::Interrupted) } else { exit }
 }
 
 #[cfg(test)]

@@ -110,6 +110,8 @@ pub enum How {
     Clock(Box<ClockFault>),
     /// Its work does not verify, by these numbers.
     Work(Box<WorkFault>),
+    /// The disk that the harness gave it has no room for it.
+    NoRoom,
     /// Its process lost the device.
     Device,
 }

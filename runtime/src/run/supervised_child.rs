@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use nix::sys::signal::Signal;
 
+use super::absence::Absence;
 use super::program::Program;
 use super::protocol::{
     CHILD_FLAG, ChildAnswer, ChildMessage, LONGEST, ParentMessage, RepeatRequest, VERSION,
@@ -50,6 +51,8 @@ pub(super) struct EndedRequest {
     pub(super) outcome: Option<(Outcome, Vec<Spot>)>,
     pub(super) start: Option<Duration>,
     pub(super) slot: Duration,
+    /// The time in which the machine slept or this process was stopped meanwhile.
+    pub(super) away: Duration,
     pub(super) tree: Option<TreeMemory>,
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
@@ -165,7 +168,8 @@ impl SupervisedChild {
             }
         }
         let outcome = self.outcome(end, seen, slot, watch, &stderr);
-        EndedRequest { outcome, start: seen.start, slot, tree: seen.tree, stdout, stderr, alive }
+        let (start, tree, away) = (seen.start, seen.tree, seen.absence.away());
+        EndedRequest { outcome, start, slot, away, tree, stdout, stderr, alive }
     }
 
     /// Listens past the greeting.
@@ -224,7 +228,7 @@ impl SupervisedChild {
             if seen.is_late(watch) {
                 return ListeningEnd::TimedOut;
             }
-            let is_over = watch.until.is_some_and(|until| Instant::now() >= until);
+            let is_over = watch.until.is_some_and(|until| Instant::now() >= until + seen.absence.away());
             if is_over || watch.interrupted.load(Ordering::Relaxed) {
                 return ListeningEnd::Interrupted;
             }
@@ -239,7 +243,7 @@ impl SupervisedChild {
                     return ListeningEnd::TooLarge(bytes);
                 }
             }
-            if self.child.receive() == ReceivedBytes::End {
+            if seen.absence.during(LOOK, || self.child.receive()) == ReceivedBytes::End {
                 return ListeningEnd::Died;
             }
         }
@@ -406,11 +410,21 @@ struct ListeningState {
     greeted: Option<Duration>,
     /// The time until the repeat was over, and it had only to be told.
     over: Option<Duration>,
+    absence: Absence,
 }
 
 impl ListeningState {
     fn since(begun: Instant) -> Self {
-        Self { phase: Phase::SetUp, start: None, tree: None, begun, set_up: None, greeted: None, over: None }
+        Self {
+            phase: Phase::SetUp,
+            start: None,
+            tree: None,
+            begun,
+            set_up: None,
+            greeted: None,
+            over: None,
+            absence: Absence::new(),
+        }
     }
 
     fn pass_into(&mut self, phase: Phase) {
@@ -426,9 +440,10 @@ impl ListeningState {
     }
 
     fn is_late(&self, watch: ChildWatch<'_>) -> bool {
+        let away = self.absence.away();
         match (watch.patient, self.set_up) {
-            (true, Some(set_up)) => set_up.elapsed() >= watch.timeout + HEAD_START,
-            _ => self.begun.elapsed() >= self.allowed(watch),
+            (true, Some(set_up)) => set_up.elapsed() >= watch.timeout + HEAD_START + away,
+            _ => self.begun.elapsed() >= self.allowed(watch) + away,
         }
     }
 
@@ -461,5 +476,17 @@ mod tests {
         assert_eq!(listened.allowed(watch(true)), Duration::from_secs(150));
         listened.pass_into(Phase::WarmUp);
         assert_eq!(listened.allowed(watch(true)), timeout);
+    }
+
+    #[test]
+    fn nobody_is_late_for_the_time_in_which_the_machine_slept() {
+        let interrupted = AtomicBool::new(false);
+        let timeout = Duration::ZERO;
+        let watch =
+            ChildWatch { timeout, patient: false, memory: u64::MAX, interrupted: &interrupted, until: None };
+        let mut listened = ListeningState::since(Instant::now());
+        assert!(listened.is_late(watch));
+        listened.absence = Absence::of(Duration::from_hours(1));
+        assert!(!listened.is_late(watch));
     }
 }

@@ -77,9 +77,10 @@ fn gaps(run: &RunManifest, names: &[String]) -> String {
     let mut told = String::new();
     for id in &run.planned.cases {
         let there = numbers.remove(&*id.file_name()).unwrap_or_default();
-        let last = there.iter().copied().max().map_or(1, |last| last + 1);
+        let first = there.iter().copied().min().unwrap_or_default();
+        let last = there.iter().copied().max().unwrap_or_default();
         let lacks: Vec<String> =
-            (0..last).filter(|number| !there.contains(number)).map(|number| number.to_string()).collect();
+            (first..last).filter(|number| !there.contains(number)).map(|number| number.to_string()).collect();
         if !lacks.is_empty() {
             told.push_str(&format!("; of {id} it lacks {}", lacks.join(", ")));
         }

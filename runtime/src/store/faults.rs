@@ -450,7 +450,7 @@ fn a_run_that_lost_a_file_is_damaged_and_says_what_it_lost() {
     write(&runs, &run).expect("a good disk");
     assert_eq!(runs.manifest(&id).expect("readable").status, RunStatus::Complete);
     let lost = [runs.layout().case(&id, &case_id(1)), runs.layout().repeat(&id, &case_id(0), 2)];
-    for (path, told) in lost.iter().zip(["the record of PC-1", "it lacks 0, 2"]) {
+    for (path, told) in lost.iter().zip(["the record of PC-1", "it lacks 2"]) {
         let was = fs::read(path).expect("it is there");
         fs::remove_file(path).expect("writable");
         let listed = runs.list().expect("readable").runs;

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::{BrokenDuel, Duel, DuelRound, EndedRound, RoundId};
-use crate::run::{Event, RunEnding};
+use crate::run::{Event, RunEnding, own_disk};
 use crate::stats;
 
 /// Decides from the rounds of a duel, and says which one is next.
@@ -69,6 +69,13 @@ pub(crate) fn go<E>(
         told?;
         if outcome == Err(BrokenDuel::Interrupted) {
             ending = RunEnding::Interrupted;
+            break;
+        }
+        if let Err(BrokenDuel::Failed(_, failure)) = &outcome
+            && let Some(why) = own_disk::fault(failure, &(task.scratch)(case, 0), false)
+        {
+            sink(Event::NoRoom { case, why: &why })?;
+            ending = RunEnding::NoRoom;
             break;
         }
         let slot = started.elapsed();
