@@ -192,6 +192,30 @@ fn a_run_is_taken_up_in_other_surroundings_only_anyway_and_then_says_which_repea
 }
 
 #[test]
+fn a_repeat_in_which_its_run_was_stopped_is_measured_again_and_said_so() {
+    let bench = Bench::new("sorting");
+    let mut command =
+        bench.command(&["SUM-1", "--profile=quick", "--measurement-time", "1", "--repeats", "2"]);
+    command.env("KILL_TEST_MARK", bench.data()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let parent = command.spawn().unwrap();
+    // Once there is a run, no other program of the harness is left: the second process is the child.
+    while bench.runs().is_empty() || left_behind(bench.data()).len() < 2 {
+        std::thread::yield_now();
+    }
+    let send = |signal: &str| {
+        assert!(Command::new("kill").args([signal, &parent.id().to_string()]).status().unwrap().success());
+    };
+    send("-STOP");
+    wait(Duration::from_secs(5));
+    send("-CONT");
+    let ended = parent.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(0), "{said}");
+    assert!(said.contains("this process was stopped for") && said.contains("it is run again"), "{said}");
+    assert_eq!(journal(&bench.only_run()).len(), 2);
+}
+
+#[test]
 fn ctrl_c_keeps_what_is_finished_ends_the_children_and_exits_with_130() {
     let bench = Bench::new("faults");
     let mut command = bench.command(&[

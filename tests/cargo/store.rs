@@ -56,6 +56,29 @@ fn a_full_disk_is_exit_1_and_loses_no_finished_repeat() {
 }
 
 #[test]
+fn a_scratch_that_is_full_puts_the_case_off_and_it_is_measured_once_there_is_room() {
+    let bench = Bench::new("faults");
+    let disk = bench.data().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let script = r#"mount -t tmpfs -o size=16m tmpfs "$1" && {
+        disk=$1; program=$2; shift 2
+        "$program" "$@" --data "$disk"; echo "first=$?"
+        mount -o remount,size=512m "$disk"
+        "$program" --resume "$(ls "$disk/runs")" --no-lock --bench --data "$disk"; echo "second=$?"; }"#;
+    let Some(mut shell) = needs::mounting(script) else { return };
+    let args = ["DISK-1", "GOOD-1", "--profile=quick", "--repeats", "2", "--no-lock", "--bench"];
+    let own = bench.bare(&args);
+    shell.arg("sh").arg(&disk).arg(own.get_program()).args(own.get_args());
+    shell.current_dir(own.get_current_dir().expect("a bench has one")).stdin(Stdio::null());
+    clean(&mut shell);
+    let ran = ProcessEnd::of(&mut shell);
+    assert!(ran.stderr.contains("DISK-1 is put off"), "{}", ran.all());
+    assert!(ran.stderr.contains("free some space") && ran.stderr.contains("--resume"), "{}", ran.all());
+    assert!(ran.stdout.contains("first=130") && ran.stdout.contains("second=0"), "{}", ran.all());
+    assert!(ran.stdout.contains("measured=2 failed=0"), "{}", ran.all());
+}
+
+#[test]
 fn two_runs_at_once_on_one_data_directory_do_not_harm_each_other() {
     let bench = Bench::new("sorting");
     let mut both: Vec<_> = (0..2).map(|_| bench.command(ARGS).spawn().unwrap()).collect();

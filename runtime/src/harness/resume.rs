@@ -143,9 +143,10 @@ pub(super) fn same_place(
 /// Facts of the machine that whoever starts a process sets for it.
 const SET_FOR_PROCESS: [&str; 3] = ["allowed cpus", "cpu quota", "memory limit"];
 
-/// Facts of the software that the hash of the program and the commit answer for.
-const BUILT: [&str; 7] =
-    ["rustc", "build profile", "rust flags", "features", "commit", "branch", "working tree"];
+/// Facts of the software that the hash of the program and the commit answer for; and the size of the
+/// storage, of whose mount the facts of the process say all else.
+const ANSWERED_FOR: [&str; 8] =
+    ["rustc", "build profile", "rust flags", "features", "commit", "branch", "working tree", "storage"];
 
 fn is_of_process(fact: &Difference) -> bool {
     SET_FOR_PROCESS.contains(&fact.what.as_str())
@@ -155,7 +156,7 @@ fn is_of_process(fact: &Difference) -> bool {
 fn other_surroundings(manifest: &RunManifest, here: &Environment) -> Vec<Difference> {
     let found = here.differences(&manifest.environment);
     let machine = found.machine.into_iter().filter(is_of_process);
-    let software = found.software.into_iter().filter(|fact| !BUILT.contains(&fact.what.as_str()));
+    let software = found.software.into_iter().filter(|fact| !ANSWERED_FOR.contains(&fact.what.as_str()));
     // What the twin of a flag says is taken from the manifest; a child reads the slowdown by itself.
     let is_twin = |name: &str| FLAGS.iter().any(|flag| flag.variable().as_deref() == Some(name));
     let variables = found.variables.into_iter().filter(|fact| fact.what == INJECT || !is_twin(&fact.what));
@@ -252,7 +253,7 @@ mod tests {
             (|of| &mut of.variables, "WEIGHBRIDGE_SLOWDOWN", "3"),
             (|of| &mut of.variables, "LD_PRELOAD", "a.so"),
             (|of| &mut of.variables, INJECT, "0.5"),
-            (|of| &mut of.software, "storage", "tmpfs"),
+            (|of| &mut of.software, "libc", "musl"),
         ];
         for (number, (kind, what, value)) in (1..).zip(others) {
             let mut other = here.clone();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::device::time_asleep;
 
-/// A wait that takes so much longer than it was to take was none: the process was stopped meanwhile.
+/// Who looks again so much later than he was to was stopped meanwhile.
 const STOPPED: Duration = Duration::from_secs(2);
 
 /// Less than this is no sleep.
@@ -14,13 +14,15 @@ const ASLEEP: Duration = Duration::from_millis(500);
 /// The time away from a repeat so far.
 #[derive(Debug)]
 pub(super) struct Absence {
+    /// The last look.
+    looked: Instant,
     asleep: Duration,
     away: Duration,
 }
 
 impl Absence {
     pub(super) fn new() -> Self {
-        Self { asleep: time_asleep(), away: Duration::ZERO }
+        Self { looked: Instant::now(), asleep: time_asleep(), away: Duration::ZERO }
     }
 
     /// So long an absence.
@@ -29,12 +31,16 @@ impl Absence {
         Self { away, ..Self::new() }
     }
 
-    /// Waits for as long as `wait` does, which is to take `most`, and notes what it took beyond that.
-    pub(super) fn during<T>(&mut self, most: Duration, wait: impl FnOnce() -> T) -> T {
-        let begun = Instant::now();
-        let came = wait();
-        self.note(begun.elapsed().saturating_sub(most), time_asleep());
-        came
+    /// Looks again, which was to be after `most` at most.
+    pub(super) fn look(&mut self, most: Duration) {
+        let passed = self.looked.elapsed();
+        self.looked += passed;
+        self.note(passed.saturating_sub(most), time_asleep());
+    }
+
+    /// Begins to look after a while in which nobody did.
+    pub(super) fn look_anew(&mut self) {
+        self.looked = Instant::now();
     }
 
     fn note(&mut self, over: Duration, asleep: Duration) {
@@ -56,13 +62,12 @@ mod tests {
 
     #[test]
     fn sleep_and_stops_are_told_and_a_wait_on_a_busy_machine_is_none() {
-        let mut absence = Absence { asleep: Duration::from_secs(100), away: Duration::ZERO };
+        let mut absence = Absence { asleep: Duration::from_secs(100), ..Absence::new() };
         absence.note(Duration::from_millis(900), Duration::from_secs(100));
         assert_eq!(absence.away(), Duration::ZERO);
         absence.note(Duration::from_secs(15), Duration::from_secs(100));
         assert_eq!(absence.away(), Duration::from_secs(15));
         absence.note(Duration::ZERO, Duration::from_secs(107));
         assert_eq!(absence.away(), Duration::from_secs(22));
-        assert_eq!(Absence::new().during(Duration::ZERO, || 7), 7);
     }
 }

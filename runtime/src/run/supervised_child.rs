@@ -65,6 +65,8 @@ pub(super) struct EndedRequest {
 pub(super) struct SupervisedChild {
     child: Subprocess,
     started: Instant,
+    /// The time away since its start, for its first repeat.
+    absence: Option<Absence>,
     stdout: Output,
     stderr: Output,
     since: SystemTime,
@@ -89,11 +91,12 @@ impl SupervisedChild {
             leads: true,
             outputs: [&stdout, &stderr],
         };
-        let started = Instant::now();
+        let (started, absence) = (Instant::now(), Absence::new());
         let mut command = program.command()?;
         command.arg(CHILD_FLAG).envs(program.variables.iter().map(|(name, value)| (name, value)));
         let child = Subprocess::spawn(&mut command, ChildPlace::new(silence), &spawning)?;
-        Ok(Self { child, started, stdout, stderr, since, asked: false, patient: false, cleaned: false })
+        let (asked, patient, cleaned) = (false, false, false);
+        Ok(Self { child, started, absence: Some(absence), stdout, stderr, since, asked, patient, cleaned })
     }
 
     /// Asks for one repeat and waits for its end; once a second `tick` is told for how long. If `last`, the
@@ -108,7 +111,7 @@ impl SupervisedChild {
         // The first repeat of a process has its start as well.
         let begun = if self.asked { Instant::now() } else { self.started };
         self.asked = true;
-        let mut seen = ListeningState::since(begun);
+        let mut seen = self.listening(begun);
         self.send(request);
         let end = self.answer(watch, &mut seen, tick);
         self.ended(end, &seen, watch, last)
@@ -122,7 +125,7 @@ impl SupervisedChild {
         watch: ChildWatch<'_>,
         tick: &mut dyn FnMut(Duration),
     ) -> Result<PacedChild, Box<EndedRequest>> {
-        let mut seen = ListeningState::since(self.started);
+        let mut seen = self.listening(self.started);
         self.send(request);
         match self.answer(watch, &mut seen, tick) {
             ListeningEnd::Ready(work) => Ok(PacedChild { process: self, seen, work }),
@@ -132,11 +135,16 @@ impl SupervisedChild {
 
     /// Waits for the greeting of a fresh process, and no longer: whether it was built with debug assertions.
     pub(super) fn greeting(mut self, watch: ChildWatch<'_>) -> Result<bool, Box<EndedRequest>> {
-        let mut seen = ListeningState::since(self.started);
+        let mut seen = self.listening(self.started);
         match self.listen(watch, &mut seen, &mut |_| {}) {
             ListeningEnd::Greeted { debug } => Ok(debug),
             end => Err(Box::new(self.ended(end, &seen, watch, true))),
         }
+    }
+
+    fn listening(&mut self, begun: Instant) -> ListeningState {
+        let absence = self.absence.take().unwrap_or_else(Absence::new);
+        ListeningState { absence, ..ListeningState::since(begun) }
     }
 
     fn send(&mut self, request: &RepeatRequest) {
@@ -197,6 +205,7 @@ impl SupervisedChild {
         let mut memory = MemoryWatch::of(self.child.tree());
         let mut next_tick = Instant::now() + TICK;
         loop {
+            seen.absence.look(LOOK);
             loop {
                 match self.child.next::<ChildMessage>() {
                     Err(error) => return ListeningEnd::Broken(ChildFault::Garbled(error.to_string())),
@@ -243,7 +252,7 @@ impl SupervisedChild {
                     return ListeningEnd::TooLarge(bytes);
                 }
             }
-            if seen.absence.during(LOOK, || self.child.receive()) == ReceivedBytes::End {
+            if self.child.receive() == ReceivedBytes::End {
                 return ListeningEnd::Died;
             }
         }
@@ -331,6 +340,7 @@ impl PacedChild {
         watch: ChildWatch<'_>,
     ) -> Result<(Block, Duration), Box<EndedRequest>> {
         let begun = Instant::now();
+        self.seen.absence.look_anew();
         let _ = self.process.child.send(&ParentMessage::Block(iterations)); // a death is noticed right below
         let end = match self.process.listen(watch, &mut self.seen, &mut |_| {}) {
             ListeningEnd::Block(block) => {

@@ -25,7 +25,10 @@ pub fn file_system(folder: &Path) -> Result<(String, String), String> {
 pub(super) fn mount(data: &Path) -> Fact {
     let mounts = text(Path::new("/proc/self/mounts"))?;
     let mount = Mount::of(&existing(data)?, &mounts).ok_or_else(|| nowhere(data))?;
-    Ok(format!("{} on {}, {}", mount.kind, mount.device, mount.options))
+    // A disk that was made larger is the same.
+    let is_size = |option: &&str| option.starts_with("size=") || option.starts_with("nr_inodes=");
+    let options: Vec<&str> = mount.options.split(',').filter(|option| !is_size(option)).collect();
+    Ok(format!("{} on {}, {}", mount.kind, mount.device, options.join(",")))
 }
 
 fn nowhere(folder: &Path) -> String {
