@@ -464,3 +464,24 @@ fn a_run_that_lost_a_file_is_damaged_and_says_what_it_lost() {
         assert_eq!(runs.load_whole(&id).expect("it is back"), run);
     }
 }
+
+#[test]
+fn what_stands_in_the_way_of_a_data_directory_is_named() {
+    let home = home();
+    let (link, file) = (home.path().join("link"), home.path().join("file"));
+    std::os::unix::fs::symlink("/nowhere/at/all", &link).expect("writable");
+    fs::write(&file, "in the way").expect("writable");
+    let refused = |data: std::path::PathBuf| {
+        let runs = Runs::new(Layout::new(data));
+        runs.create(&manifest(1_000, 1)).expect_err("it cannot be made").to_string()
+    };
+    for data in [link.clone(), link.join("below")] {
+        let said = refused(data);
+        assert!(said.contains("is a link to `/nowhere/at/all`, which is not there: make that"), "{said}");
+        assert!(said.contains("--data"), "{said}");
+    }
+    for data in [file.clone(), file.join("below")] {
+        let said = refused(data);
+        assert!(said.contains("file` is no folder: remove it"), "{said}");
+    }
+}
