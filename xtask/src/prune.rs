@@ -1,4 +1,4 @@
-//! `runs prune`: removes old runs, duels, rebuilt revisions and remembered listings, and what killed ones left.
+//! `runs prune`: removes old runs, duels, rebuilt revisions and listings of benches, and what killed ones left.
 
 use std::fmt::Write;
 use std::fs::{self, DirEntry};
@@ -46,7 +46,8 @@ pub(crate) fn run(keep: PrunePolicy, place: &Place, now: SystemTime) -> Result<C
     }
     writeln!(
         text,
-        "removed {} runs, {} duels, {} rebuilds, {listings} listings and {} leftovers; freed {} bytes of scratch",
+        "removed {} runs, {} duels, {} rebuilds, {listings} listings and {} leftovers; freed {} bytes of \
+         scratch",
         runs.runs.len(),
         duels.runs.len(),
         rebuilds.len(),
@@ -149,8 +150,8 @@ mod tests {
         home.store(&plain(2_000, 1.0, 1.0));
         let keep = PrunePolicy { newest: Some(1), within: None };
         let said = run(keep, &home.place, SystemTime::now()).expect("pruned");
-        let expected = "removed 19700101-001640-000007\nremoved 1 runs, 0 duels, 0 rebuilds, 0 listings and 0 \
-            leftovers; freed 0 bytes of scratch\n";
+        let expected = "removed 19700101-001640-000007\nremoved 1 runs, 0 duels, 0 rebuilds, 0 listings and \
+            0 leftovers; freed 0 bytes of scratch\n";
         assert_eq!(said.text, expected);
         assert_eq!(home.place.runs().list().expect("readable").runs.len(), 1);
     }

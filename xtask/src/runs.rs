@@ -210,7 +210,7 @@ fn whole(run: &RunRecord) -> String {
     text
 }
 
-/// What differed in other surroundings.
+/// The differences of other surroundings from the first ones, in a line.
 fn listed(differences: &[Difference]) -> String {
     differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

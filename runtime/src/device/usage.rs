@@ -194,8 +194,8 @@ impl AddAssign for Usage {
     }
 }
 
-/// The time that this machine has slept since it was started: the clock of what passes against that of when it
-/// runs. None where the system does not tell.
+/// The time that this machine has slept since it was started, by the clock of all time against that of the
+/// time in which it ran. None where the system does not tell.
 pub fn time_asleep() -> Duration {
     #[cfg(target_os = "linux")]
     {

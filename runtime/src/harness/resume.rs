@@ -235,6 +235,9 @@ mod tests {
         same_place(&older, both(), &here).expect("nothing known differs");
     }
 
+    /// The facts of one kind.
+    type Kind = fn(&mut Environment) -> &mut std::collections::BTreeMap<String, String>;
+
     #[test]
     fn all_that_a_record_calls_the_surroundings_is_compared_and_anyway_gives_them_a_number() {
         let mut then = manifest(1_000, 1);
@@ -246,7 +249,6 @@ mod tests {
         let here = then.environment.clone();
         take_surroundings(&mut then, &here, &args(false)).expect("nothing differs");
 
-        type Kind = fn(&mut Environment) -> &mut std::collections::BTreeMap<String, String>;
         let others: [(Kind, &str, &str); 6] = [
             (|of| &mut of.machine, "allowed cpus", "1"),
             (|of| &mut of.process, "priority", "nice 19"),

@@ -122,7 +122,8 @@ pub struct RunManifest {
     pub status: RunStatus,
     /// True if it was broken off and taken up again: it cannot become a baseline.
     pub resumed: bool,
-    /// The other surroundings that it was taken up again in with `--anyway`: what differed from the first ones.
+    /// The other surroundings that it was taken up again in with `--anyway`, by what differed from the first
+    /// ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_surroundings: Vec<Vec<Difference>>,
     /// The number of repeats that its journal had when it came to its end.

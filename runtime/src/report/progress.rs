@@ -63,8 +63,8 @@ impl Progress {
             Event::Away { case, number, away } => {
                 self.terminal.redraw("");
                 self.terminal.remark(&format!(
-                    "interrupted: {case}, {}: the machine slept or this process was stopped for {:.0} s; it is \
-                     run again",
+                    "interrupted: {case}, {}: the machine slept or this process was stopped for {:.0} s; it \
+                     is run again",
                     self.what(*number),
                     away.as_secs_f64()
                 ));
@@ -89,8 +89,8 @@ impl Progress {
                     RunEnding::Complete => {}
                     RunEnding::Interrupted => self.terminal.error("interrupted: what is finished is kept"),
                     RunEnding::NoRoom => self.terminal.error(
-                        "interrupted by its own disk: what is finished is kept; free some space, or name another \
-                         place with --data",
+                        "interrupted by its own disk: what is finished is kept; free some space, or name \
+                         another place with --data",
                     ),
                     RunEnding::OutOfBudget => {
                         self.terminal.error("the budget is spent: what is finished is kept");

@@ -6,11 +6,11 @@ use nix::sys::statvfs::{FsFlags, statvfs};
 
 use super::{ChildFault, Failure, How};
 
-/// What the system says of a disk that is full or cannot be written, whichever language repeats it.
+/// The words of the system for a disk that is full or cannot be written, whichever language repeats them.
 const SAID: [&str; 3] = ["No space left on device", "Disk quota exceeded", "Read-only file system"];
 
 /// A file system with less room than this is full: whoever failed to write may have removed a part.
-const FULL: u64 = 1 << 20;
+const FULL: f64 = (1 << 20) as f64;
 
 /// Tells why a failure is that of the harness's own disk, where it is. `used` is true if the repeat has asked
 /// for its scratch directory.
@@ -30,7 +30,8 @@ pub(super) fn fault(failure: &Failure, scratch: &Path, used: bool) -> Option<Str
 fn is_full(folder: &Path) -> bool {
     let Some(there) = folder.ancestors().find(|above| above.exists()) else { return false };
     statvfs(there).is_ok_and(|disk| {
-        let free = disk.blocks_available() as u64 * disk.fragment_size();
+        // Counts of blocks are narrower on some systems.
+        let free = disk.blocks_available() as f64 * disk.fragment_size() as f64;
         free < FULL || disk.flags().contains(FsFlags::ST_RDONLY)
     })
 }

@@ -62,12 +62,15 @@ pub(super) fn go<E>(
     sink(Event::Started { plan, repeats: progress.left.len() })?;
     let begun = Instant::now();
     let mut ending = RunEnding::Complete;
-    while let Some((index, number, most)) = progress.next(plan, begun.elapsed()) {
+    let mut away_so_far = Duration::ZERO;
+    loop {
+        let passed = begun.elapsed().saturating_sub(away_so_far);
+        let Some((index, number, most)) = progress.next(plan, passed) else { break };
         if task.interrupted.load(Ordering::Relaxed) {
             ending = RunEnding::Interrupted;
             break;
         }
-        if progress.shares.is_none() && task.budget.is_some_and(|budget| begun.elapsed() >= budget) {
+        if progress.shares.is_none() && task.budget.is_some_and(|budget| passed >= budget) {
             // Repeats for the sake of a target are extra: without them the run is whole.
             ending =
                 if number > progress.planned[index] { RunEnding::Complete } else { RunEnding::OutOfBudget };
@@ -106,6 +109,7 @@ pub(super) fn go<E>(
         };
         let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
         let EndedRequest { outcome, start, slot, away, tree, stdout, stderr, alive: _ } = ended;
+        away_so_far += away;
         if outcome.is_some() && !away.is_zero() && progress.repeat_again() {
             sink(Event::Away { case: &case.id, number, away })?;
             continue;
@@ -194,7 +198,7 @@ struct RunProgress {
     remaining: RemainingTime,
     /// The shares of the time of the run, where it has some.
     shares: Option<TimeShares>,
-    /// How often the same repeat was run again, one time after the other.
+    /// The number of times that the same repeat was run again, one after the other.
     again: u32,
     /// True if a case was left for when the run is taken up again.
     has_put_off: bool,

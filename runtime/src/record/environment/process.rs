@@ -62,13 +62,18 @@ fn cgroup(text: &str) -> String {
     for line in text.lines() {
         let Some((_, rest)) = line.split_once(':') else { continue };
         let Some((controllers, path)) = rest.split_once(':') else { continue };
-        let lasting: Vec<&str> = path.split('/').filter(|part| !part.ends_with(".scope")).collect();
+        let lasting: Vec<&str> = path.split('/').filter(|part| !is_scope(part)).collect();
         let path = lasting.join("/");
         let path = if path.is_empty() { "/" } else { &path };
         groups.push(if controllers.is_empty() { path.to_owned() } else { format!("{controllers}:{path}") });
     }
     groups.sort_unstable();
     groups.join(", ")
+}
+
+/// Tells whether systemd has made this group for a login or a terminal: they come and go.
+fn is_scope(part: &str) -> bool {
+    part.rsplit_once('.').is_some_and(|(_, kind)| kind == "scope")
 }
 
 fn memory_nodes(status: &str) -> Fact {
