@@ -1,4 +1,4 @@
-//! `runs prune`: removes old runs, duels, rebuilt revisions and listings of benches, and what killed ones left.
+//! `runs prune`: removes old runs, duels, rebuilt revisions and listings, and what killed ones left.
 
 use std::fmt::Write;
 use std::fs::{self, DirEntry};

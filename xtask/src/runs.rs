@@ -309,7 +309,9 @@ mod tests {
     fn the_newest_hundred_are_listed_and_it_is_said_how_many_there_are_besides() {
         let home = home();
         for second in 0..103 {
-            home.place.runs().create(&plain(1_000 + second, 1.0, 1.0).manifest).expect("writable");
+            let run = plain(1_000 + second, 1.0, 1.0).manifest;
+            let unfinished = RunManifest { status: RunStatus::Running, ..run };
+            home.place.runs().create(&unfinished).expect("writable");
         }
         let said = run(&with(LIST), &home.place).expect("listed");
         assert_eq!(said.text.lines().count(), 101);

@@ -62,7 +62,8 @@ pub enum StoreError {
     /// A run that came to its end lacks files of it.
     #[error(
         "run {run} is damaged: files of it are gone ({gone}); `cargo bench --bench {target} -- --resume \
-         {run}` derives records of cases from the journal again and measures lost repeats again; or remove the run"
+         {run}` derives records of cases from the journal again and measures lost repeats again; or remove \
+         the run"
     )]
     Damaged {
         /// The run.
