@@ -191,7 +191,7 @@ mod tests {
             cpu quota, memory limit, memory, numa nodes, kernel, libc, host, os, rustc, build profile, rust \
             flags, weighbridge, commit, branch, working tree, storage, load average, clock, clock \
             resolution, clock pair, clock source, workspace, origin, priority, limit of stack size, cgroup, \
-            memory nodes, personality, mount";
+            processors, memory nodes, personality, mount";
         for name in promised.split(", ") {
             let Environment { machine, software, process, moment, .. } = &environment;
             let known = [machine, software, process, moment];

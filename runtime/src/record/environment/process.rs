@@ -1,5 +1,5 @@
-//! How this process was started, and what it may take: its priority, limits, cgroup, memory nodes, and the
-//! mount that its scratch lies on. They change figures as variables do, and are of no machine.
+//! How this process was started, and what it may take: its priority, limits, processors, cgroup, memory
+//! nodes, and the mount that its scratch lies on. They change figures as variables do, and are of no machine.
 
 use std::path::Path;
 
@@ -28,7 +28,10 @@ pub(super) fn read(root: &Path, data: &Path, facts: &mut Facts<'_>) {
         facts.note(&name.replace("Max", "limit of"), limit);
     }
     facts.note("cgroup", own("cgroup").map(|text| cgroup(&text)));
-    facts.note("memory nodes", own("status").and_then(|status| memory_nodes(&status)));
+    let status = own("status");
+    let list = |name| status.clone().and_then(|status| listed(&status, name));
+    facts.note("processors", list("Cpus_allowed_list"));
+    facts.note("memory nodes", list("Mems_allowed_list"));
     facts.note("personality", own("personality"));
     facts.note("mount", storage::mount(data));
 }
@@ -76,9 +79,10 @@ fn is_scope(part: &str) -> bool {
     part.rsplit_once('.').is_some_and(|(_, kind)| kind == "scope")
 }
 
-fn memory_nodes(status: &str) -> Fact {
-    let list = status.lines().find_map(|line| line.strip_prefix("Mems_allowed_list:"));
-    list.map(|list| list.trim().to_owned()).ok_or("/proc/self/status has no Mems_allowed_list".to_owned())
+/// The numbers that a line of `/proc/self/status` lists.
+fn listed(status: &str, name: &str) -> Fact {
+    let list = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    list.map(|list| list.trim().to_owned()).ok_or_else(|| format!("/proc/self/status has no {name}"))
 }
 
 #[cfg(test)]
