@@ -166,7 +166,8 @@ fn mend_lock(path: &Path, source: &io::Error) -> String {
     }
     match source.kind() {
         io::ErrorKind::NotFound => {
-            format!("the folder for temporary files is not there: make `{folder}`, or name another in TMPDIR")
+            let why = in_the_way(path).unwrap_or_else(|| format!("make `{folder}`"));
+            format!("the folder for temporary files is not there: {why}, or name another in TMPDIR")
         }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             format!("`{folder}` cannot be written: name another folder for temporary files in TMPDIR")

@@ -107,3 +107,21 @@ fn is_in_memory(directory: &Path) -> Result<bool> {
 fn failed(directory: &Path, error: nix::errno::Errno) -> Error {
     Error::new(format!("the file system of {} cannot be looked at: {error}", directory.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use weighbridge::{Budget, Purpose, Settings};
+
+    use super::*;
+
+    #[test]
+    fn a_disk_without_room_is_no_reason_to_skip_a_case_and_a_memory_that_is_too_small_is_one() {
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
+        let refused = |medium: Medium| medium.place(&bencher, u64::MAX).expect_err("no disk is so large");
+        assert_eq!(refused(Medium::Memory).kind(), &ErrorKind::Skip);
+        let disk = refused(Medium::Disk);
+        // Where the folder for temporary files is in memory, there is no disk to ask.
+        let in_memory = disk.to_string().contains("is in memory");
+        assert_eq!(disk.kind(), if in_memory { &ErrorKind::Skip } else { &ErrorKind::NoRoom });
+    }
+}
