@@ -358,7 +358,8 @@ impl FaultTrial {
             [None, Some("repeats"), Some("cases"), Some("logs")]
                 .map(|part| part.map_or_else(|| self.run(run), |part| self.run(run).join(part)))
         }));
-        for name in folders.iter().flat_map(|folder| names(folder)).filter(|name| name.starts_with('.')) {
+        let is_left = |name: &String| name.starts_with('.') && name != ".order";
+        for name in folders.iter().flat_map(|folder| names(folder)).filter(is_left) {
             harm.left.push(format!("{name} after pruning"));
         }
     }
