@@ -60,12 +60,11 @@ impl Progress {
             Event::RoundGoesOn { case, of, passed, remaining } => {
                 self.goes_on(of.pair, &round(*of), case, *passed, *remaining);
             }
-            Event::Away { case, number, away } => {
+            Event::Away { case, away } => {
                 self.terminal.redraw("");
                 self.terminal.remark(&format!(
-                    "interrupted: {case}, {}: the machine slept or this process was stopped for {:.0} s; it \
-                     is run again",
-                    self.what(*number),
+                    "interrupted: {case}: the machine slept or this process was stopped for {:.0} s; it is run \
+                     again",
                     away.as_secs_f64()
                 ));
             }

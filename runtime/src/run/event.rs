@@ -43,8 +43,6 @@ pub enum Event<'a> {
     Away {
         /// The case.
         case: &'a CaseId,
-        /// Its number; 0 is the verifying one.
-        number: u32,
         /// The time away.
         away: Duration,
     },

@@ -19,7 +19,7 @@ use crate::bencher::{HashKey, Purpose};
 use crate::plan::{CaseId, Plan, PlannedCase};
 
 /// A repeat is run again so often at most: a machine that is always away is measured as it is.
-const MOST_AGAIN: u32 = 3;
+pub(super) const MOST_AGAIN: u32 = 3;
 
 /// The things that a run needs beside its plan.
 pub struct RunTask<'a> {
@@ -111,7 +111,7 @@ pub(super) fn go<E>(
         let EndedRequest { outcome, start, slot, away, tree, stdout, stderr, alive: _ } = ended;
         away_so_far += away;
         if outcome.is_some() && !away.is_zero() && progress.repeat_again() {
-            sink(Event::Away { case: &case.id, number, away })?;
+            sink(Event::Away { case: &case.id, away })?;
             continue;
         }
         if let Some(why) = no_room {

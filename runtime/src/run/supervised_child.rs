@@ -332,6 +332,11 @@ pub(super) struct PacedChild {
 }
 
 impl PacedChild {
+    /// The time in which the machine slept or this process was stopped so far.
+    pub(super) fn away(&self) -> Duration {
+        self.seen.absence.away()
+    }
+
     /// Runs one block, and says how long it was until it had been told. A child that claims more time than
     /// has passed has failed.
     pub(super) fn block(

@@ -463,14 +463,14 @@ fn a_repeat_in_which_the_machine_slept_is_run_again_and_said_so() {
     let mut told = Vec::new();
     let ending = go(&task(&plan, &[], &NEVER), &mut mock, &mut |event| {
         match event {
-            Event::Away { number, away, .. } => told.push((number, Some(away))),
-            Event::RepeatEnded { repeat, .. } => told.push((repeat.number, None)),
+            Event::Away { away, .. } => told.push(Err(away)),
+            Event::RepeatEnded { repeat, .. } => told.push(Ok(repeat.number)),
             _ => {}
         }
         Ok::<(), ()>(())
     });
     assert_eq!(ending, Ok(RunEnding::Complete));
-    assert_eq!(told, [(1, Some(Duration::from_secs(20))), (1, None)]);
+    assert_eq!(told, [Err(Duration::from_secs(20)), Ok(1)]);
 }
 
 #[test]
