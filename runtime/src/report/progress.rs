@@ -63,8 +63,8 @@ impl Progress {
             Event::Away { case, away } => {
                 self.terminal.redraw("");
                 self.terminal.remark(&format!(
-                    "interrupted: {case}: the machine slept or this process was stopped for {:.0} s; it is run \
-                     again",
+                    "interrupted: {case}: the machine slept or this process was stopped for {:.0} s; it is \
+                     run again",
                     away.as_secs_f64()
                 ));
             }

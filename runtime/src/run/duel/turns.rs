@@ -139,7 +139,9 @@ impl OneRound<'_> {
             sides.swap(0, 1);
         }
         let round = self.blocks(&mut sides, first, iterations, &mut random);
-        sides.iter().for_each(|side| self.note(side.away()));
+        for side in &sides {
+            self.note(side.away());
+        }
         drop(sides);
         for side in [0, 1] {
             let _ = std::fs::remove_dir_all(self.scratch(side)); // there only if the scenario asked for it
