@@ -220,7 +220,7 @@ fn the_latest_run_is_the_one_that_was_written_last_whatever_the_clock_says() {
     let manifest = fs::read_to_string(to.join("run.json")).unwrap().replace(&id, ahead);
     fs::write(to.join("run.json"), &manifest).unwrap();
     assert_eq!(xtask(&bench, &["runs", "digest", to.join("run.json").to_str().unwrap()]).code, Some(0));
-    let order = bench.data().join("runs/.order");
+    let order = bench.data().join("runs.order");
     fs::write(&order, fs::read_to_string(&order).unwrap().replace(&id, ahead)).unwrap();
 
     let next = bench.run(&[ARGS, &["--save-baseline", "main"]].concat());

@@ -96,7 +96,7 @@ impl Layout {
 
     /// The list of runs in the order in which they were begun or taken up.
     pub(super) fn order(&self) -> PathBuf {
-        self.runs().join(".order")
+        self.data.join(format!("{}.order", self.folder))
     }
 
     /// A run's manifest.

@@ -358,8 +358,7 @@ impl FaultTrial {
             [None, Some("repeats"), Some("cases"), Some("logs")]
                 .map(|part| part.map_or_else(|| self.run(run), |part| self.run(run).join(part)))
         }));
-        let is_left = |name: &String| name.starts_with('.') && name != ".order";
-        for name in folders.iter().flat_map(|folder| names(folder)).filter(is_left) {
+        for name in folders.iter().flat_map(|folder| names(folder)).filter(|name| name.starts_with('.')) {
             harm.left.push(format!("{name} after pruning"));
         }
     }
