@@ -59,7 +59,7 @@ fn killing_the_parent_at_a_hundred_moments_loses_nothing_and_measures_nothing_tw
         let after = length.mul_f64((state >> 11) as f64 / (1u64 << 53) as f64);
         let bench = Bench::new("sorting");
         let mut command = bench.command(ARGS);
-        command.env("WEIGHBRIDGE_TEST_MARK", bench.data()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.env("KILL_TEST_MARK", bench.data()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut parent = command.spawn().unwrap();
         wait(after);
         parent.kill().unwrap(); // SIGKILL
@@ -113,7 +113,7 @@ fn a_child_that_was_stopped_when_its_parent_was_killed_is_ended_even_where_its_h
     nix::sys::prctl::set_child_subreaper(true).unwrap();
     let bench = Bench::new("faults");
     let mut command = bench.command(&["FAULT-1", "--param", "FAULT-1.fault=spin", "--profile=quick"]);
-    command.env("WEIGHBRIDGE_TEST_MARK", bench.data()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.env("KILL_TEST_MARK", bench.data()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut parent = command.spawn().unwrap();
     let children = format!("/proc/{0}/task/{0}/children", parent.id());
     let child = loop {
@@ -154,6 +154,68 @@ fn a_resumed_run_says_so_and_cannot_become_a_baseline() {
 }
 
 #[test]
+fn a_run_is_taken_up_in_other_surroundings_only_anyway_and_then_says_which_repeats() {
+    let bench = Bench::new("sorting");
+    let ran = bench.run(&[ARGS, &["--budget", "0.05"]].concat());
+    assert!(ran.stderr.contains("the budget is spent"), "{}", ran.all());
+    let run = bench.runs().pop().unwrap();
+    let before = journal(&bench.only_run());
+    let resume = |anyway: &[&str]| {
+        let mut command = Command::new("nice");
+        let own = bench.command(&[&["--resume", &run], anyway].concat());
+        command.args(["-n", "19"]).arg(own.get_program()).args(own.get_args());
+        command.current_dir(own.get_current_dir().unwrap()).stdin(Stdio::null());
+        crate::external::clean(&mut command);
+        ProcessEnd::of(command.env("WEIGHBRIDGE_SLOWDOWN", "3"))
+    };
+    let refused = resume(&[]);
+    assert_eq!(refused.code, Some(2), "{}", refused.all());
+    for told in ["priority: nice 0 -> nice 19", "WEIGHBRIDGE_SLOWDOWN: not set -> 3", "--anyway"] {
+        assert!(refused.stderr.contains(told), "{}", refused.all());
+    }
+    assert_eq!(journal(&bench.only_run()), before);
+
+    let went_on = resume(&["--anyway"]);
+    assert_eq!(went_on.code, Some(0), "{}", went_on.all());
+    assert!(went_on.stdout.contains("other surroundings"), "{}", went_on.all());
+    for (name, bytes) in journal(&bench.only_run()) {
+        let entry: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        let number = entry["record"]["repeat"].get("surroundings").map(|number| number == 1);
+        assert_eq!(number, (!before.contains_key(&name)).then_some(true), "{name}");
+    }
+    let manifest: serde_json::Value =
+        serde_json::from_slice(&fs::read(bench.only_run().join("run.json")).unwrap()).unwrap();
+    assert_eq!(manifest["record"]["other_surroundings"].as_array().unwrap().len(), 1, "{manifest}");
+    let shown = xtask(&bench, &["runs", "show", &run]);
+    assert!(shown.stdout.contains("priority: nice 0 -> nice 19"), "{}", shown.all());
+    assert_eq!(bench.run(&["--anyway"]).code, Some(2));
+}
+
+#[test]
+fn a_repeat_in_which_its_run_was_stopped_is_measured_again_and_said_so() {
+    let bench = Bench::new("sorting");
+    let mut command =
+        bench.command(&["SUM-1", "--profile=quick", "--measurement-time", "1", "--repeats", "2"]);
+    command.env("KILL_TEST_MARK", bench.data()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let parent = command.spawn().unwrap();
+    // Once there is a run, no other program of the harness is left: the second process is the child.
+    while bench.runs().is_empty() || left_behind(bench.data()).len() < 2 {
+        std::thread::yield_now();
+    }
+    let send = |signal: &str| {
+        assert!(Command::new("kill").args([signal, &parent.id().to_string()]).status().unwrap().success());
+    };
+    send("-STOP");
+    wait(Duration::from_secs(5));
+    send("-CONT");
+    let ended = parent.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(0), "{said}");
+    assert!(said.contains("this process was stopped for") && said.contains("it is run again"), "{said}");
+    assert_eq!(journal(&bench.only_run()).len(), 2);
+}
+
+#[test]
 fn ctrl_c_keeps_what_is_finished_ends_the_children_and_exits_with_130() {
     let bench = Bench::new("faults");
     let mut command = bench.command(&[
@@ -165,7 +227,7 @@ fn ctrl_c_keeps_what_is_finished_ends_the_children_and_exits_with_130() {
         "--order",
         "declared",
     ]);
-    command.env("WEIGHBRIDGE_TEST_MARK", bench.data()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env("KILL_TEST_MARK", bench.data()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     // The spinning case comes first: as soon as there is a run, it is being measured.
     while left_behind(bench.data()).len() < 2 {

@@ -1,6 +1,7 @@
 //! Disks that are full or cannot be written, files that were changed by hand: clear errors, never a panic.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::external::{Bench, ProcessEnd, clean, xtask};
@@ -52,6 +53,29 @@ fn a_full_disk_is_exit_1_and_loses_no_finished_repeat() {
     assert_eq!(ran.code, Some(1), "{}", ran.all());
     assert!(ran.stderr.contains("free some space"), "{}", ran.all());
     assert_eq!(torn, 0);
+}
+
+#[test]
+fn a_scratch_that_is_full_puts_the_case_off_and_it_is_measured_once_there_is_room() {
+    let bench = Bench::new("faults");
+    let disk = bench.data().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let script = r#"mount -t tmpfs -o size=16m tmpfs "$1" && {
+        disk=$1; program=$2; shift 2
+        "$program" "$@" --data "$disk"; echo "first=$?"
+        mount -o remount,size=512m "$disk"
+        "$program" --resume "$(ls "$disk/runs")" --no-lock --bench --data "$disk"; echo "second=$?"; }"#;
+    let Some(mut shell) = needs::mounting(script) else { return };
+    let args = ["DISK-1", "GOOD-1", "--profile=quick", "--repeats", "2", "--no-lock", "--bench"];
+    let own = bench.bare(&args);
+    shell.arg("sh").arg(&disk).arg(own.get_program()).args(own.get_args());
+    shell.current_dir(own.get_current_dir().expect("a bench has one")).stdin(Stdio::null());
+    clean(&mut shell);
+    let ran = ProcessEnd::of(&mut shell);
+    assert!(ran.stderr.contains("DISK-1 is put off"), "{}", ran.all());
+    assert!(ran.stderr.contains("free some space") && ran.stderr.contains("--resume"), "{}", ran.all());
+    assert!(ran.stdout.contains("first=130") && ran.stdout.contains("second=0"), "{}", ran.all());
+    assert!(ran.stdout.contains("measured=2 failed=0"), "{}", ran.all());
 }
 
 #[test]
@@ -145,4 +169,67 @@ fn a_manifest_that_does_not_name_its_platforms_is_not_taken() {
         let shown = xtask(&bench, &["runs", "show", &bench.runs()[0]]);
         assert_ne!(shown.code, Some(0), "{}", shown.all());
     }
+}
+
+/// The only file in a folder of a run whose name begins so.
+fn one(run: &Path, folder: &str, begins: &str) -> PathBuf {
+    let entries = fs::read_dir(run.join(folder)).unwrap().flatten();
+    let mut named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(begins));
+    named.next().unwrap_or_else(|| panic!("no `{begins}` in {folder}")).path()
+}
+
+#[test]
+fn a_complete_run_that_lost_a_file_is_damaged_and_whole_again_once_it_is_resumed() {
+    let bench = Bench::new("sorting");
+    assert_eq!(bench.run(ARGS).code, Some(0));
+    let id = bench.runs().pop().unwrap();
+    let run = bench.only_run();
+    for (lost, derived) in [(one(&run, "cases", "sum_1"), true), (one(&run, "repeats", "sum_1"), false)] {
+        let was = fs::read(&lost).unwrap();
+        fs::remove_file(&lost).unwrap();
+        let listed = xtask(&bench, &["runs", "list"]);
+        assert!(listed.code == Some(1) && listed.stdout.contains("damaged"), "{}", listed.all());
+        for shown in [&["runs", "show", &id][..], &["runs", "show", "latest"], &["summary"]] {
+            let shown = xtask(&bench, shown);
+            assert_eq!(shown.code, Some(1), "{}", shown.all());
+            assert!(
+                shown.stderr.contains("is damaged") && shown.stderr.contains("--resume"),
+                "{}",
+                shown.all()
+            );
+        }
+        let resumed = bench.run(&["--resume", &id]);
+        assert_eq!(resumed.code, Some(0), "{}", resumed.all());
+        assert_eq!(resumed.stderr.contains("derived again"), derived, "{}", resumed.all());
+        assert_eq!(resumed.stdout.contains("resumed=yes"), !derived, "{}", resumed.all());
+        assert_eq!(fs::read(&lost).unwrap() == was, derived);
+        assert_eq!(xtask(&bench, &["runs", "list"]).code, Some(0));
+    }
+    assert_eq!(bench.run(&["--resume", &id]).code, Some(2), "it is complete");
+}
+
+#[test]
+fn the_latest_run_is_the_one_that_was_written_last_whatever_the_clock_says() {
+    let bench = Bench::new("sorting");
+    assert_eq!(bench.run(ARGS).code, Some(0));
+    let id = bench.runs().pop().unwrap();
+    // As a clock that was ahead leaves it.
+    let ahead = "22000101-000000-000001";
+    let [from, to] = [&id, ahead].map(|id| bench.data().join("runs").join(id));
+    fs::rename(from, &to).unwrap();
+    let manifest = fs::read_to_string(to.join("run.json")).unwrap().replace(&id, ahead);
+    fs::write(to.join("run.json"), &manifest).unwrap();
+    assert_eq!(xtask(&bench, &["runs", "digest", to.join("run.json").to_str().unwrap()]).code, Some(0));
+    let order = bench.data().join("runs.order");
+    fs::write(&order, fs::read_to_string(&order).unwrap().replace(&id, ahead)).unwrap();
+
+    let next = bench.run(&[ARGS, &["--save-baseline", "main"]].concat());
+    assert_eq!(next.code, Some(0), "{}", next.all());
+    assert!(next.stderr.contains("began later than now"), "{}", next.all());
+    let last = bench.runs().into_iter().find(|run| run != ahead).unwrap();
+    let shown = xtask(&bench, &["runs", "show", "latest"]);
+    assert!(shown.code == Some(0) && shown.stdout.contains(&last), "{}", shown.all());
+    let pruned = xtask(&bench, &["runs", "prune", "--keep", "1"]);
+    assert_eq!(pruned.code, Some(0), "{}", pruned.all());
+    assert_eq!(bench.runs(), [last]);
 }

@@ -1,11 +1,7 @@
 //! The duels that are stored.
 
-use std::fs;
-use std::io::ErrorKind;
-use std::path::PathBuf;
-
-use anyhow::{Context, Result};
-use weighbridge::data::{Comparison, read_file};
+use anyhow::Result;
+use weighbridge::data::{Comparison, Duels, read_file};
 
 use crate::place::Place;
 
@@ -17,16 +13,10 @@ pub(crate) fn newest_first<'a>(
     place: &Place,
     remarks: &'a mut Vec<String>,
 ) -> Result<impl Iterator<Item = Comparison> + 'a> {
-    let folder = place.layout.duels();
-    let mut files: Vec<PathBuf> = match fs::read_dir(&folder) {
-        Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
-        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(error).with_context(|| format!("failed to list `{}`", folder.display())),
-    };
-    files.retain(|path| path.extension().is_some_and(|end| end == "json"));
-    // Named by when they began: the newest is the last by name.
-    files.sort();
-    Ok(files.into_iter().rev().filter_map(|file| {
+    let layout = place.layout.clone();
+    let ids = Duels::new(layout.clone()).ids()?;
+    Ok(ids.into_iter().filter_map(move |id| {
+        let file = layout.duel(&id);
         let read = read_file(&file).map_err(anyhow::Error::from);
         match read.and_then(|text| Ok(serde_json::from_slice::<Comparison>(&text)?)) {
             Ok(comparison) => Some(comparison),

@@ -1,5 +1,7 @@
 //! The run or the case that was meant.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use anyhow::{Result, anyhow};
 use weighbridge::data::{CaseId, CaseRecord, RunId, RunManifest, RunRecord, RunStatus};
 
@@ -61,7 +63,11 @@ fn latest(place: &Place, suite: Option<&str>) -> Result<PickedRuns> {
         if picked.runs.iter().any(|newer| run.suite == newer.suite) {
             continue;
         }
+        if run.status == RunStatus::Damaged {
+            return Err(place.runs().load(&run.id).map_or_else(Into::into, |_| anyhow!(state(run.status))));
+        }
         if run.status == RunStatus::Complete {
+            picked.remarks.extend(in_the_future(&run));
             picked.runs.push(run);
         } else {
             picked.remarks.push(format!(
@@ -73,8 +79,9 @@ fn latest(place: &Place, suite: Option<&str>) -> Result<PickedRuns> {
         }
     }
     picked.runs.sort_by(|a, b| a.suite.cmp(&b.suite));
-    // Ids begin with the time.
-    let newer = |name: &str| picked.runs.iter().find(|run| run.id.as_str() < name);
+    let order = place.runs().ids()?;
+    let place_of = |name: &str| order.iter().position(|id| id.as_str() == name);
+    let newer = |name: &str| picked.runs.iter().find(|run| place_of(run.id.as_str()) > place_of(name));
     for broken in listing.broken.iter().filter(|broken| broken.name.parse::<RunId>().is_ok()) {
         if let Some(run) = newer(&broken.name) {
             let (name, folder) = (&broken.name, store_folder(place, &broken.name));
@@ -89,6 +96,16 @@ fn latest(place: &Place, suite: Option<&str>) -> Result<PickedRuns> {
     }
     Ok(picked)
 }
+
+/// The remark that the clock was ahead when a run began, or goes behind now.
+fn in_the_future(run: &RunManifest) -> Option<String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let is_ahead = run.started > now.saturating_add(CLOCKS_DIFFER);
+    is_ahead.then(|| format!("warning: run {} began in the future: a clock was or is wrong", run.id))
+}
+
+/// So many seconds the clocks of two machines may differ.
+const CLOCKS_DIFFER: u64 = 600;
 
 /// The run whose id begins so.
 fn named(place: &Place, start: &str, suite: Option<&str>) -> Result<PickedRuns> {
@@ -215,5 +232,6 @@ pub(crate) fn state(status: RunStatus) -> &'static str {
         RunStatus::Running => "it did not come to its end, or is running",
         RunStatus::Complete => "complete",
         RunStatus::Interrupted => "it was interrupted",
+        RunStatus::Damaged => "it is damaged",
     }
 }

@@ -1,11 +1,11 @@
-//! `runs prune`: removes old runs, duels and rebuilt revisions, and what killed ones left.
+//! `runs prune`: removes old runs, duels, rebuilt revisions and listings, and what killed ones left.
 
 use std::fmt::Write;
 use std::fs::{self, DirEntry};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use weighbridge::data::{Duels, PrunePolicy, StoreError as DataError};
@@ -18,6 +18,9 @@ use crate::place::Place;
 /// it is wanted.
 const REBUILDS: usize = 5;
 
+/// A listing of a program's benches that is so old is of a program that is built no more.
+const FORGOTTEN: Duration = Duration::from_hours(30 * 24);
+
 const FITS: &str = "a String takes all that is written";
 
 /// Removes what is not to be kept. Duels go by the rule for runs; of rebuilt revisions the newest few are
@@ -26,6 +29,7 @@ pub(crate) fn run(keep: PrunePolicy, place: &Place, now: SystemTime) -> Result<C
     let runs = place.runs().prune(keep, now)?;
     let duels = Duels::new(place.layout.clone()).prune(keep, now)?;
     let rebuilds = rebuilds(keep, place, now)?;
+    let listings = listings(keep, place, now)?;
     let mut text = String::new();
     for run in &runs.runs {
         writeln!(text, "removed {run}").expect(FITS);
@@ -36,13 +40,19 @@ pub(crate) fn run(keep: PrunePolicy, place: &Place, now: SystemTime) -> Result<C
     for rebuild in &rebuilds {
         writeln!(text, "removed rebuild {rebuild}").expect(FITS);
     }
+    let scratch: Vec<_> = runs.scratch.iter().chain(&duels.scratch).collect();
+    for (run, bytes) in &scratch {
+        writeln!(text, "freed {bytes} bytes of scratch of {run}").expect(FITS);
+    }
     writeln!(
         text,
-        "removed {} runs, {} duels, {} rebuilds and {} leftovers",
+        "removed {} runs, {} duels, {} rebuilds, {listings} listings and {} leftovers; freed {} bytes of \
+         scratch",
         runs.runs.len(),
         duels.runs.len(),
         rebuilds.len(),
-        runs.leftovers + duels.leftovers
+        runs.leftovers + duels.leftovers,
+        scratch.iter().map(|(_, bytes)| bytes).sum::<u64>()
     )
     .expect(FITS);
     Ok(CommandOutput::fine(text))
@@ -79,6 +89,36 @@ fn rebuilds(keep: PrunePolicy, place: &Place, now: SystemTime) -> Result<Vec<Str
     Ok(removed)
 }
 
+/// Removes old listings of the benches of programs, which whoever needs one makes anew.
+fn listings(keep: PrunePolicy, place: &Place, now: SystemTime) -> Result<usize> {
+    let folder = place.layout.found();
+    if folder.is_symlink() {
+        return Err(DataError::Link(folder).into());
+    }
+    let most = keep.within.unwrap_or(FORGOTTEN);
+    let mut removed = 0;
+    for entry in entries(&folder)? {
+        let (name, found) = (entry.file_name(), entry.metadata()?);
+        let age = now.duration_since(found.modified()?).unwrap_or_default();
+        if is_listing(&name.to_string_lossy()) && found.is_file() && age > most {
+            let path = entry.path();
+            fs::remove_file(&path).with_context(|| format!("failed to remove `{}`", path.display()))?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+/// Tells whether a file of this name is a listing: named by the digests of a program and of what it depends
+/// on.
+fn is_listing(name: &str) -> bool {
+    let is_hex = |part: &str, length| {
+        part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let digests = name.strip_suffix(".json").and_then(|name| name.split_once('-'));
+    digests.is_some_and(|(program, around)| is_hex(program, 32) && is_hex(around, 16))
+}
+
 /// Returns the entries of a folder; none where it does not exist.
 fn entries(folder: &Path) -> Result<Vec<DirEntry>> {
     let listed = match fs::read_dir(folder) {
@@ -90,8 +130,6 @@ fn entries(folder: &Path) -> Result<Vec<DirEntry>> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::fixtures::{home, plain};
 
@@ -112,10 +150,32 @@ mod tests {
         home.store(&plain(2_000, 1.0, 1.0));
         let keep = PrunePolicy { newest: Some(1), within: None };
         let said = run(keep, &home.place, SystemTime::now()).expect("pruned");
-        let expected =
-            "removed 19700101-001640-000007\nremoved 1 runs, 0 duels, 0 rebuilds and 0 leftovers\n";
+        let expected = "removed 19700101-001640-000007\nremoved 1 runs, 0 duels, 0 rebuilds, 0 listings and \
+            0 leftovers; freed 0 bytes of scratch\n";
         assert_eq!(said.text, expected);
         assert_eq!(home.place.runs().list().expect("readable").runs.len(), 1);
+    }
+
+    #[test]
+    fn scratch_of_killed_runs_is_freed_with_its_bytes_and_old_listings_go() {
+        let home = home();
+        let run_id = home.store(&plain(1_000, 1.0, 1.0));
+        let scratch = home.place.layout.scratches(&run_id).join("a.1");
+        fs::create_dir_all(&scratch).expect("writable");
+        fs::write(scratch.join("state"), vec![7; 3 << 20]).expect("writable");
+        let found = home.place.layout.found();
+        fs::create_dir_all(&found).expect("writable");
+        let own = format!("{:032x}-{:016x}.json", 7, 7);
+        for name in [own.as_str(), "notes.json"] {
+            fs::write(found.join(name), "{}").expect("writable");
+        }
+        let said = run(PrunePolicy::default(), &home.place, SystemTime::now()).expect("pruned").text;
+        assert!(said.contains(&format!("bytes of scratch of {run_id}")), "{said}");
+        assert!(said.contains(" 0 listings") && left(&found).len() == 2, "{said}");
+        let late = SystemTime::now() + 2 * FORGOTTEN;
+        let said = run(PrunePolicy::default(), &home.place, late).expect("pruned").text;
+        assert!(said.contains(" 1 listings") && said.contains("freed 0 bytes"), "{said}");
+        assert_eq!(left(&found), ["notes.json"]);
     }
 
     /// A name as `--rebuild` gives it.

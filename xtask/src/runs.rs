@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use weighbridge::data::{
-    CaseRecord, DisturbedSamples, Outcome, PrunePolicy, Purpose, RunManifest, RunRecord, SCHEMA, case_traces,
-    fake_device, quantity, traces, visible_in_line, visible_json,
+    CaseRecord, Difference, DisturbedSamples, Exit, Outcome, PrunePolicy, Purpose, RunManifest, RunRecord,
+    RunStatus, SCHEMA, case_traces, fake_device, quantity, traces, visible_in_line, visible_json,
 };
 
 use crate::command_output::CommandOutput;
@@ -146,7 +146,12 @@ fn list(place: &Place, all: bool) -> Result<CommandOutput> {
             weighbridge::tool()
         ));
     }
-    Ok(CommandOutput { remarks, ..CommandOutput::fine(text) })
+    let mut damaged = listing.runs.iter().filter(|run| run.status == RunStatus::Damaged).peekable();
+    let exit = if damaged.peek().is_some() { Exit::Unexpected } else { Exit::Fine };
+    for run in damaged.take(most_broken) {
+        remarks.extend(place.runs().load(&run.id).err().map(|damage| format!("error: {damage}")));
+    }
+    Ok(CommandOutput { remarks, exit, ..CommandOutput::fine(text) })
 }
 
 /// The machine that measured a run, marked where the device was a fake.
@@ -189,12 +194,25 @@ fn whole(run: &RunRecord) -> String {
     if manifest.resumed {
         say("resumed", "it was broken off and taken up again");
     }
+    for (other, number) in manifest.other_surroundings.iter().zip(1..) {
+        say(&format!("others {number}"), &listed(other));
+    }
     let environment = &manifest.environment;
-    for (name, value) in environment.machine.iter().chain(&environment.software).chain(&environment.variables)
+    for (name, value) in environment
+        .machine
+        .iter()
+        .chain(&environment.software)
+        .chain(&environment.process)
+        .chain(&environment.variables)
     {
         say(name, value);
     }
     text
+}
+
+/// The differences of other surroundings from the first ones, in a line.
+fn listed(differences: &[Difference]) -> String {
+    differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// The repeats of a case, the one that represents it marked.
@@ -291,7 +309,9 @@ mod tests {
     fn the_newest_hundred_are_listed_and_it_is_said_how_many_there_are_besides() {
         let home = home();
         for second in 0..103 {
-            home.place.runs().create(&plain(1_000 + second, 1.0, 1.0).manifest).expect("writable");
+            let run = plain(1_000 + second, 1.0, 1.0).manifest;
+            let unfinished = RunManifest { status: RunStatus::Running, ..run };
+            home.place.runs().create(&unfinished).expect("writable");
         }
         let said = run(&with(LIST), &home.place).expect("listed");
         assert_eq!(said.text.lines().count(), 101);

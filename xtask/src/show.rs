@@ -40,6 +40,7 @@ pub(crate) fn status(status: RunStatus) -> &'static str {
         RunStatus::Running => "unfinished",
         RunStatus::Complete => "complete",
         RunStatus::Interrupted => "interrupted",
+        RunStatus::Damaged => "damaged",
     }
 }
 

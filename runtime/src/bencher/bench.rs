@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -10,8 +11,8 @@ use std::time::Duration;
 use super::copied_item::SpotPlace;
 use super::regions::{LiveArrays, Regions};
 use super::{
-    Budget, ClockPair, Content, Dtype, Error, Evidence, FieldCopy, FileUse, HashKey, Hashes, ItemCopy, Pace,
-    PartialBudget, PerIteration, Phase, Purpose, Result, RunSettings, Spot, Work, WorkReport,
+    Budget, ClockPair, Content, Dtype, Error, ErrorKind, Evidence, FieldCopy, FileUse, HashKey, Hashes,
+    ItemCopy, Pace, PartialBudget, PerIteration, Phase, Purpose, Result, RunSettings, Spot, Work, WorkReport,
     visible_in_line,
 };
 use crate::device::{Clock, Device, Platform, family_time, peak_memory};
@@ -374,10 +375,14 @@ impl Bencher {
     /// When it cannot be made.
     pub fn scratch(&self) -> Result<PathBuf> {
         std::fs::create_dir_all(&self.settings.scratch).map_err(|error| {
-            Error::new(format!(
-                "failed to make the scratch directory {}: {error}",
-                self.settings.scratch.display()
-            ))
+            let kind = match error.kind() {
+                io::ErrorKind::StorageFull
+                | io::ErrorKind::QuotaExceeded
+                | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::NoRoom,
+                _ => ErrorKind::Failure,
+            };
+            let folder = self.settings.scratch.display();
+            Error::of(kind, format!("failed to make the scratch directory {folder}: {error}"))
         })?;
         Ok(self.settings.scratch.clone())
     }

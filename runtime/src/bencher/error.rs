@@ -57,6 +57,9 @@ pub enum ErrorKind {
     Exit(i32),
     /// A process that was spoken to was ended by this signal.
     Signal(String),
+    /// The disk that the harness gave has no room for it: nothing is said of the case, and the run can be
+    /// taken up again.
+    NoRoom,
     /// This process has lost a device: nothing that it does there from now on can succeed.
     Device,
 }

@@ -19,6 +19,8 @@ pub struct EnvironmentChange {
 pub enum FactKind {
     /// Of the machine.
     Machine,
+    /// Of how the process was started: its priority, limits, cgroup.
+    Process,
     /// An environment variable.
     Variable,
     /// Of the run: profile, seed.
@@ -39,6 +41,7 @@ pub(super) fn changes(baseline: &Baseline, run: &RunManifest) -> Vec<Environment
     });
     let kinds = [
         (FactKind::Machine, found.machine),
+        (FactKind::Process, found.process),
         (FactKind::Variable, found.variables),
         (FactKind::Run, asked.collect()),
         (FactKind::Software, found.software),

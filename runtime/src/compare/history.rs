@@ -59,14 +59,16 @@ impl History {
     }
 
     /// Tells whether a run shows what noise is to this baseline: measured here, of the same suite, profile
-    /// and machine, and with the same environment variables. A run with another variable (one that slows the
-    /// reference down, say) is an experiment, not noise.
+    /// and machine, and with the same environment variables and priority. A run with another variable (one
+    /// that slows the reference down, say) is an experiment, not noise.
     pub fn belongs(run: &RunManifest, baseline: &Baseline) -> bool {
+        let differences = run.environment.differences(&baseline.environment);
         run.suite == baseline.suite
             && !run.environment.workspace().is_other_than(&baseline.environment.workspace())
             && run.profile == baseline.profile
             && run.environment.machine == baseline.environment.machine
-            && run.environment.differences(&baseline.environment).variables.is_empty()
+            && differences.variables.is_empty()
+            && !differences.process.iter().any(|fact| fact.what == "priority")
     }
 
     /// Adds a case of a run.

@@ -45,4 +45,4 @@ pub use seam::{
     Replay,
 };
 pub use terminal::terminal_columns;
-pub use usage::{IoBytes, Usage, family_time, thread_time, thread_waits};
+pub use usage::{IoBytes, Usage, family_time, thread_time, thread_waits, time_asleep};

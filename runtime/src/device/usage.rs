@@ -194,6 +194,20 @@ impl AddAssign for Usage {
     }
 }
 
+/// The time that this machine has slept since it was started, by the clock of all time against that of the
+/// time in which it ran. None where the system does not tell.
+pub fn time_asleep() -> Duration {
+    #[cfg(target_os = "linux")]
+    {
+        // In this order a pause between the two readings is no sleep.
+        let [passed, ran] = [ClockId::CLOCK_BOOTTIME, ClockId::CLOCK_MONOTONIC]
+            .map(|clock| clock_gettime(clock).map_or(Duration::ZERO, Duration::from));
+        passed.saturating_sub(ran)
+    }
+    #[cfg(not(target_os = "linux"))]
+    Duration::ZERO
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -41,6 +41,7 @@ pub(super) struct BenchArgs {
     pub(super) data_cache_cap: Option<String>,
     pub(super) no_lock: bool,
     pub(super) resume: Option<String>,
+    pub(super) anyway: bool,
     pub(super) dry_run: bool,
     pub(super) save_baseline: Option<String>,
     pub(super) baseline: Option<String>,

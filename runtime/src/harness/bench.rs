@@ -55,13 +55,14 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
 
     let (mut manifest, _going_on) = session.take_up(context, plan, &runs, None)?;
     let id = manifest.id.clone();
-    let finished = if manifest.resumed { runs.finished(&id)? } else { Vec::new() };
+    let finished = if args.resume.is_some() { runs.finished(&id)? } else { Vec::new() };
     let scratch = |case: &CaseId, number: u32| layout.scratch(&id, case, number);
     let limit = TimeLimit::of(context, session.budget);
     let task = RunTask {
         plan,
         epoch: manifest.epoch,
         finished: &finished,
+        surroundings: resume::number_of_surroundings(&manifest, &session.environment),
         scratch: &scratch,
         budget: limit.map(|limit| limit.time),
         shares: limit.is_some_and(|limit| limit.shares),
@@ -95,7 +96,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
         Ok::<(), TargetError>(())
     });
     let _ = std::fs::remove_dir_all(&kept); // there only if a system under test has converted data
-    let ending = ending?;
+    let ending = ending.inspect_err(|_| terminal.remark(&resume::hint(suite, &id)))?;
 
     manifest.status =
         if ending == RunEnding::Complete { RunStatus::Complete } else { RunStatus::Interrupted };
@@ -104,6 +105,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let cut = left_out.map(|(limit, needed)| limit.cut(plan, &journal, needed));
     let plan = cut.as_ref().unwrap_or(plan);
     manifest.planned.shortened = shortened(plan);
+    manifest.journalled = (ending == RunEnding::Complete).then_some(journal.len());
     let mut record = RunRecord { cases: assemble_run(plan, &journal), manifest };
     if ending == RunEnding::Complete {
         traces::trace(context, plan, &layout, &record.manifest, &mut record.cases)?;
@@ -346,7 +348,7 @@ fn measured_exit(record: &RunRecord, ending: RunEnding, policy: &Policy) -> Exit
     if some(|case| case.status == CaseStatus::Incomplete) && !policy.inconclusive_passes {
         exit = exit.or(Exit::Inconclusive);
     }
-    if ending == RunEnding::Interrupted { exit.or(Exit::Interrupted) } else { exit }
+    if ending.is_interrupted() { exit.or(Exit::Interrupted) } else { exit }
 }
 
 #[cfg(test)]

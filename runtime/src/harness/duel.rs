@@ -104,7 +104,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     })?;
     let decided = decider.finish(match ending {
         RunEnding::OutOfBudget => BreakOff::Budget,
-        RunEnding::Interrupted | RunEnding::Complete => BreakOff::Interrupt,
+        RunEnding::Interrupted | RunEnding::NoRoom | RunEnding::Complete => BreakOff::Interrupt,
     });
     rows.extend(decided.rows);
 
@@ -141,7 +141,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         journals.write_manifest(&manifest)?;
         terminal.remark(&resume::hint(suite, &id));
     }
-    if ending == RunEnding::Interrupted {
+    if ending.is_interrupted() {
         exit = exit.or(Exit::Interrupted);
     }
     terminal.answer(&report::duel_summary(&comparison, exit.code()));

@@ -276,6 +276,13 @@ pub(super) const FLAGS: &[Flag] = &[
     ),
     flag("no-lock", None, Run, "do not wait for other measuring runs on this machine", switch!(no_lock)),
     flag("resume", Some("RUN"), Run, "run the missing repeats of a run that was broken off", text!(resume)),
+    flag(
+        "anyway",
+        None,
+        Run,
+        "with --resume: go on in other surroundings, and mark what is measured in them",
+        switch!(anyway),
+    ),
     flag("dry-run", None, Run, "print the plan and run nothing", switch!(dry_run)),
     short(
         "save-baseline",

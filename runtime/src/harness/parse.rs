@@ -107,6 +107,9 @@ impl BenchArgs {
                     .to_owned(),
             ));
         }
+        if args.anyway && args.resume.is_none() && args.typed.contains(&"anyway") {
+            return Err(UsageError("--anyway goes with --resume".to_owned()));
+        }
         args.outputs.check().map_err(|UsageError(why)| UsageError(format!("--{why}")))?;
         Ok(args)
     }

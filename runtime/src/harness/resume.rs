@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 
 use super::args::BenchArgs;
+use super::flags::FLAGS;
 use super::stated_budgets::stated;
 use super::{Suite, TargetError};
+use crate::bencher::INJECT;
 use crate::plan::Plan;
-use crate::record::{Environment, RunId, RunManifest, RunStatus};
+use crate::record::{Difference, Environment, RunId, RunManifest, RunStatus};
 use crate::store::{Duels, Layout, Runs};
 
 /// The arguments of the run that is taken up again, so that it is the same plan; where the data lies and what
@@ -53,6 +55,7 @@ fn of_today(today: &BenchArgs, then: BenchArgs) -> BenchArgs {
     BenchArgs {
         typed: today.typed.clone(),
         resume: today.resume.clone(),
+        anyway: today.anyway,
         data: today.data.clone(),
         data_root: today.data_root.clone().or(then.data_root.clone()),
         data_cache: today.data_cache.clone().or(then.data_cache.clone()),
@@ -128,13 +131,66 @@ pub(super) fn same_place(
         let commits = [commit(there), commit(here)].map(|commit| short(commit.as_deref()));
         others.push(format!("commit: {} -> {}", commits[0], commits[1]));
     }
-    if there.machine_id() != here.machine_id() {
-        others.extend(here.differences(there).machine.iter().map(ToString::to_string));
-    }
+    let machine = here.differences(there).machine;
+    others.extend(machine.iter().filter(|fact| !is_of_process(fact)).map(ToString::to_string));
     if others.is_empty() {
         return Ok(());
     }
     let why = format!("it would go on with another program, commit or machine ({})", others.join("; "));
+    Err(TargetError::Resume { run: manifest.id.clone(), why })
+}
+
+/// Facts of the machine that whoever starts a process sets for it.
+const SET_FOR_PROCESS: [&str; 3] = ["allowed cpus", "cpu quota", "memory limit"];
+
+/// Facts of the software that the hash of the program and the commit answer for; and the size of the
+/// storage, of whose mount the facts of the process say all else.
+const ANSWERED_FOR: [&str; 8] =
+    ["rustc", "build profile", "rust flags", "features", "commit", "branch", "working tree", "storage"];
+
+fn is_of_process(fact: &Difference) -> bool {
+    SET_FOR_PROCESS.contains(&fact.what.as_str())
+}
+
+/// Everything that a record calls the surroundings, as far as it is not as it was.
+fn other_surroundings(manifest: &RunManifest, here: &Environment) -> Vec<Difference> {
+    let found = here.differences(&manifest.environment);
+    let machine = found.machine.into_iter().filter(is_of_process);
+    let software = found.software.into_iter().filter(|fact| !ANSWERED_FOR.contains(&fact.what.as_str()));
+    // What the twin of a flag says is taken from the manifest; a child reads the slowdown by itself.
+    let is_twin = |name: &str| FLAGS.iter().any(|flag| flag.variable().as_deref() == Some(name));
+    let variables = found.variables.into_iter().filter(|fact| fact.what == INJECT || !is_twin(&fact.what));
+    machine.chain(found.process).chain(variables).chain(software).collect()
+}
+
+/// The number that repeats which are measured here get: 0 in the surroundings that the run began in.
+pub(super) fn number_of_surroundings(manifest: &RunManifest, here: &Environment) -> u32 {
+    let differences = other_surroundings(manifest, here);
+    let others = manifest.other_surroundings.iter();
+    others.zip(1..).find(|(other, _)| **other == differences).map_or(0, |(_, number)| number)
+}
+
+/// Refuses to go on with a run in other surroundings than it began in: figures of both would stand as those
+/// of one. With `--anyway` the manifest gets what differs, and the repeats its number.
+pub(super) fn take_surroundings(
+    manifest: &mut RunManifest,
+    here: &Environment,
+    args: &BenchArgs,
+) -> Result<(), TargetError> {
+    let differences = other_surroundings(manifest, here);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let is_duel = args.versus.is_some() || args.versus_adapter.is_some();
+    if args.anyway && !is_duel {
+        if number_of_surroundings(manifest, here) == 0 {
+            manifest.other_surroundings.push(differences);
+        }
+        return Ok(());
+    }
+    let told: Vec<String> = differences.iter().map(ToString::to_string).collect();
+    let advice = if is_duel { "" } else { ", or add --anyway, which marks what is measured in others" };
+    let why = format!("its surroundings are others ({}): restore them{advice}", told.join("; "));
     Err(TargetError::Resume { run: manifest.id.clone(), why })
 }
 
@@ -169,8 +225,59 @@ mod tests {
         let said = refused(both(), &elsewhere);
         assert!(said.contains("(commit: aaaaaaaaaaaa -> bbbbbbbbbbbb; turbo: not set -> off)"), "{said}");
 
+        // What is set for a process is of no other machine.
+        let mut pinned = here.clone();
+        pinned.machine.insert("allowed cpus".to_owned(), "1".to_owned());
+        same_place(&then, both(), &pinned).expect("the machine is the same");
+
         // What is not known of an older run is not held against it.
         let older = RunManifest { program: None, versus: None, ..then.clone() };
         same_place(&older, both(), &here).expect("nothing known differs");
+    }
+
+    /// The facts of one kind.
+    type Kind = fn(&mut Environment) -> &mut std::collections::BTreeMap<String, String>;
+
+    #[test]
+    fn all_that_a_record_calls_the_surroundings_is_compared_and_anyway_gives_them_a_number() {
+        let mut then = manifest(1_000, 1);
+        let first = &mut then.environment;
+        first.machine.insert("allowed cpus".to_owned(), "8".to_owned());
+        first.process.insert("priority".to_owned(), "nice 0".to_owned());
+        first.software.insert("commit".to_owned(), "a".to_owned());
+        let args = |anyway| BenchArgs { anyway, ..BenchArgs::default() };
+        let here = then.environment.clone();
+        take_surroundings(&mut then, &here, &args(false)).expect("nothing differs");
+
+        let others: [(Kind, &str, &str); 6] = [
+            (|of| &mut of.machine, "allowed cpus", "1"),
+            (|of| &mut of.process, "priority", "nice 19"),
+            (|of| &mut of.variables, "WEIGHBRIDGE_SLOWDOWN", "3"),
+            (|of| &mut of.variables, "LD_PRELOAD", "a.so"),
+            (|of| &mut of.variables, INJECT, "0.5"),
+            (|of| &mut of.software, "libc", "musl"),
+        ];
+        for (number, (kind, what, value)) in (1..).zip(others) {
+            let mut other = here.clone();
+            kind(&mut other).insert(what.to_owned(), value.to_owned());
+            let refused = take_surroundings(&mut then, &other, &args(false)).expect_err("it differs");
+            let said = refused.to_string();
+            assert!(said.contains(what) && said.contains(&format!("-> {value})")), "{said}");
+            assert!(said.contains("--anyway"), "{said}");
+            for _ in 0..2 {
+                take_surroundings(&mut then, &other, &args(true)).expect("anyway");
+                assert_eq!(number_of_surroundings(&then, &other), number);
+            }
+            assert_eq!(number_of_surroundings(&then, &here), 0);
+            let duel = BenchArgs { versus: Some("other".to_owned()), ..args(true) };
+            let said = take_surroundings(&mut then, &other, &duel).expect_err("a duel").to_string();
+            assert!(!said.contains("--anyway"), "{said}");
+        }
+
+        // What shows that a program was built anew, and twins of flags, are no surroundings.
+        let mut same = here.clone();
+        same.software.insert("branch".to_owned(), "other".to_owned());
+        same.variables.insert("WEIGHBRIDGE_REPEATS".to_owned(), "9".to_owned());
+        take_surroundings(&mut then, &same, &args(false)).expect("nothing differs");
     }
 }

@@ -69,8 +69,17 @@ impl Session {
             resume::check(context.suite, &manifest, plan)?;
             let own = Program::own().and_then(|own| own.digest()).ok();
             resume::same_place(&manifest, [own, versus], &self.environment)?;
-            manifest.resumed = true;
+            resume::take_surroundings(&mut manifest, &self.environment, &context.args)?;
+            let lost = runs.lost_cases(&manifest)?.len();
+            if manifest.status == RunStatus::Damaged && lost > 0 {
+                context.terminal.remark(&format!(
+                    "{lost} records of cases are gone: they are derived again from the journal's repeats"
+                ));
+            }
+            // Whoever lost nothing but what follows from the journal was not broken off.
+            manifest.resumed |= manifest.status != RunStatus::Damaged || !runs.has_its_journal(&manifest)?;
             manifest.status = RunStatus::Running;
+            runs.enter(&id)?;
             runs.write_manifest(&manifest)?;
             return Ok((manifest, lock));
         }
@@ -102,9 +111,14 @@ impl Session {
             },
             status: RunStatus::Running,
             resumed: false,
+            journalled: None,
+            other_surroundings: Vec::new(),
             environment: self.environment.clone(),
             load_at_end: None,
         };
+        if let Some(newest) = runs.ids()?.first().filter(|newest| **newest > manifest.id) {
+            context.terminal.remark(&report::clock_is_behind(newest));
+        }
         runs.create(&manifest)?;
         let lock = going_on(&manifest.id)?;
         Ok((manifest, lock))

@@ -14,6 +14,9 @@ pub(super) fn smoke(context: &Context<'_>, plan: &Plan) -> Result<Exit, TargetEr
     let mut failed = 0;
     let mut ran = 0;
     let ending = go(context, plan, &mut |event| {
+        if let Event::NoRoom { case, why } = &event {
+            context.terminal.error(&format!("{case}: the disk of its scratch directory: {why}"));
+        }
         let Event::RepeatEnded { case, repeat, .. } = event else { return };
         ran += 1;
         let name = case.slug();
@@ -36,7 +39,7 @@ pub(super) fn smoke(context: &Context<'_>, plan: &Plan) -> Result<Exit, TargetEr
         .terminal
         .result(&format!("weighbridge: smoke cases={ran} failed={failed} skipped={}\n", plan.skips.len()));
     let exit = if failed > 0 { Exit::Failed } else { Exit::Fine };
-    Ok(if ending == RunEnding::Interrupted { exit.or(Exit::Interrupted) } else { exit })
+    Ok(if ending.is_interrupted() { exit.or(Exit::Interrupted) } else { exit })
 }
 
 /// Runs each body for as long as was asked, in this process, for a profiler to look at.
@@ -53,10 +56,11 @@ pub(super) fn profile(context: &Context<'_>, plan: &Plan) -> Result<Exit, Target
                 context.terminal.error(&format!("{case} {failure}"));
             }
         }
+        Event::NoRoom { case, why } => context.terminal.error(&format!("{case}: {why}")),
         _ => {}
     })?;
     let exit = if failed { Exit::Failed } else { Exit::Fine };
-    Ok(if ending == RunEnding::Interrupted { exit.or(Exit::Interrupted) } else { exit })
+    Ok(if ending.is_interrupted() { exit.or(Exit::Interrupted) } else { exit })
 }
 
 /// Runs a plan whose results nobody keeps.
@@ -67,6 +71,7 @@ fn go(context: &Context<'_>, plan: &Plan, see: &mut dyn FnMut(Event<'_>)) -> Res
         plan,
         epoch: 0,
         finished: &[],
+        surroundings: 0,
         scratch: &scratch,
         budget: context.args.budget,
         shares: false,

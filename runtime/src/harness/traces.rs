@@ -107,6 +107,7 @@ fn attachment(
         plan: &alone,
         epoch: manifest.epoch,
         finished: &[],
+        surroundings: 0,
         scratch: &scratch,
         budget: None,
         shares: false,

@@ -1,6 +1,8 @@
 //! From the repeats of a case to its record.
 
-use super::caveat::{fake, memory, missing, notes, sampled_memory, short_data, stability, uneven, unsettled};
+use super::caveat::{
+    fake, memory, missing, notes, sampled_memory, short_data, stability, surroundings, uneven, unsettled,
+};
 use super::derive::{MeasuredRepeat, metrics};
 use super::{CaseRecord, CaseStatus, FailureReason, MetricRecord, MissingRanks, Process, ranks};
 use crate::bencher::{Purpose, SkipReason, Work};
@@ -99,6 +101,7 @@ pub fn assemble(
     findings.extend(sampled_memory(&measured.iter().map(|one| one.repeat).collect::<Vec<_>>()));
     findings.extend(case.memory.and_then(|planned| memory(planned, &metrics)));
     findings.extend(metrics.iter().filter_map(missing));
+    findings.extend(surroundings(&repeats));
     findings.extend(fake(&measured));
     findings.extend(short_data(&measured));
     findings.extend(notes(&measured.iter().map(|one| (one.repeat, &one.seen.notes[..])).collect::<Vec<_>>()));

@@ -22,6 +22,13 @@ pub(super) fn fake(measured: &[MeasuredRepeat<'_>]) -> Option<Finding> {
     Some(Caveat::FakeDevice(device.name.clone()).of_case())
 }
 
+/// Repeats that were measured in other surroundings than those in which the run began.
+pub(super) fn surroundings(repeats: &[Repeat]) -> Option<Finding> {
+    let others = repeats.iter().filter(|repeat| repeat.surroundings != 0).map(|repeat| repeat.number);
+    let others: Vec<u32> = others.collect();
+    (!others.is_empty()).then(|| Caveat::Surroundings(others.clone()).of_repeats(others))
+}
+
 /// That the data set was too small for a pass.
 pub(super) fn short_data(measured: &[MeasuredRepeat<'_>]) -> Option<Finding> {
     let short = || measured.iter().filter_map(|one| Some((one.repeat.number, one.seen.ran_out?)));

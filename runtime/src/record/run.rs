@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaseRecord, Environment};
+use super::{CaseRecord, Difference, Environment};
 use crate::bencher::{Budget, PartialBudget};
 use crate::plan::CaseId;
 
@@ -122,6 +122,13 @@ pub struct RunManifest {
     pub status: RunStatus,
     /// True if it was broken off and taken up again: it cannot become a baseline.
     pub resumed: bool,
+    /// The other surroundings that it was taken up again in with `--anyway`, by what differed from the first
+    /// ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_surroundings: Vec<Vec<Difference>>,
+    /// The number of repeats that its journal had when it came to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journalled: Option<usize>,
     /// The place where it ran.
     pub environment: Environment,
     /// The load average when it ended.
@@ -184,6 +191,9 @@ pub enum RunStatus {
     Complete,
     /// It was interrupted.
     Interrupted,
+    /// It came to its end, and files of it are gone. No file says so: it is found out by reading.
+    #[serde(skip)]
+    Damaged,
 }
 
 /// A run with its cases.

@@ -94,6 +94,15 @@ impl fmt::Display for Note {
 impl fmt::Display for Caveat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Surroundings(repeats) => {
+                let numbers: Vec<String> = repeats.iter().map(ToString::to_string).collect();
+                let (s, were) = if numbers.len() == 1 { ("", "was") } else { ("s", "were") };
+                write!(
+                    f,
+                    "repeat{s} {} {were} measured in other surroundings than the run began in",
+                    numbers.join(", ")
+                )
+            }
             Self::Note(note) => note.fmt(f),
             Self::ShortData(of) => write!(
                 f,

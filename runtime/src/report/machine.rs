@@ -2,7 +2,7 @@
 
 use super::caveats;
 use crate::bencher::visible_in_line;
-use crate::record::Environment;
+use crate::record::{Environment, RunId};
 
 /// Facts of the machine that limit a run, in the order in which they are said.
 const FACTS: &[&str] =
@@ -22,6 +22,13 @@ pub fn machine(environment: &Environment) -> String {
         environment.moment.get("load average").map_or_else(String::new, |load| format!("; load {load}"));
     let fake = fake_device(environment).map_or_else(String::new, |fake| format!("; {fake}"));
     visible_in_line(&format!("machine {}: {}{load}{fake}", environment.machine_id(), facts.join(", ")))
+}
+
+/// The line that the clock is not where it was.
+pub fn clock_is_behind(newest: &RunId) -> String {
+    format!(
+        "by the clock the newest run, {newest}, began later than now: runs are ordered as they are written"
+    )
 }
 
 /// The sentence that every report of a run on a fake has.

@@ -23,7 +23,7 @@ mod tree;
 pub use bencher_lines::bencher_lines;
 pub use change::{changes, row, verdicts};
 pub use columns::Columns;
-pub use machine::{fake_device, machine};
+pub use machine::{clock_is_behind, fake_device, machine};
 pub use plan::{details, header, skips};
 pub use progress::Progress;
 pub use skips::shortened;

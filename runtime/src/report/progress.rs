@@ -60,6 +60,18 @@ impl Progress {
             Event::RoundGoesOn { case, of, passed, remaining } => {
                 self.goes_on(of.pair, &round(*of), case, *passed, *remaining);
             }
+            Event::Away { case, away } => {
+                self.terminal.redraw("");
+                self.terminal.remark(&format!(
+                    "interrupted: {case}: the machine slept or this process was stopped for {:.0} s; it is \
+                     run again",
+                    away.as_secs_f64()
+                ));
+            }
+            Event::NoRoom { case, why } => {
+                self.terminal.redraw("");
+                self.terminal.error(&format!("{case} is put off: the disk of the data directory: {why}"));
+            }
             Event::RoundEnded { .. } | Event::LeftOut { .. } => {}
             Event::RepeatEnded { case, repeat, .. } => {
                 if let Outcome::Failed(failure) = &repeat.outcome {
@@ -74,6 +86,10 @@ impl Progress {
                 match ending {
                     RunEnding::Complete => {}
                     RunEnding::Interrupted => self.terminal.error("interrupted: what is finished is kept"),
+                    RunEnding::NoRoom => self.terminal.error(
+                        "interrupted by its own disk: what is finished is kept; free some space, or name \
+                         another place with --data",
+                    ),
                     RunEnding::OutOfBudget => {
                         self.terminal.error("the budget is spent: what is finished is kept");
                     }

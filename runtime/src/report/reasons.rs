@@ -315,6 +315,7 @@ impl fmt::Display for How {
             Self::Protocol | Self::Child(_) => f.write_str("broke the protocol between parent and child"),
             Self::Clock(_) => f.write_str("has a clock that does not verify"),
             Self::Work(_) => f.write_str("did work that does not verify"),
+            Self::NoRoom => f.write_str("had no room on the disk"),
             Self::Device => f.write_str("lost the device"),
         }
     }

@@ -39,6 +39,20 @@ pub enum Event<'a> {
         /// About how long the rest will take, what is left of this one included.
         remaining: Duration,
     },
+    /// A repeat came to nothing, since the machine slept or this process was stopped: it is run again.
+    Away {
+        /// The case.
+        case: &'a CaseId,
+        /// The time away.
+        away: Duration,
+    },
+    /// The harness's own disk was full: the case is left for when the run is taken up again.
+    NoRoom {
+        /// The case.
+        case: &'a CaseId,
+        /// The reason.
+        why: &'a str,
+    },
     /// A repeat has ended.
     RepeatEnded {
         /// The case.
@@ -102,4 +116,13 @@ pub enum RunEnding {
     Interrupted,
     /// The budget of time was spent.
     OutOfBudget,
+    /// The harness's own disk had no room for a case.
+    NoRoom,
+}
+
+impl RunEnding {
+    /// Tells whether it was broken off by the user or by a fault of the harness, and not as it was asked.
+    pub fn is_interrupted(self) -> bool {
+        matches!(self, Self::Interrupted | Self::NoRoom)
+    }
 }

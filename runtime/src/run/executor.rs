@@ -108,6 +108,7 @@ fn ended(outcome: Outcome, spots: Vec<Spot>, slot: Duration) -> EndedRequest {
         outcome: Some((outcome, spots)),
         start: None,
         slot,
+        away: Duration::ZERO,
         tree: None,
         stdout: Vec::new(),
         stderr: Vec::new(),

@@ -4,12 +4,14 @@
 //! binary, measures (`child.rs`, `repeat.rs`); they speak `protocol.rs`. A failing case is data; the run goes
 //! on. In a duel two programs are measured in turns (`duel.rs`).
 
+mod absence;
 mod child;
 mod child_fault;
 mod duel;
 mod event;
 mod executor;
 mod outcome;
+mod own_disk;
 mod panic_text;
 mod profiler;
 mod program;

@@ -20,8 +20,17 @@ pub struct Repeat {
     pub start: Option<u64>,
     /// The memory of the process and its descendants as the parent saw it, where there were any.
     pub tree: Option<TreeMemory>,
+    /// The surroundings that it was measured in: 0 are those in which the run began, else it is the number of
+    /// those among the manifest's others.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub surroundings: u32,
     /// Its end.
     pub outcome: Outcome,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_first(surroundings: &u32) -> bool {
+    *surroundings == 0
 }
 
 /// Memory of a process tree, sampled from outside.
@@ -101,6 +110,8 @@ pub enum How {
     Clock(Box<ClockFault>),
     /// Its work does not verify, by these numbers.
     Work(Box<WorkFault>),
+    /// The disk that the harness gave it has no room for it.
+    NoRoom,
     /// Its process lost the device.
     Device,
 }

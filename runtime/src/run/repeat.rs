@@ -189,6 +189,7 @@ fn how(error: &Error) -> How {
         ErrorKind::Protocol => How::Protocol,
         ErrorKind::Exit(code) => How::Exit(*code),
         ErrorKind::Signal(name) => How::Signal(name.clone()),
+        ErrorKind::NoRoom => How::NoRoom,
         ErrorKind::Device => How::Device,
     }
 }

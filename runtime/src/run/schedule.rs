@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::event::{Event, RunEnding};
 use super::executor::{Executor, Turn};
+use super::own_disk;
 use super::protocol::RepeatRequest;
 use super::reference::References;
 use super::remaining_time::{RemainingTime, RunningRepeat};
@@ -17,6 +18,9 @@ use super::{Outcome, Repeat};
 use crate::bencher::{HashKey, Purpose};
 use crate::plan::{CaseId, Plan, PlannedCase};
 
+/// A repeat is run again so often at most: a machine that is always away is measured as it is.
+pub(super) const MOST_AGAIN: u32 = 3;
+
 /// The things that a run needs beside its plan.
 pub struct RunTask<'a> {
     /// The plan.
@@ -25,6 +29,8 @@ pub struct RunTask<'a> {
     pub epoch: u64,
     /// Repeats that an earlier part of the run has finished: they are not run again.
     pub finished: &'a [(CaseId, Repeat)],
+    /// The number of the surroundings that it is run in, as its repeats have it.
+    pub surroundings: u32,
     /// The scratch directory of a repeat.
     pub scratch: &'a dyn Fn(&CaseId, u32) -> PathBuf,
     /// The most time that the run may take.
@@ -56,12 +62,15 @@ pub(super) fn go<E>(
     sink(Event::Started { plan, repeats: progress.left.len() })?;
     let begun = Instant::now();
     let mut ending = RunEnding::Complete;
-    while let Some((index, number, most)) = progress.next(plan, begun.elapsed()) {
+    let mut away_so_far = Duration::ZERO;
+    loop {
+        let passed = begun.elapsed().saturating_sub(away_so_far);
+        let Some((index, number, most)) = progress.next(plan, passed) else { break };
         if task.interrupted.load(Ordering::Relaxed) {
             ending = RunEnding::Interrupted;
             break;
         }
-        if progress.shares.is_none() && task.budget.is_some_and(|budget| begun.elapsed() >= budget) {
+        if progress.shares.is_none() && task.budget.is_some_and(|budget| passed >= budget) {
             // Repeats for the sake of a target are extra: without them the run is whole.
             ending =
                 if number > progress.planned[index] { RunEnding::Complete } else { RunEnding::OutOfBudget };
@@ -92,8 +101,24 @@ pub(super) fn go<E>(
             }
         });
         told?;
+        let no_room = match &ended.outcome {
+            Some((Outcome::Failed(failure), _)) => {
+                own_disk::fault(failure, &ask.scratch, ask.scratch.exists())
+            }
+            _ => None,
+        };
         let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
-        let EndedRequest { outcome, start, slot, tree, stdout, stderr, alive: _ } = ended;
+        let EndedRequest { outcome, start, slot, away, tree, stdout, stderr, alive: _ } = ended;
+        away_so_far += away;
+        if outcome.is_some() && !away.is_zero() && progress.repeat_again() {
+            sink(Event::Away { case: &case.id, away })?;
+            continue;
+        }
+        if let Some(why) = no_room {
+            progress.put_off(plan, index);
+            sink(Event::NoRoom { case: &case.id, why: &why })?;
+            continue;
+        }
         let Some((mut outcome, spots)) = outcome else {
             if most.is_some() && !task.interrupted.load(Ordering::Relaxed) {
                 progress.cut(index, number, slot);
@@ -112,6 +137,7 @@ pub(super) fn go<E>(
             slot: nanoseconds(slot),
             start: start.map(nanoseconds),
             tree,
+            surroundings: task.surroundings,
             outcome,
         };
         progress.ended(index, &repeat, slot);
@@ -119,6 +145,9 @@ pub(super) fn go<E>(
             continue; // its own outcome is in the journal
         }
         sink(Event::RepeatEnded { case: &case.id, repeat: &repeat, stdout: &stdout, stderr: &stderr })?;
+    }
+    if ending == RunEnding::Complete && progress.has_put_off {
+        ending = RunEnding::NoRoom;
     }
     // Of a run that was broken off nobody knows what would have fitted.
     if let Some(needed) = progress.left_out().filter(|_| ending == RunEnding::Complete) {
@@ -169,6 +198,10 @@ struct RunProgress {
     remaining: RemainingTime,
     /// The shares of the time of the run, where it has some.
     shares: Option<TimeShares>,
+    /// The number of times that the same repeat was run again, one after the other.
+    again: u32,
+    /// True if a case was left for when the run is taken up again.
+    has_put_off: bool,
 }
 
 impl RunProgress {
@@ -209,7 +242,20 @@ impl RunProgress {
         left.splice(0..0, again);
         let remaining = RemainingTime::new(&plan.cases);
         let shares = task.budget.filter(|_| task.shares).map(|time| TimeShares::new(time, plan.cases.len()));
-        Self { left, at: 0, given_up, done, planned, extra: HashSet::new(), round, seen, remaining, shares }
+        Self {
+            left,
+            at: 0,
+            given_up,
+            done,
+            planned,
+            extra: HashSet::new(),
+            round,
+            seen,
+            remaining,
+            shares,
+            again: 0,
+            has_put_off: false,
+        }
     }
 
     /// The repeat that is next, and the most that it may take where times are shared; `passed` is the time of
@@ -265,6 +311,25 @@ impl RunProgress {
         let remaining = &self.remaining;
         let waited = shares.second_turn(&|case| remaining.each(case, 0) + remaining.each(case, 1));
         self.left.extend(waited);
+    }
+
+    /// Has the repeat that has just ended run once more; `false` where it was often enough.
+    fn repeat_again(&mut self) -> bool {
+        self.again += 1;
+        let may = self.again <= MOST_AGAIN;
+        if may {
+            self.at -= 1;
+        }
+        may
+    }
+
+    /// Leaves a case, and those that are held against it, for when the run is taken up again.
+    fn put_off(&mut self, plan: &Plan, case: usize) {
+        self.has_put_off = true;
+        let own = &plan.cases[case];
+        let waiting =
+            (0..plan.cases.len()).filter(|other| *other == case || plan.cases[*other].compares_with(own));
+        self.given_up.extend(waiting);
     }
 
     /// Notes that a repeat was ended after so long, since its time was over.
@@ -343,6 +408,7 @@ impl RunProgress {
     }
 
     fn ended(&mut self, index: usize, repeat: &Repeat, slot: Duration) {
+        self.again = 0;
         self.seen[index].add(repeat);
         self.planned[index] = stated(repeat).unwrap_or(self.planned[index]);
         self.remaining.ended(index, repeat.number, slot);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use nix::sys::signal::Signal;
 
+use super::absence::Absence;
 use super::program::Program;
 use super::protocol::{
     CHILD_FLAG, ChildAnswer, ChildMessage, LONGEST, ParentMessage, RepeatRequest, VERSION,
@@ -50,6 +51,8 @@ pub(super) struct EndedRequest {
     pub(super) outcome: Option<(Outcome, Vec<Spot>)>,
     pub(super) start: Option<Duration>,
     pub(super) slot: Duration,
+    /// The time in which the machine slept or this process was stopped meanwhile.
+    pub(super) away: Duration,
     pub(super) tree: Option<TreeMemory>,
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
@@ -62,6 +65,8 @@ pub(super) struct EndedRequest {
 pub(super) struct SupervisedChild {
     child: Subprocess,
     started: Instant,
+    /// The time away since its start, for its first repeat.
+    absence: Option<Absence>,
     stdout: Output,
     stderr: Output,
     since: SystemTime,
@@ -86,11 +91,12 @@ impl SupervisedChild {
             leads: true,
             outputs: [&stdout, &stderr],
         };
-        let started = Instant::now();
+        let (started, absence) = (Instant::now(), Absence::new());
         let mut command = program.command()?;
         command.arg(CHILD_FLAG).envs(program.variables.iter().map(|(name, value)| (name, value)));
         let child = Subprocess::spawn(&mut command, ChildPlace::new(silence), &spawning)?;
-        Ok(Self { child, started, stdout, stderr, since, asked: false, patient: false, cleaned: false })
+        let (asked, patient, cleaned) = (false, false, false);
+        Ok(Self { child, started, absence: Some(absence), stdout, stderr, since, asked, patient, cleaned })
     }
 
     /// Asks for one repeat and waits for its end; once a second `tick` is told for how long. If `last`, the
@@ -105,7 +111,7 @@ impl SupervisedChild {
         // The first repeat of a process has its start as well.
         let begun = if self.asked { Instant::now() } else { self.started };
         self.asked = true;
-        let mut seen = ListeningState::since(begun);
+        let mut seen = self.listening(begun);
         self.send(request);
         let end = self.answer(watch, &mut seen, tick);
         self.ended(end, &seen, watch, last)
@@ -119,7 +125,7 @@ impl SupervisedChild {
         watch: ChildWatch<'_>,
         tick: &mut dyn FnMut(Duration),
     ) -> Result<PacedChild, Box<EndedRequest>> {
-        let mut seen = ListeningState::since(self.started);
+        let mut seen = self.listening(self.started);
         self.send(request);
         match self.answer(watch, &mut seen, tick) {
             ListeningEnd::Ready(work) => Ok(PacedChild { process: self, seen, work }),
@@ -129,11 +135,16 @@ impl SupervisedChild {
 
     /// Waits for the greeting of a fresh process, and no longer: whether it was built with debug assertions.
     pub(super) fn greeting(mut self, watch: ChildWatch<'_>) -> Result<bool, Box<EndedRequest>> {
-        let mut seen = ListeningState::since(self.started);
+        let mut seen = self.listening(self.started);
         match self.listen(watch, &mut seen, &mut |_| {}) {
             ListeningEnd::Greeted { debug } => Ok(debug),
             end => Err(Box::new(self.ended(end, &seen, watch, true))),
         }
+    }
+
+    fn listening(&mut self, begun: Instant) -> ListeningState {
+        let absence = self.absence.take().unwrap_or_else(Absence::new);
+        ListeningState { absence, ..ListeningState::since(begun) }
     }
 
     fn send(&mut self, request: &RepeatRequest) {
@@ -165,7 +176,8 @@ impl SupervisedChild {
             }
         }
         let outcome = self.outcome(end, seen, slot, watch, &stderr);
-        EndedRequest { outcome, start: seen.start, slot, tree: seen.tree, stdout, stderr, alive }
+        let (start, tree, away) = (seen.start, seen.tree, seen.absence.away());
+        EndedRequest { outcome, start, slot, away, tree, stdout, stderr, alive }
     }
 
     /// Listens past the greeting.
@@ -193,6 +205,7 @@ impl SupervisedChild {
         let mut memory = MemoryWatch::of(self.child.tree());
         let mut next_tick = Instant::now() + TICK;
         loop {
+            seen.absence.look(LOOK);
             loop {
                 match self.child.next::<ChildMessage>() {
                     Err(error) => return ListeningEnd::Broken(ChildFault::Garbled(error.to_string())),
@@ -224,7 +237,7 @@ impl SupervisedChild {
             if seen.is_late(watch) {
                 return ListeningEnd::TimedOut;
             }
-            let is_over = watch.until.is_some_and(|until| Instant::now() >= until);
+            let is_over = watch.until.is_some_and(|until| Instant::now() >= until + seen.absence.away());
             if is_over || watch.interrupted.load(Ordering::Relaxed) {
                 return ListeningEnd::Interrupted;
             }
@@ -322,6 +335,11 @@ pub(super) struct PacedChild {
 }
 
 impl PacedChild {
+    /// The time in which the machine slept or this process was stopped so far.
+    pub(super) fn away(&self) -> Duration {
+        self.seen.absence.away()
+    }
+
     /// Runs one block, and says how long it was until it had been told. A child that claims more time than
     /// has passed has failed.
     pub(super) fn block(
@@ -330,6 +348,7 @@ impl PacedChild {
         watch: ChildWatch<'_>,
     ) -> Result<(Block, Duration), Box<EndedRequest>> {
         let begun = Instant::now();
+        self.seen.absence.look_anew();
         let _ = self.process.child.send(&ParentMessage::Block(iterations)); // a death is noticed right below
         let end = match self.process.listen(watch, &mut self.seen, &mut |_| {}) {
             ListeningEnd::Block(block) => {
@@ -409,11 +428,21 @@ struct ListeningState {
     greeted: Option<Duration>,
     /// The time until the repeat was over, and it had only to be told.
     over: Option<Duration>,
+    absence: Absence,
 }
 
 impl ListeningState {
     fn since(begun: Instant) -> Self {
-        Self { phase: Phase::SetUp, start: None, tree: None, begun, set_up: None, greeted: None, over: None }
+        Self {
+            phase: Phase::SetUp,
+            start: None,
+            tree: None,
+            begun,
+            set_up: None,
+            greeted: None,
+            over: None,
+            absence: Absence::new(),
+        }
     }
 
     fn pass_into(&mut self, phase: Phase) {
@@ -429,9 +458,10 @@ impl ListeningState {
     }
 
     fn is_late(&self, watch: ChildWatch<'_>) -> bool {
+        let away = self.absence.away();
         match (watch.patient, self.set_up) {
-            (true, Some(set_up)) => set_up.elapsed() >= watch.timeout + HEAD_START,
-            _ => self.begun.elapsed() >= self.allowed(watch),
+            (true, Some(set_up)) => set_up.elapsed() >= watch.timeout + HEAD_START + away,
+            _ => self.begun.elapsed() >= self.allowed(watch) + away,
         }
     }
 
@@ -464,5 +494,17 @@ mod tests {
         assert_eq!(listened.allowed(watch(true)), Duration::from_secs(150));
         listened.pass_into(Phase::WarmUp);
         assert_eq!(listened.allowed(watch(true)), timeout);
+    }
+
+    #[test]
+    fn nobody_is_late_for_the_time_in_which_the_machine_slept() {
+        let interrupted = AtomicBool::new(false);
+        let timeout = Duration::ZERO;
+        let watch =
+            ChildWatch { timeout, patient: false, memory: u64::MAX, interrupted: &interrupted, until: None };
+        let mut listened = ListeningState::since(Instant::now());
+        assert!(listened.is_late(watch));
+        listened.absence = Absence::of(Duration::from_hours(1));
+        assert!(!listened.is_late(watch));
     }
 }

@@ -277,6 +277,7 @@ fn may_be_judged_by(run: &RunRecord) -> Result<(), String> {
     match manifest.status {
         RunStatus::Running => return Err("it did not come to its end".to_owned()),
         RunStatus::Interrupted => return Err("it was interrupted".to_owned()),
+        RunStatus::Damaged => return Err("files of it are gone".to_owned()),
         RunStatus::Complete => {}
     }
     if manifest.resumed {

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::files::replace;
+use super::layout::duel_of;
+use super::runs::names_or_none;
 use super::{Disk, Files, Layout, Runs, StoreError};
 use crate::compare::Comparison;
 use crate::json;
@@ -25,6 +27,17 @@ impl Duels {
     /// The journals of duels that have not ended.
     pub fn journals(&self) -> Runs {
         Runs::on(self.files.clone(), self.layout.clone().of_duels())
+    }
+
+    /// The ids of the duels of which the result is there, the one that was begun or taken up last first.
+    ///
+    /// # Errors
+    /// When their folder cannot be listed. Where it is not there, there are none.
+    pub fn ids(&self) -> Result<Vec<RunId>, StoreError> {
+        let names = names_or_none(&*self.files, &self.layout.duels())?;
+        let mut ids = self.journals().ordered(names.iter().filter_map(|name| duel_of(name)).collect());
+        ids.reverse();
+        Ok(ids)
     }
 
     /// Writes what came of a duel, as JSON, and says where.

@@ -10,11 +10,22 @@ use crate::tool::tool;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file system refused.
-    #[error("failed to {attempt} `{}`: {source}{}", path.display(), mend(source))]
+    #[error("failed to {attempt} `{}`: {source}{}", path.display(), mend(path, source))]
     Io {
         /// The attempt, as a verb: `make`, `lock`.
         attempt: &'static str,
         /// The path.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The lock that keeps two measuring runs apart cannot be taken.
+    #[error(
+        "failed to open the lock `{}`: {source}: {}, or add `--no-lock`, which does not wait for other runs",
+        path.display(), mend_lock(path, source)
+    )]
+    Lock {
+        /// Its file.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -48,19 +59,19 @@ pub enum StoreError {
         /// The content that belongs there.
         expected: String,
     },
-    /// A run that came to its end lacks the record of a case that it planned.
+    /// A run that came to its end lacks files of it.
     #[error(
-        "run {run} is complete and has no record of {case}: `{}` was removed; measure anew, or remove the \
-         run",
-        path.display()
+        "run {run} is damaged: files of it are gone ({gone}); `cargo bench --bench {target} -- --resume \
+         {run}` derives records of cases from the journal again and measures lost repeats again; or remove \
+         the run"
     )]
-    NoCase {
+    Damaged {
         /// The run.
         run: RunId,
-        /// The case.
-        case: String,
-        /// The file that is gone.
-        path: PathBuf,
+        /// The files that are gone, in words.
+        gone: String,
+        /// The bench target that measured it.
+        target: String,
     },
     /// There is no such run.
     #[error(
@@ -135,15 +146,57 @@ impl StoreError {
         move |source| Self::Io { attempt, path, source }
     }
 
+    /// Turns an error of the file system about a lock into ours.
+    pub(super) fn lock(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Lock { path, source }
+    }
+
     /// Tells whether a file or directory that was asked for is not there.
     pub(super) fn absent(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 }
 
-/// Returns advice about an error of the file system.
-fn mend(source: &io::Error) -> String {
+/// Returns advice about a lock that cannot be opened.
+fn mend_lock(path: &Path, source: &io::Error) -> String {
+    let folder = path.parent().unwrap_or(path).display();
+    if path.is_symlink() {
+        return "it is a link, and none is followed: remove it".to_owned();
+    }
     match source.kind() {
+        io::ErrorKind::NotFound => {
+            let why = in_the_way(path).unwrap_or_else(|| format!("make `{folder}`"));
+            format!("the folder for temporary files is not there: {why}, or name another in TMPDIR")
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            format!("`{folder}` cannot be written: name another folder for temporary files in TMPDIR")
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            format!("`{folder}` is full: free some space")
+        }
+        _ => "remove what lies there".to_owned(),
+    }
+}
+
+/// Says what stands in the way of a folder: a link to nothing, or what is no folder.
+fn in_the_way(path: &Path) -> Option<String> {
+    let there = path.ancestors().find(|above| above.symlink_metadata().is_ok())?;
+    let name = there.display();
+    match std::fs::read_link(there) {
+        Ok(to) if !there.exists() => {
+            Some(format!("`{name}` is a link to `{}`, which is not there: make that", to.display()))
+        }
+        _ if !there.is_dir() => Some(format!("`{name}` is no folder: remove it")),
+        _ => None,
+    }
+}
+
+/// Returns advice about an error of the file system.
+fn mend(path: &Path, source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => in_the_way(path)
+            .map_or_else(String::new, |why| format!(": {why}, or name another place with `--data`")),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             format!(
                 ": free some space (`{} runs prune` removes old runs) or name another place with `--data`",

@@ -334,7 +334,7 @@ fn a_case_that_is_gone_from_a_run_that_came_to_its_end_is_named_and_not_passed_o
     let gone = runs.layout().case(&run.manifest.id, &run.cases[0].id);
     fs::remove_file(&gone).expect("it is there");
     let said = runs.load(&run.manifest.id).expect_err("it is gone").to_string();
-    assert!(said.contains("is complete and has no record of") && said.contains("was removed"), "{said}");
+    assert!(said.contains("is damaged") && said.contains("the record of PC-1"), "{said}");
     // A reference that nobody selected is verified and has no record.
     run.manifest.planned.only_verified = vec![run.cases[0].id.clone()];
     runs.write_manifest(&run.manifest).expect("a good disk");
@@ -438,4 +438,48 @@ fn history_is_of_complete_runs_like_the_baseline() {
     // The run that was promoted is in the baseline: its cases are not read again.
     spoil(&runs.layout().case(&records[0].manifest.id, &case_id(0)), |_| String::new());
     assert_eq!(runs.history(&baseline, candidate, 9).expect("readable"), expected(&rest));
+}
+
+#[test]
+fn a_run_that_lost_a_file_is_damaged_and_says_what_it_lost() {
+    let (home, mut run) = (home(), run(1_000, 2));
+    run.manifest.journalled = Some(6);
+    let (runs, id) = (runs(&home), run.manifest.id.clone());
+    write(&runs, &run).expect("a good disk");
+    assert_eq!(runs.manifest(&id).expect("readable").status, RunStatus::Complete);
+    let lost = [runs.layout().case(&id, &case_id(1)), runs.layout().repeat(&id, &case_id(0), 2)];
+    for (path, told) in lost.iter().zip(["the record of PC-1", "it lacks 2"]) {
+        let was = fs::read(path).expect("it is there");
+        fs::remove_file(path).expect("writable");
+        let listed = runs.list().expect("readable").runs;
+        assert_eq!(listed[0].status, RunStatus::Damaged);
+        assert_eq!(runs.latest("toy/suite").expect("readable"), None);
+        for said in [runs.load(&id), runs.load_whole(&id)] {
+            let said = said.expect_err("a file is gone").to_string();
+            assert!(said.contains(told) && said.contains("--resume"), "{said}");
+        }
+        fs::write(path, was).expect("writable");
+        assert_eq!(runs.load_whole(&id).expect("it is back"), run);
+    }
+}
+
+#[test]
+fn what_stands_in_the_way_of_a_data_directory_is_named() {
+    let home = home();
+    let (link, file) = (home.path().join("link"), home.path().join("file"));
+    std::os::unix::fs::symlink("/nowhere/at/all", &link).expect("writable");
+    fs::write(&file, "in the way").expect("writable");
+    let refused = |data: std::path::PathBuf| {
+        let runs = Runs::new(Layout::new(data));
+        runs.create(&manifest(1_000, 1)).expect_err("it cannot be made").to_string()
+    };
+    for data in [link.clone(), link.join("below")] {
+        let said = refused(data);
+        assert!(said.contains("is a link to `/nowhere/at/all`, which is not there: make that"), "{said}");
+        assert!(said.contains("--data"), "{said}");
+    }
+    for data in [file.clone(), file.join("below")] {
+        let said = refused(data);
+        assert!(said.contains("file` is no folder: remove it"), "{said}");
+    }
 }

@@ -26,6 +26,16 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// If it is there, or cannot be written.
     fn write_new(&self, path: &Path, content: &[u8]) -> io::Result<()>;
 
+    /// Adds to the end of a file, which is made where it is not there, and waits until the disk has it. Two
+    /// that add at once do each other no harm.
+    ///
+    /// # Errors
+    /// If it cannot be written; where nothing can be added to a file, that.
+    fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        let _ = (path, content);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Gives a file or directory another name, in one step. A file in the way is replaced, a directory with
     /// something in it is not.
     ///
@@ -111,6 +121,14 @@ impl Files for Disk {
         let mut file = File::create_new(path)?;
         file.write_all(content)?;
         file.sync_all() // or a rename that reached the disk may name a file that did not
+    }
+
+    fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        // Neither a link nor a pipe in its place is followed or waited for.
+        let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+        let mut file = OpenOptions::new().append(true).create(true).custom_flags(flags).open(path)?;
+        file.write_all(content)?;
+        file.sync_all()
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

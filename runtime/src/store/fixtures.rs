@@ -59,6 +59,8 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         },
         status: RunStatus::Running,
         resumed: false,
+        journalled: None,
+        other_surroundings: Vec::new(),
         environment: Environment {
             machine: [("cpu".to_owned(), "Abacus 9".to_owned())].into(),
             ..Environment::default()
@@ -78,6 +80,7 @@ pub(crate) fn repeat(number: u32, samples: usize) -> Repeat {
         slot: wall + 1_000_000,
         start: Some(900_000),
         tree: None,
+        surroundings: 0,
         outcome: Outcome::Measured {
             seen: Box::new(seen),
             work: Some(Work::default()),
@@ -189,6 +192,16 @@ impl Files for FailingDisk {
             error
         })?;
         Disk.write_new(path, content)
+    }
+
+    fn append(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        self.change().map_err(|(error, half)| {
+            if half {
+                drop(Disk.append(path, &content[..content.len() / 2]));
+            }
+            error
+        })?;
+        Disk.append(path, content)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

@@ -94,6 +94,11 @@ impl Layout {
         self.runs().join(format!(".old-{run}"))
     }
 
+    /// The list of runs in the order in which they were begun or taken up.
+    pub(super) fn order(&self) -> PathBuf {
+        self.data.join(format!("{}.order", self.folder))
+    }
+
     /// A run's manifest.
     pub fn manifest(&self, run: &RunId) -> PathBuf {
         manifest_in(&self.run(run))

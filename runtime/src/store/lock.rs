@@ -68,7 +68,7 @@ impl MachineLock {
     /// # Errors
     /// When the lock's file can neither be opened nor made, or is a link or no file at all.
     pub fn attempt(path: &Path, who: &str) -> Result<Attempt, StoreError> {
-        let mut file = open(path).map_err(StoreError::io("open the lock", path))?;
+        let mut file = open(path).map_err(StoreError::lock(path))?;
         match file.try_lock() {
             Ok(()) => {
                 sign(&mut file, who);
@@ -80,7 +80,7 @@ impl MachineLock {
                 let said = signature(&mut file).unwrap_or_default();
                 Ok(Attempt::Held(if said.is_empty() { UNNAMED.to_owned() } else { said }))
             }
-            Err(TryLockError::Error(error)) => Err(StoreError::io("lock", path)(error)),
+            Err(TryLockError::Error(error)) => Err(StoreError::lock(path)(error)),
         }
     }
 
@@ -185,7 +185,10 @@ mod tests {
         std::fs::write(&theirs, "precious").expect("writable");
         std::os::unix::fs::symlink(&theirs, &path).expect("writable");
         let error = MachineLock::attempt(&path, "first").expect_err("a link").to_string();
-        assert!(error.contains("open the lock"), "{error}");
+        assert!(
+            error.contains("it is a link, and none is followed: remove it, or add `--no-lock`"),
+            "{error}"
+        );
         assert_eq!(std::fs::read_to_string(&theirs).expect("there"), "precious");
 
         let pipe = directory.path().join("pipe");
@@ -233,6 +236,15 @@ mod tests {
     fn a_lock_that_cannot_be_made_is_an_error_that_names_it() {
         let error =
             MachineLock::attempt(Path::new("/nowhere/weighbridge.lock"), "").expect_err("no such place");
-        assert!(error.to_string().contains("open the lock `/nowhere/weighbridge.lock`"), "{error}");
+        let said = error.to_string();
+        assert!(said.contains("open the lock `/nowhere/weighbridge.lock`"), "{said}");
+        assert!(
+            said.contains("name another in TMPDIR, or add `--no-lock`") && !said.contains("--data"),
+            "{said}"
+        );
+        let refused = |kind: ErrorKind| StoreError::lock(Path::new("/tmp/lock"))(kind.into()).to_string();
+        let said = refused(ErrorKind::PermissionDenied);
+        assert!(said.contains("`/tmp` cannot be written") && said.contains("--no-lock"), "{said}");
+        assert!(!said.contains("--data"), "{said}");
     }
 }

@@ -5,11 +5,13 @@
 
 mod baseline_name;
 mod baselines;
+mod damage;
 mod duels;
 mod error;
 mod files;
 mod layout;
 mod lock;
+mod order;
 mod prune;
 mod runs;
 

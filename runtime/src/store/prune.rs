@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -38,6 +39,8 @@ pub struct PruneResult {
     pub runs: Vec<RunId>,
     /// The leftovers of killed writers.
     pub leftovers: usize,
+    /// The bytes of scratch that killed runs had left, and that were freed.
+    pub scratch: Vec<(RunId, u64)>,
 }
 
 /// The part of a duel that is read.
@@ -76,6 +79,8 @@ impl Runs {
             if (superfluous || old) && !may_run && !runs() {
                 pruned.runs.push(run.id);
             } else {
+                let freed = self.free_scratch(&run.id)?;
+                pruned.scratch.extend((freed > 0).then(|| (run.id.clone(), freed)));
                 for directory in std::iter::once(path.clone()).chain(directories_in(&path)) {
                     pruned.leftovers += sweep(files, &directory, now, LEFTOVER, is_of_run, |_| false)?;
                 }
@@ -85,6 +90,25 @@ impl Runs {
         let made_or_removed = |name: &str| unborn_or_dying(name).is_some();
         pruned.leftovers += sweep(files, &folder, now, LEFTOVER, |_| false, made_or_removed)?;
         Ok(pruned)
+    }
+
+    /// Removes what children of a run have left in their scratch directories, unless a process goes on with
+    /// it, and says how many bytes that frees.
+    fn free_scratch(&self, run: &RunId) -> Result<u64, StoreError> {
+        let files = &*self.files;
+        let folder = self.layout.scratches(run);
+        let names = if is_own_folder(files, &folder) { names_or_none(files, &folder)? } else { Vec::new() };
+        if names.is_empty() {
+            return Ok(0);
+        }
+        let Some(_lock) = self.lock(run)? else { return Ok(0) };
+        let mut freed = 0;
+        for name in names {
+            let path = folder.join(name);
+            freed += room(files, &path);
+            files.remove(&path).map_err(StoreError::io("remove", &path))?;
+        }
+        Ok(freed)
     }
 
     /// Removes a run.
@@ -128,9 +152,8 @@ impl Duels {
             return Ok(pruned);
         }
         let mut seen: HashMap<String, usize> = HashMap::new();
-        for name in names_or_none(files, &folder)?.iter().rev() {
-            let Some(duel) = duel_of(name) else { continue }; // an id begins with its start
-            let path = folder.join(name);
+        for duel in self.ids()? {
+            let path = self.layout.duel(&duel);
             let Some(age) = files
                 .metadata(&path)
                 .ok()
@@ -159,6 +182,7 @@ impl Duels {
         let unended = self.journals().prune(keep, now)?;
         pruned.runs.extend(unended.runs);
         pruned.leftovers += unended.leftovers;
+        pruned.scratch = unended.scratch;
         Ok(pruned)
     }
 }
@@ -174,7 +198,7 @@ fn sweep(
     is_directory_of: impl Fn(&str) -> bool,
 ) -> Result<usize, StoreError> {
     let mut leftovers = 0;
-    if !files.metadata(directory).is_ok_and(|found| found.is_dir()) {
+    if !is_own_folder(files, directory) {
         return Ok(0);
     }
     for name in names_or_none(files, directory)? {
@@ -192,6 +216,23 @@ fn sweep(
         }
     }
     Ok(leftovers)
+}
+
+/// Tells whether a folder is there and is no link.
+fn is_own_folder(files: &dyn Files, path: &Path) -> bool {
+    files.metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+/// The bytes that a file, or a folder with all in it, takes on the disk.
+fn room(files: &dyn Files, path: &Path) -> u64 {
+    const BLOCK: u64 = 512; // whatever the file system's own is
+    let Ok(found) = files.metadata(path) else { return 0 };
+    let own = found.blocks() * BLOCK;
+    if !found.is_dir() {
+        return own;
+    }
+    let names = files.names(path).unwrap_or_default();
+    own + names.iter().map(|name| room(files, &path.join(name))).sum::<u64>()
 }
 
 /// Tells whether a folder of the data directory is there.
@@ -302,7 +343,7 @@ mod tests {
         assert_eq!(runs.prune(PrunePolicy::default(), late()).expect("pruned").leftovers, 5);
         assert_eq!(
             duels.prune(everything(), late()).expect("pruned"),
-            PruneResult { runs: vec![], leftovers: 2 }
+            PruneResult { leftovers: 2, ..PruneResult::default() }
         );
         assert_eq!(folders.each_ref().map(|folder| names(folder).len()), before);
     }
@@ -317,6 +358,30 @@ mod tests {
         assert_eq!(runs.prune(everything(), late()).expect("pruned").runs, []);
         drop(lock);
         assert_eq!(runs.prune(everything(), late()).expect("pruned").runs, [old]);
+    }
+
+    #[test]
+    fn the_scratch_of_a_killed_run_is_freed_and_that_of_a_running_one_is_not() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let runs = Runs::new(Layout::new(home.path()));
+        let [killed, running] = [1_000, 2_000].map(|second| manifest(second, 1).id);
+        for second in [1_000, 2_000] {
+            runs.create(&manifest(second, 1)).expect("writable");
+        }
+        for run in [&killed, &running] {
+            let left = runs.layout().scratches(run).join("a.1/deep");
+            fs::create_dir_all(&left).expect("writable");
+            fs::write(left.join("state"), vec![7; 1 << 20]).expect("writable");
+        }
+        let _lock = runs.lock(&running).expect("lockable").expect("nobody has it");
+        let pruned = runs.prune(PrunePolicy::default(), SystemTime::now()).expect("pruned");
+        assert!(
+            matches!(&pruned.scratch[..], [(run, freed)] if *run == killed && *freed >= 1 << 20),
+            "{pruned:?}"
+        );
+        assert_eq!(names(&runs.layout().scratches(&killed)), [""; 0]);
+        assert_eq!(names(&runs.layout().scratches(&running)), ["a.1"]);
+        assert_eq!(runs.list().expect("readable").runs.len(), 2);
     }
 
     #[test]
@@ -339,6 +404,8 @@ mod tests {
         runs.create(&mine).expect("writable");
         fs::remove_dir(layout.repeats(&mine.id)).expect("empty");
         symlink(there.join("repeats"), layout.repeats(&mine.id)).expect("writable");
+        fs::remove_dir(layout.scratches(&mine.id)).expect("empty");
+        symlink(there.join("repeats"), layout.scratches(&mine.id)).expect("writable");
         symlink(&there, layout.run(&old.id)).expect("writable");
         symlink(&there, layout.runs().join(format!(".old-{ID}"))).expect("writable");
         symlink(&there, layout.duels().join(format!(".scratch-{ID}"))).expect("writable");
@@ -381,7 +448,7 @@ mod tests {
         let now = SystemTime::now();
         let pruned = duels.prune(PrunePolicy { newest: Some(2), within: None }, now).expect("pruned");
         let oldest = "20260101-000000-000000".parse().expect("an id");
-        assert_eq!(pruned, PruneResult { runs: vec![oldest], leftovers: 0 });
+        assert_eq!(pruned, PruneResult { runs: vec![oldest], ..PruneResult::default() });
         let later = now + Duration::from_hours(48);
         let keep = PrunePolicy { newest: None, within: Some(Duration::from_hours(24)) };
         let pruned = duels.prune(keep, later).expect("pruned");

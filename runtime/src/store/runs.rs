@@ -9,7 +9,6 @@ use std::sync::Arc;
 use super::files::{on_its_way_to, read_record, rename_for_good, replace, write_record};
 use super::layout::{directories_in, manifest_in};
 use super::{Disk, Files, Layout, OutputStream, RunLock, StoreError};
-use crate::bencher::visible_in_line;
 use crate::compare::History;
 use crate::device::on_all_processors;
 use crate::plan::CaseId;
@@ -86,7 +85,8 @@ impl Runs {
         for directory in directories_in(&unborn) {
             self.files.make_dirs(&directory).map_err(StoreError::io("make", &directory))?;
         }
-        write_record(&*self.files, &manifest_in(&unborn), manifest)
+        write_record(&*self.files, &manifest_in(&unborn), manifest)?;
+        self.enter(&manifest.id)
     }
 
     /// Puts a repeat that ended into the journal. When this returns, the disk has it.
@@ -198,11 +198,19 @@ impl Runs {
         RunLock::attempt(&folder)
     }
 
-    /// The manifest of a run.
+    /// The manifest of a run. One that came to its end and lacks files is [`RunStatus::Damaged`].
     ///
     /// # Errors
     /// [`StoreError::NoRun`], or what is the matter with the file.
     pub fn manifest(&self, run: &RunId) -> Result<RunManifest, StoreError> {
+        let mut manifest = self.stored_manifest(run)?;
+        if manifest.status == RunStatus::Complete && self.is_damaged(&manifest)? {
+            manifest.status = RunStatus::Damaged;
+        }
+        Ok(manifest)
+    }
+
+    fn stored_manifest(&self, run: &RunId) -> Result<RunManifest, StoreError> {
         let path = self.layout.manifest(run);
         let manifest: RunManifest = read_record(&*self.files, &path).map_err(|error| {
             if error.absent() {
@@ -223,24 +231,17 @@ impl Runs {
     /// broken off, cases without a record are left out.
     ///
     /// # Errors
-    /// [`StoreError::NoRun`], [`StoreError::NoCase`], or what is the matter with a file: a case that is
-    /// damaged or gone is never passed over.
+    /// [`StoreError::NoRun`], [`StoreError::Damaged`], or what is the matter with a file: what is damaged or
+    /// gone is never passed over.
     pub fn load(&self, run: &RunId) -> Result<RunRecord, StoreError> {
         let manifest = self.manifest(run)?;
+        if manifest.status == RunStatus::Damaged {
+            return Err(self.damage(&manifest)?);
+        }
         // A run may have ten thousand.
-        let must_be = |id: &CaseId| {
-            manifest.status == RunStatus::Complete && !manifest.planned.only_verified.contains(id)
-        };
         let all: Vec<CaseId> =
             manifest.planned.cases.iter().chain(&manifest.planned.skipped).cloned().collect();
-        let read = on_all_processors(&all, |id| match self.case_of(&manifest, id)? {
-            None if must_be(id) => Err(StoreError::NoCase {
-                run: run.clone(),
-                case: visible_in_line(&id.to_string()),
-                path: self.layout.case(run, id),
-            }),
-            found => Ok(found),
-        });
+        let read = on_all_processors(&all, |id| self.case_of(&manifest, id));
         let cases: Result<Vec<_>, _> = read.into_iter().filter_map(Result::transpose).collect();
         Ok(RunRecord { cases: cases?, manifest })
     }
@@ -274,7 +275,7 @@ impl Runs {
     /// # Errors
     /// What is the matter with the file.
     pub fn case(&self, run: &RunId, case: &CaseId) -> Result<Option<CaseRecord>, StoreError> {
-        self.case_of(&self.manifest(run)?, case)
+        self.case_of(&self.stored_manifest(run)?, case)
     }
 
     fn case_of(&self, run: &RunManifest, case: &CaseId) -> Result<Option<CaseRecord>, StoreError> {
@@ -334,7 +335,7 @@ impl Runs {
         wanted: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<(CaseId, Repeat)>, StoreError> {
         let directory = self.layout.repeats(run);
-        self.manifest(run)?; // or there is no such run
+        self.stored_manifest(run)?; // or there is no such run
         let names = self.files.names(&directory).map_err(StoreError::io("list", &directory))?;
         let mut repeats = Vec::new();
         for name in names.iter().filter(|name| on_its_way_to(name).is_none() && wanted(name)) {
@@ -366,13 +367,15 @@ impl Runs {
     pub fn newest(&self, most: usize) -> Result<(RunListing, usize), StoreError> {
         let mut listing = RunListing::default();
         let mut ids: Vec<RunId> = Vec::new();
-        for name in names_or_none(&*self.files, &self.layout.runs())?.into_iter().rev() {
+        for name in names_or_none(&*self.files, &self.layout.runs())? {
             match name.parse::<RunId>() {
                 Ok(id) => ids.push(id),
                 Err(_) if name.starts_with('.') => {}
                 Err(bad) => listing.broken.push(Unreadable { name, why: bad.to_string() }),
             }
         }
+        let mut ids = self.ordered(ids);
+        ids.reverse();
         let count = ids.len();
         ids.truncate(most);
         let manifests = on_all_processors(&ids, |id| self.manifest(id));
@@ -394,13 +397,15 @@ impl Runs {
         Ok(self.ids()?.into_iter().filter_map(|id| self.manifest(&id).ok()))
     }
 
-    /// The ids of all runs, newest first: a name begins with the time.
+    /// The ids of all runs, the one that was begun or taken up last first.
     ///
     /// # Errors
     /// As [`Runs::list`].
     pub fn ids(&self) -> Result<Vec<RunId>, StoreError> {
         let names = names_or_none(&*self.files, &self.layout.runs())?;
-        Ok(names.iter().rev().filter_map(|name| name.parse().ok()).collect())
+        let mut ids = self.ordered(names.iter().filter_map(|name| name.parse().ok()).collect());
+        ids.reverse();
+        Ok(ids)
     }
 
     /// The newest run of a suite that was measured here and came to its end.

@@ -24,6 +24,11 @@ const fn kind(name: &'static str, says: &'static str, remedy: &'static str) -> C
 
 /// Every kind, the weightiest first.
 pub const CAVEATS: &[CaveatKind] = &[
+    kind(
+        "surroundings",
+        "repeats were measured in other surroundings than the first ones (`--resume --anyway`)",
+        "measure anew",
+    ),
     kind("fake-device", "the device is a fake, and its figures are of no device", ""),
     kind(
         "empty-loop",
@@ -85,6 +90,8 @@ pub const CAVEATS: &[CaveatKind] = &[
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Caveat {
+    /// These repeats were measured in other surroundings than those in which the run began.
+    Surroundings(Vec<u32>),
     /// A note of a repeat on itself.
     Note(Note),
     /// The data set was too small for a pass: the batches and the warm-up that it was to have.
@@ -184,6 +191,7 @@ impl Caveat {
 
     pub(super) fn kind(&self) -> &'static CaveatKind {
         let name = match self {
+            Self::Surroundings(_) => "surroundings",
             Self::FakeDevice(_) => "fake-device",
             Self::Nothing => "empty-loop",
             Self::NoPrimaryMetric(_) => "no-value",

@@ -226,6 +226,14 @@ fn threads(bencher: &mut Bencher) {
     bencher.iter_threads(4, |_| || 17);
 }
 
+/// Writes more than a small disk has room for.
+#[scenario(id = "DISK-1")]
+fn disk(bencher: &mut Bencher) -> weighbridge::Result<()> {
+    std::fs::write(bencher.scratch()?.join("large"), vec![7; 32 << 20])?;
+    bencher.iter(|| 17);
+    Ok(())
+}
+
 /// Behaves.
 #[scenario(id = "GOOD-1")]
 fn good(bencher: &mut Bencher) {

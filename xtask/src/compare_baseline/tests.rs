@@ -302,7 +302,7 @@ fn the_files_of_a_case_that_are_gone_are_1() {
     fs::remove_file(home.place.layout.case(&run.id, &run.planned.cases[0])).expect("it is there");
     let error = run_in(&args("main"), &home.place, &Actions::default()).expect_err("damaged");
     assert_eq!(stop::exit(&error), Exit::Unexpected);
-    assert!(error.to_string().contains("is complete and has no record of CV-1"), "{error}");
+    assert!(error.to_string().contains("is damaged: files of it are gone (the record of CV-1"), "{error}");
 }
 
 #[test]

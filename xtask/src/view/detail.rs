@@ -160,7 +160,15 @@ mod tests {
     fn repeat(number: u32, samples: Vec<u64>) -> Repeat {
         let seen = Observation { samples, iterations_per_sample: 10, ..Observation::default() };
         let outcome = Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() };
-        Repeat { number, purpose: Purpose::Measure, slot: 9_000, start: None, tree: None, outcome }
+        Repeat {
+            number,
+            purpose: Purpose::Measure,
+            slot: 9_000,
+            start: None,
+            tree: None,
+            surroundings: 0,
+            outcome,
+        }
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub(crate) fn load(
     }
     let is_new =
         |id: &RunId| !against.iter().any(|against| against.comparison.baseline.run.as_ref() == Some(id));
-    let last = runs.newest_first()?.find(|run| is_before(run, manifest));
+    let last = earlier(&runs, manifest)?.next();
     if let Some(last) = last.filter(|last| is_new(&last.id)) {
         let title = format!("last run {}", last.id);
         let last = Baseline::promote("last run", &runs.load(&last.id)?);
@@ -118,7 +118,7 @@ fn hold(
 fn past(runs: &Runs, run: &RunRecord, remarks: &mut Vec<String>) -> Result<Vec<RunRecord>> {
     let most = PAST.min(MOST / run.cases.len().max(1));
     let mut found = Vec::new();
-    for manifest in runs.newest_first()?.filter(|earlier| is_before(earlier, &run.manifest)) {
+    for manifest in earlier(runs, &run.manifest)? {
         if !history::around(&manifest, &run.manifest).is_empty() {
             continue;
         }
@@ -136,9 +136,11 @@ fn past(runs: &Runs, run: &RunRecord, remarks: &mut Vec<String>) -> Result<Vec<R
     Ok(found)
 }
 
-/// Returns whether a run came to its end, and is of the same suite and earlier.
-fn is_before(run: &RunManifest, than: &RunManifest) -> bool {
-    run.is_measured() && run.suite == than.suite && run.id < than.id
+/// The runs of the same suite that came to their end and are earlier, the newest first.
+fn earlier(runs: &Runs, than: &RunManifest) -> Result<impl Iterator<Item = RunManifest>> {
+    let before = runs.newest_first()?.skip_while(|run| run.id != than.id).skip(1);
+    let suite = than.suite.clone();
+    Ok(before.filter(move |run| run.is_measured() && run.suite == suite))
 }
 
 /// The newest duel of the run's suite that shares a case with it.

@@ -99,6 +99,8 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
         planned,
         status: RunStatus::Complete,
         resumed: false,
+        journalled: None,
+        other_surroundings: Vec::new(),
         environment,
         load_at_end: None,
     };

@@ -8,6 +8,7 @@ mod device;
 mod fact;
 mod machine;
 mod machine_id;
+mod process;
 mod software;
 mod storage;
 mod variables;
@@ -35,6 +36,9 @@ pub struct Environment {
     /// Facts of the software: kernel, libc, container, rustc, build profile and flags, crate versions,
     /// commit; and the storage.
     pub software: BTreeMap<String, String>,
+    /// The start of the process: its priority, limits, cgroup, memory nodes, and the mount of its scratch.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub process: BTreeMap<String, String>,
     /// Environment variables that may change what is measured.
     pub variables: BTreeMap<String, String>,
     /// The state of things at the start: the host's name, load, free memory, free storage; the
@@ -63,6 +67,9 @@ pub struct Differences {
     pub machine: Vec<Difference>,
     /// In the software.
     pub software: Vec<Difference>,
+    /// In how the process was started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub process: Vec<Difference>,
     /// In environment variables.
     pub variables: Vec<Difference>,
 }
@@ -76,11 +83,12 @@ impl Environment {
         let commands = software::SoftwareCommands::start(project);
         let whose = workspace::WorkspaceCommands::start(project);
         let mut environment = Self::default();
-        let Self { machine, software, variables, moment, absent } = &mut environment;
+        let Self { machine, software, process, variables, moment, absent } = &mut environment;
         machine::read(Path::new("/"), &mut Facts::new(machine, absent));
         machine::now(&mut Facts::new(moment, absent));
         storage::now(data, &mut Facts::new(moment, absent));
         workspace::read(whose, &mut Facts::new(moment, absent));
+        process::read(Path::new("/"), data, &mut Facts::new(process, absent));
         let mut facts = Facts::new(software, absent);
         facts.note("container", machine::container(Path::new("/")));
         storage::read(data, &mut facts);
@@ -112,11 +120,19 @@ impl Environment {
         MachineId::of(&self.machine)
     }
 
+    /// Differences in how the process was started. What is not known of one is no difference.
+    fn process_differences(&self, other: &Self) -> Vec<Difference> {
+        let mut found = between(&self.process, &other.process);
+        found.retain(|difference| difference.here.is_some() && difference.there.is_some());
+        found
+    }
+
     /// Tells how this environment differs from another.
     pub fn differences(&self, other: &Self) -> Differences {
         Differences {
             machine: between(&self.machine, &other.machine),
             software: between(&self.software, &other.software),
+            process: self.process_differences(other),
             variables: between(&self.variables, &other.variables),
         }
     }
@@ -161,7 +177,7 @@ mod tests {
         let (a, b) = (here(), here());
         assert_eq!(a.differences(&b), Differences::default());
         assert_eq!(a.machine_id(), b.machine_id());
-        for known in [&a.machine, &a.software, &a.moment] {
+        for known in [&a.machine, &a.software, &a.process, &a.moment] {
             assert!(known.keys().all(|name| !a.absent.contains_key(name)), "{a:?}");
             assert!(known.values().all(|value| !value.trim().is_empty()), "{a:?}");
         }
@@ -174,9 +190,11 @@ mod tests {
         let promised = "cpu model, cores, allowed cpus, caches, governor, turbo, virtualisation, container, \
             cpu quota, memory limit, memory, numa nodes, kernel, libc, host, os, rustc, build profile, rust \
             flags, weighbridge, commit, branch, working tree, storage, load average, clock, clock \
-            resolution, clock pair, clock source, workspace, origin";
+            resolution, clock pair, clock source, workspace, origin, priority, limit of stack size, cgroup, \
+            processors, memory nodes, personality, mount";
         for name in promised.split(", ") {
-            let known = [&environment.machine, &environment.software, &environment.moment];
+            let Environment { machine, software, process, moment, .. } = &environment;
+            let known = [machine, software, process, moment];
             let is_known = known.into_iter().any(|facts| facts.contains_key(name));
             assert!(is_known || environment.absent.contains_key(name), "{name}: {environment:?}");
         }
@@ -209,6 +227,7 @@ mod tests {
         let other = Environment {
             machine,
             software: map(&[("kernel", "6.1")]),
+            process: map(&[("priority", "nice 19")]),
             variables: map(&[("WEIGHBRIDGE_SLOWDOWN", "2")]),
             moment: map(&[("load average", "9.1")]),
             absent: map(&[("turbo", "unreadable")]),

@@ -17,9 +17,22 @@ pub(super) fn read(data: &Path, facts: &mut Facts<'_>) {
 /// Where this system does not say, in words.
 pub fn file_system(folder: &Path) -> Result<(String, String), String> {
     let mounts = text(Path::new("/proc/self/mounts"))?;
-    let mount = Mount::of(&existing(folder)?, &mounts)
-        .ok_or_else(|| format!("no mount of /proc/self/mounts holds {}", folder.display()))?;
+    let mount = Mount::of(&existing(folder)?, &mounts).ok_or_else(|| nowhere(folder))?;
     Ok((mount.kind, mount.device))
+}
+
+/// The mount that holds the data directory, with its options.
+pub(super) fn mount(data: &Path) -> Fact {
+    let mounts = text(Path::new("/proc/self/mounts"))?;
+    let mount = Mount::of(&existing(data)?, &mounts).ok_or_else(|| nowhere(data))?;
+    // A disk that was made larger is the same.
+    let is_size = |option: &&str| option.starts_with("size=") || option.starts_with("nr_inodes=");
+    let options: Vec<&str> = mount.options.split(',').filter(|option| !is_size(option)).collect();
+    Ok(format!("{} on {}, {}", mount.kind, mount.device, options.join(",")))
+}
+
+fn nowhere(folder: &Path) -> String {
+    format!("no mount of /proc/self/mounts holds {}", folder.display())
 }
 
 /// Notes how much of it is free.
@@ -67,6 +80,7 @@ struct Mount {
     device: String,
     point: PathBuf,
     kind: String,
+    options: String,
 }
 
 impl Mount {
@@ -74,7 +88,12 @@ impl Mount {
     fn of(folder: &Path, mounts: &str) -> Option<Self> {
         let parse = |line: &str| {
             let mut words = line.split(' ').map(unescape);
-            Some(Self { device: words.next()?, point: words.next()?.into(), kind: words.next()? })
+            Some(Self {
+                device: words.next()?,
+                point: words.next()?.into(),
+                kind: words.next()?,
+                options: words.next()?,
+            })
         };
         let above = mounts.lines().filter_map(parse).filter(|mount| folder.starts_with(&mount.point));
         above.max_by_key(|mount| mount.point.components().count())

@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::{BrokenDuel, Duel, DuelRound, EndedRound, RoundId};
-use crate::run::{Event, RunEnding};
+use crate::run::schedule::MOST_AGAIN;
+use crate::run::{Event, RunEnding, own_disk};
 use crate::stats;
 
 /// Decides from the rounds of a duel, and says which one is next.
@@ -23,6 +24,11 @@ pub(crate) trait RoundRunner {
     /// # Errors
     /// What a side ended with.
     fn run(&mut self, of: RoundId, tick: &mut dyn FnMut(Duration)) -> Result<DuelRound, BrokenDuel>;
+
+    /// Takes the time in which the machine slept or this process was stopped during the last round.
+    fn take_away(&mut self) -> Duration {
+        Duration::ZERO
+    }
 
     /// Takes note of a round that an earlier part of the duel has finished.
     fn recall(&mut self, of: RoundId, round: &DuelRound);
@@ -61,14 +67,30 @@ pub(crate) fn go<E>(
         sink(Event::RoundStarted { case, of, remaining })?;
         let started = Instant::now();
         let mut told = Ok(());
-        let outcome = rounds.run(of, &mut |passed| {
-            if told.is_ok() {
-                told = sink(Event::RoundGoesOn { case, of, passed, remaining });
+        let mut again = 0;
+        let outcome = loop {
+            let outcome = rounds.run(of, &mut |passed| {
+                if told.is_ok() {
+                    told = sink(Event::RoundGoesOn { case, of, passed, remaining });
+                }
+            });
+            std::mem::replace(&mut told, Ok(()))?;
+            let away = rounds.take_away();
+            if away.is_zero() || again == MOST_AGAIN || outcome == Err(BrokenDuel::Interrupted) {
+                break outcome;
             }
-        });
-        told?;
+            again += 1;
+            sink(Event::Away { case, away })?;
+        };
         if outcome == Err(BrokenDuel::Interrupted) {
             ending = RunEnding::Interrupted;
+            break;
+        }
+        if let Err(BrokenDuel::Failed(_, failure)) = &outcome
+            && let Some(why) = own_disk::fault(failure, &(task.scratch)(case, 0), false)
+        {
+            sink(Event::NoRoom { case, why: &why })?;
+            ending = RunEnding::NoRoom;
             break;
         }
         let slot = started.elapsed();

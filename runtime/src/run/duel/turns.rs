@@ -1,5 +1,6 @@
 //! Two sides measured in turns: a round is one fresh process of each, and one of them runs at a time.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -51,11 +52,13 @@ pub(super) struct InTurns<'a> {
     /// The number of iterations of a block: chosen in the first round, and the same for both sides ever
     /// after.
     iterations: Option<u64>,
+    /// The time away during the round that is run.
+    away: Cell<Duration>,
 }
 
 impl<'a> InTurns<'a> {
     pub(super) fn new(duel: &'a Duel<'a>) -> Self {
-        Self { duel, of: None, known: None, verified: false, iterations: None }
+        Self { duel, of: None, known: None, verified: false, iterations: None, away: Cell::default() }
     }
 
     fn turn_to(&mut self, of: RoundId) {
@@ -83,8 +86,18 @@ impl RoundRunner for InTurns<'_> {
             cases: [&pair.baseline, &pair.candidate.id],
             number: self.duel.drawn(of),
             known: self.known.as_ref(),
+            away: &self.away,
         };
-        one.run(&mut self.iterations, tick)
+        let mut iterations = self.iterations;
+        let round = one.run(&mut iterations, tick);
+        if self.away.get().is_zero() {
+            self.iterations = iterations; // else they may be those of a stop
+        }
+        round
+    }
+
+    fn take_away(&mut self) -> Duration {
+        self.away.take()
     }
 
     fn recall(&mut self, of: RoundId, round: &DuelRound) {
@@ -102,6 +115,7 @@ struct OneRound<'a> {
     /// Draws the order and the padding, and names the scratch directories.
     number: u32,
     known: Option<&'a ReferenceElements>,
+    away: &'a Cell<Duration>,
 }
 
 impl OneRound<'_> {
@@ -125,6 +139,9 @@ impl OneRound<'_> {
             sides.swap(0, 1);
         }
         let round = self.blocks(&mut sides, first, iterations, &mut random);
+        for side in &sides {
+            self.note(side.away());
+        }
         drop(sides);
         for side in [0, 1] {
             let _ = std::fs::remove_dir_all(self.scratch(side)); // there only if the scenario asked for it
@@ -198,6 +215,7 @@ impl OneRound<'_> {
         match self.duel.start(side, drawn)?.open(&ask, watch, tick) {
             Ok(opened) => Ok(SideState::Blocks(opened)),
             Err(ended) => {
+                self.note(ended.away);
                 let (mut repeat, spots) = whole(side, *ended, &ask)?;
                 if let (Outcome::Measured { evidence, .. }, Some(known)) = (&mut repeat.outcome, self.known) {
                     known.note(ask.purpose, evidence, &spots);
@@ -205,6 +223,10 @@ impl OneRound<'_> {
                 Ok(SideState::End(repeat))
             }
         }
+    }
+
+    fn note(&self, away: Duration) {
+        self.away.set(self.away.get() + away);
     }
 
     fn scratch(&self, side: usize) -> PathBuf {
@@ -330,6 +352,7 @@ fn whole(side: usize, ended: EndedRequest, ask: &RepeatRequest) -> Result<(Repea
                 slot: nanoseconds(slot),
                 start: start.map(nanoseconds),
                 tree,
+                surroundings: 0,
                 outcome,
             };
             Ok((repeat, spots))

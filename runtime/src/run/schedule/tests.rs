@@ -19,6 +19,8 @@ struct Mock<'a> {
     round: HashMap<String, u32>,
     spots: Vec<Spot>,
     kept: Vec<bool>,
+    /// The time that the next repeat is away.
+    away: Duration,
     /// How long a repeat takes.
     slot: &'a dyn Fn(&str, u32) -> Duration,
 }
@@ -31,6 +33,7 @@ impl<'a> Mock<'a> {
             round: HashMap::new(),
             spots: Vec::new(),
             kept: Vec::new(),
+            away: Duration::ZERO,
             slot: &slot,
         }
     }
@@ -56,6 +59,7 @@ impl Executor for Mock<'_> {
             outcome: answer.map(|outcome| (outcome, self.spots.clone())),
             start: None,
             slot: turn.most.map_or(slot, |most| slot.min(most)),
+            away: std::mem::take(&mut self.away),
             tree: None,
             stdout: Vec::new(),
             stderr: Vec::new(),
@@ -86,6 +90,7 @@ fn run(
     let mut mock = Mock::new(answer);
     let scratch = |_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
     let task = RunTask {
+        surroundings: 0,
         plan,
         epoch: 0,
         finished,
@@ -101,7 +106,7 @@ fn run(
 /// A task that has no scratch and no budget.
 fn task<'a>(plan: &'a Plan, finished: &'a [(CaseId, Repeat)], interrupted: &'a AtomicBool) -> RunTask<'a> {
     let scratch = &|_: &CaseId, _: u32| PathBuf::from("/nonexistent/scratch");
-    RunTask { plan, epoch: 0, finished, scratch, budget: None, shares: false, interrupted }
+    RunTask { plan, epoch: 0, finished, surroundings: 0, scratch, budget: None, shares: false, interrupted }
 }
 
 #[test]
@@ -177,6 +182,7 @@ fn what_an_earlier_part_of_the_run_finished_is_not_run_again() {
         slot: 0,
         start: None,
         tree: None,
+        surroundings: 0,
         outcome,
     };
     let finished =
@@ -236,7 +242,15 @@ fn a_run_that_is_taken_up_again_hashes_its_references_once_more_and_journals_not
         case.scenario = entry("a", Equivalence::Exact);
     }
     let whole = |case: usize, number, purpose| {
-        let repeat = Repeat { number, purpose, slot: 1, start: None, tree: None, outcome: measured() };
+        let repeat = Repeat {
+            number,
+            purpose,
+            slot: 1,
+            start: None,
+            tree: None,
+            surroundings: 0,
+            outcome: measured(),
+        };
         (plan.cases[case].id.clone(), repeat)
     };
     let finished =
@@ -422,7 +436,10 @@ fn a_run_with_a_target_that_is_taken_up_again_repeats_nothing() {
     let whole = |id: usize, number| {
         let outcome = taking(1000);
         let (purpose, slot) = (Purpose::Measure, 1);
-        (plan.cases[id].id.clone(), Repeat { number, purpose, slot, start: None, tree: None, outcome })
+        (
+            plan.cases[id].id.clone(),
+            Repeat { number, purpose, slot, start: None, tree: None, surroundings: 0, outcome },
+        )
     };
     let finished: Vec<_> =
         (1..=5).map(|number| whole(0, number)).chain((1..=4).map(|n| whole(1, n))).collect();
@@ -436,4 +453,45 @@ fn a_run_with_a_target_that_is_taken_up_again_repeats_nothing() {
     });
     assert_eq!(ending, Ok(RunEnding::Complete));
     assert_eq!(numbers, [("b".to_owned(), 5), ("a".to_owned(), 6), ("b".to_owned(), 6)]);
+}
+
+#[test]
+fn a_repeat_in_which_the_machine_slept_is_run_again_and_said_so() {
+    let plan = plan(&["A"], 1, CaseOrder::Declared);
+    let measured = |_: &str, _| Some(measured());
+    let mut mock = Mock { away: Duration::from_secs(20), ..Mock::new(&measured) };
+    let mut told = Vec::new();
+    let ending = go(&task(&plan, &[], &NEVER), &mut mock, &mut |event| {
+        match event {
+            Event::Away { away, .. } => told.push(Err(away)),
+            Event::RepeatEnded { repeat, .. } => told.push(Ok(repeat.number)),
+            _ => {}
+        }
+        Ok::<(), ()>(())
+    });
+    assert_eq!(ending, Ok(RunEnding::Complete));
+    assert_eq!(told, [Err(Duration::from_secs(20)), Ok(1)]);
+}
+
+#[test]
+fn a_case_that_the_harness_has_no_room_for_is_put_off_with_what_is_held_against_it_and_the_run_is_broken_off()
+{
+    let plan = plan(&["A", "B"], 1, CaseOrder::Declared);
+    let no_room = |scenario: &str, _| {
+        let failure = Failure { detail: "8 GB".to_owned(), ..Failure::plain(How::NoRoom, Phase::SetUp) };
+        Some(if scenario == "A" { Outcome::Failed(failure) } else { measured() })
+    };
+    let mut mock = Mock::new(&no_room);
+    let (mut journal, mut put_off) = (Vec::new(), Vec::new());
+    let ending = go(&task(&plan, &[], &NEVER), &mut mock, &mut |event| {
+        match event {
+            Event::NoRoom { case, why } => put_off.push(format!("{}: {why}", case.scenario)),
+            Event::RepeatEnded { case, repeat, .. } => journal.push((case.scenario.clone(), repeat.number)),
+            _ => {}
+        }
+        Ok::<(), ()>(())
+    });
+    assert_eq!(ending, Ok(RunEnding::NoRoom));
+    assert_eq!(put_off, ["A: 8 GB"]);
+    assert_eq!(journal, [("B".to_owned(), 1)], "of A nothing is kept");
 }

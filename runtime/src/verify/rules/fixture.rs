@@ -134,6 +134,7 @@ impl Case {
             slot: self.slot,
             start: None,
             tree: None,
+            surroundings: 0,
             outcome: outcome(number),
         };
         let unmeasured = self.unmeasured.as_ref().map(|evidence| Repeat {

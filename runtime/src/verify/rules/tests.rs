@@ -670,7 +670,15 @@ fn no_claim_is_beyond_what_there_can_be() {
 fn found_in_failed(how: How) -> Vec<String> {
     let failure = Failure { how, phase: Phase::TearDown, detail: String::new(), stderr: String::new() };
     let outcome = Outcome::Failed(failure);
-    let repeat = Repeat { number: 2, purpose: Purpose::Measure, slot: 1, start: None, tree: None, outcome };
+    let repeat = Repeat {
+        number: 2,
+        purpose: Purpose::Measure,
+        slot: 1,
+        start: None,
+        tree: None,
+        surroundings: 0,
+        outcome,
+    };
     let examined = ExaminedCase {
         equivalence: Equivalence::Exact,
         agreement: &Agreement::Agrees,

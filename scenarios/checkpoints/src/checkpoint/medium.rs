@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
-use weighbridge::{Bencher, Error, Result, skip};
+use weighbridge::{Bencher, Error, ErrorKind, Result, skip};
 
 /// The medium that checkpoints are written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Medium {
     /// A directory there, with room for `bytes`. It is removed with what it holds when it is dropped.
     ///
     /// # Errors
-    /// A skip where there is no such medium, or not so much room on it.
+    /// A skip where there is no such medium; [`ErrorKind::NoRoom`] where there is not so much room on it.
     pub(super) fn place(self, bencher: &Bencher, bytes: u64) -> Result<MediumPlace> {
         // Several cases may run in one process at a time.
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -70,10 +70,14 @@ impl Medium {
         let free = room.blocks_available() * room.block_size() as u64;
         if free < bytes {
             let (free, bytes) = (free / 1_000_000, bytes / 1_000_000);
-            return Err(skip(format!(
+            let why = format!(
                 "{} has room for {free} MB, and {bytes} MB are needed at a time",
                 place.path().display()
-            )));
+            );
+            // What a file system in memory is too small for is none of this machine's cases.
+            let is_too_small = room.blocks() * room.block_size() as u64 / 1_000_000 < bytes;
+            let kind = if self == Self::Memory && is_too_small { ErrorKind::Skip } else { ErrorKind::NoRoom };
+            return Err(Error::of(kind, why));
         }
         Ok(place)
     }
@@ -102,4 +106,22 @@ fn is_in_memory(directory: &Path) -> Result<bool> {
 
 fn failed(directory: &Path, error: nix::errno::Errno) -> Error {
     Error::new(format!("the file system of {} cannot be looked at: {error}", directory.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use weighbridge::{Budget, Purpose, Settings};
+
+    use super::*;
+
+    #[test]
+    fn a_disk_without_room_is_no_reason_to_skip_a_case_and_a_memory_that_is_too_small_is_one() {
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
+        let refused = |medium: Medium| medium.place(&bencher, u64::MAX).expect_err("no disk is so large");
+        assert_eq!(refused(Medium::Memory).kind(), &ErrorKind::Skip);
+        let disk = refused(Medium::Disk);
+        // Where the folder for temporary files is in memory, there is no disk to ask.
+        let in_memory = disk.to_string().contains("is in memory");
+        assert_eq!(disk.kind(), if in_memory { &ErrorKind::Skip } else { &ErrorKind::NoRoom });
+    }
 }

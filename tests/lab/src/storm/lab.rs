@@ -280,7 +280,7 @@ impl FaultTrial {
         let Some(run) = self.runs().pop() else { return Ok(()) };
         let before = self.journal(&run);
         let log = self.folder.join("resumed.txt");
-        let mut command = lab.bench(self, &["--resume", &run]);
+        let mut command = lab.bench(self, &["--resume", &run, "--anyway"]);
         let ended = self.finish(command.env(LOG, &log))?;
         self.expect_an_end(&ended, "--resume", harm);
         let was_complete = ended.code == Some(2) && ended.said.contains("it is complete");

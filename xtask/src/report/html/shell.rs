@@ -94,6 +94,7 @@ fn head(view: &View<'_>, pages: &[Page]) -> Markup {
         RunStatus::Running => {
             Some("This run did not come to its end, or is still running: it shows what there is.")
         }
+        RunStatus::Damaged => Some("Files of this run are gone: it shows what there is."),
         RunStatus::Interrupted => Some("This run was interrupted: it shows what there is."),
     };
     html! {
@@ -110,6 +111,13 @@ fn head(view: &View<'_>, pages: &[Page]) -> Markup {
             @if let Some(why) = unfinished { div.banner role="status" { (why) } }
             @if manifest.resumed {
                 div.banner role="status" { "This run was broken off and taken up again." }
+            }
+            @for (other, number) in manifest.other_surroundings.iter().zip(1..) {
+                div.banner role="status" {
+                    "Repeats with the caveat “surroundings” were measured in others than the first ones ("
+                    (number) "): "
+                    @for difference in other { (difference) "; " }
+                }
             }
             @if let Some(fake) = &view.fake { div.banner role="alert" { (fake) } }
             nav aria-label="Pages" {

@@ -11,7 +11,15 @@ pub(super) fn repeat(number: u32) -> Repeat {
     let samples = (0..500).map(|at| 8_000 + (at * 7_919 + u64::from(number) * 31) % 1_237).collect();
     let seen = Observation { samples, iterations_per_sample: 1, ..Observation::default() };
     let outcome = Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() };
-    Repeat { number, purpose: Purpose::Measure, slot: 9_000_000, start: None, tree: None, outcome }
+    Repeat {
+        number,
+        purpose: Purpose::Measure,
+        slot: 9_000_000,
+        start: None,
+        tree: None,
+        surroundings: 0,
+        outcome,
+    }
 }
 
 /// A run of so many cases with what its repeats saw, without a disk.

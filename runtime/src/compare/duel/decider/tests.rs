@@ -22,6 +22,8 @@ struct Script<'a> {
     slower: &'a dyn Fn(RoundId) -> Result<u64, BrokenDuel>,
     asked: Vec<RoundId>,
     left: usize,
+    /// The time that the machine sleeps in the first round.
+    away: Duration,
 }
 
 impl RoundRunner for Script<'_> {
@@ -37,6 +39,10 @@ impl RoundRunner for Script<'_> {
         Ok(DuelRound::Blocks { work: [PerIteration::default(); 2], pairs })
     }
 
+    fn take_away(&mut self) -> Duration {
+        std::mem::take(&mut self.away)
+    }
+
     fn recall(&mut self, _of: RoundId, _round: &DuelRound) {}
 }
 
@@ -48,6 +54,17 @@ fn part(
     slower: &dyn Fn(RoundId) -> Result<u64, BrokenDuel>,
     rounds: usize,
     finished: &mut EndedRounds,
+) -> (DuelResult, RunEnding, Vec<RoundId>) {
+    part_with_sleep(names, slower, rounds, finished, Duration::ZERO)
+}
+
+/// The same on a machine that sleeps so long in the first round.
+fn part_with_sleep(
+    names: &[&'static str],
+    slower: &dyn Fn(RoundId) -> Result<u64, BrokenDuel>,
+    rounds: usize,
+    finished: &mut EndedRounds,
+    away: Duration,
 ) -> (DuelResult, RunEnding, Vec<RoundId>) {
     let plan = plan(names, 1, CaseOrder::Declared);
     let pairs: Vec<Pair<'_>> =
@@ -74,7 +91,7 @@ fn part(
         told.set(pair + 1);
     };
     let mut decider = Decider::new(&pairs, &policy, &mut tell);
-    let mut script = Script { slower, asked: Vec::new(), left: rounds };
+    let mut script = Script { slower, asked: Vec::new(), left: rounds, away };
     let ending = run::go(&task, &mut script, &mut decider, &mut |event| {
         if let Event::RoundEnded { of, round, .. } = event {
             assert!(finished.insert(of, round.clone()).is_none(), "{of:?} was run twice");
@@ -83,6 +100,16 @@ fn part(
     })
     .unwrap();
     (decider.finish(BreakOff::Interrupt), ending, script.asked)
+}
+
+#[test]
+fn a_round_in_which_the_machine_slept_is_run_again() {
+    let away = Duration::from_secs(20);
+    let rounds =
+        |away| part_with_sleep(&["a"], &first_is_slower, usize::MAX, &mut EndedRounds::new(), away).2;
+    let (awake, slept) = (rounds(Duration::ZERO), rounds(away));
+    assert_eq!(slept[1..], awake, "the first one once more");
+    assert_eq!(slept[0], slept[1]);
 }
 
 /// A whole duel in one go.

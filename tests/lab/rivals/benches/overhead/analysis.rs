@@ -69,6 +69,7 @@ fn repeat(number: u32, of: u32) -> Repeat {
         slot: wall + 1_000_000,
         start: Some(900_000),
         tree: None,
+        surroundings: 0,
         outcome: Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() },
     }
 }

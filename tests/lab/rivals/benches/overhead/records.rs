@@ -123,6 +123,8 @@ fn run(started: u64, cases: usize) -> RunRecord {
         },
         status: RunStatus::Complete,
         resumed: false,
+        journalled: None,
+        other_surroundings: Vec::new(),
         environment: Environment {
             machine: [("cpu".to_owned(), "Abacus 9".to_owned())].into(),
             ..Environment::default()
@@ -177,6 +179,7 @@ fn repeat(number: u32, salt: u64) -> Repeat {
         slot: wall + 1_000_000,
         start: Some(900_000),
         tree: None,
+        surroundings: 0,
         outcome: Outcome::Measured {
             seen: Box::new(seen),
             work: Some(Work::default()),
