@@ -145,6 +145,7 @@ pub fn rank<'a>(cases: &[&'a CaseRecord], metric: &str) -> Vec<Ranking<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::judge::fixture;
     use crate::metric::Unit;
     use crate::record::Estimate;
 
@@ -179,9 +180,8 @@ mod tests {
     #[test]
     fn no_place_has_a_smaller_factor_than_a_later_one() {
         let case = |adapter: &str, values: &[f64]| {
-            let mut case = crate::store::fixtures::case(crate::store::fixtures::case_id(0), &[1.0], 1);
+            let mut case = fixture::case("RANKED", &[1.0]);
             (case.id.adapter, case.metrics) = (Some(adapter.into()), vec![metric(Direction::Higher, values)]);
-            case.agreement = crate::verify::Agreement::Agrees;
             case
         };
         // The middle of its values is above the other's, and most of its pairs are below.

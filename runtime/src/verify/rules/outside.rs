@@ -23,8 +23,8 @@ pub(super) const RULE: Rule = Rule {
         native pipeline. A worker's opening may take long, but not take long and make an epoch of \
         memory, and so in the unmeasured repeat as well, after another opening in its process: an \
         import is there then. Time that no entry explains, in the repeat in which it is least, is a \
-        caveat from a fifth of the repeat and 0.2 s on; it fails where it is longer than 2 s and than what was \
-        measured",
+        caveat from a fifth of the repeat and 0.2 s on; it fails where it is longer than 2 s and than what \
+        was measured",
     blind: "beginning epochs of systems that start processes for each, or for little processor time \
         in a worker, which stands beside the rank and takes none away; less than two fifths of a \
         native epoch that is over in milliseconds; one that a process left running prepares within \
