@@ -30,6 +30,8 @@ pub(crate) fn newest_first<'a>(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use std::process::Command;
 
     use super::*;
