@@ -253,7 +253,7 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::plan::nearest;
     #[doc(hidden)]
-    pub use crate::process::TraceKind;
+    pub use crate::process::{TraceKind, without_secrets};
     #[doc(hidden)]
     pub use crate::record::{
         AllocationSite, Allocations, AttachedFile, Attachment, AttachmentStatus, BadMachineId, BaselineCase,

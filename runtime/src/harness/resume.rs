@@ -1,13 +1,12 @@
 //! `--resume RUN`: the same run again, without what it has finished.
 
-use std::ffi::OsString;
-
 use super::args::BenchArgs;
 use super::flags::FLAGS;
 use super::stated_budgets::stated;
 use super::{Suite, TargetError};
 use crate::bencher::INJECT;
 use crate::plan::Plan;
+use crate::process::{HIDDEN, OwnFolders};
 use crate::record::{Difference, Environment, RunId, RunManifest, RunStatus};
 use crate::store::{Duels, Layout, Runs};
 
@@ -18,12 +17,34 @@ pub(super) fn args(suite: &Suite, today: &BenchArgs, run: &str) -> Result<BenchA
     let id = run.parse().map_err(|error| super::usage::UsageError(format!("--resume: {error}")))?;
     let manifest = holding(Layout::new(suite.data(today.data.as_deref())), &id).manifest(&id)?;
     of_suite(suite, &manifest)?; // its filters may take nothing here
-    let line = manifest.command.iter().skip(1).map(OsString::from).collect();
-    // The twins of flags are among the variables that the manifest keeps.
-    let then = BenchArgs::parse(line, &|name| manifest.environment.variables.get(name).cloned())?;
+    let then = of_then(&manifest, &OwnFolders::of(&suite.workspace()))?;
     let mut args = BenchArgs { bench: true, test: false, ..of_today(today, then) };
     args.run.seed = manifest.seed;
+    refuse_hidden(&manifest, &args)?;
     Ok(args)
+}
+
+/// The arguments that a run began with. The twins of flags are among the variables that its manifest keeps.
+fn of_then(manifest: &RunManifest, own: &OwnFolders) -> Result<BenchArgs, TargetError> {
+    let line = manifest.command.iter().skip(1).map(|word| own.restore(word).into()).collect();
+    let twin = |name: &str| manifest.environment.variables.get(name).map(|value| own.restore(value));
+    Ok(BenchArgs::parse(line, &twin)?)
+}
+
+/// Refuses to go on with a value that the manifest does not tell: what looks like a secret is hidden in it.
+fn refuse_hidden(manifest: &RunManifest, args: &BenchArgs) -> Result<(), TargetError> {
+    if !format!("{args:?}").contains(HIDDEN) {
+        return Ok(());
+    }
+    let has = |word: &&String| word.contains(HIDDEN);
+    let twins = || manifest.environment.variables.iter().find(|(_, value)| value.contains(HIDDEN));
+    let word = manifest.command.iter().find(has).cloned();
+    let word = word.or_else(|| twins().map(|(name, value)| format!("{name}={value}"))).unwrap_or_default();
+    let why = format!(
+        "a value of its command line looked like a secret and is hidden in its record (`{word}`): what it was \
+         cannot be known, so measure anew, with the value in a file or in a variable that the bench reads"
+    );
+    Err(TargetError::Resume { run: manifest.id.clone(), why })
 }
 
 /// The runs, or the journals of duels, whichever has this one.
@@ -233,6 +254,20 @@ mod tests {
         // What is not known of an older run is not held against it.
         let older = RunManifest { program: None, versus: None, ..then.clone() };
         same_place(&older, both(), &here).expect("nothing known differs");
+    }
+
+    #[test]
+    fn a_hidden_value_that_the_plan_needs_is_told_and_never_taken_as_it_is_written() {
+        let own = OwnFolders::of(std::path::Path::new("/srv/it"));
+        let mut then = manifest(1_000, 1);
+        let line = ["bench", "--data-root", "https://me:<hidden>@host/x", "--data", "<checkout>/d"];
+        then.command = line.map(str::to_owned).to_vec();
+        let args = of_then(&then, &own).expect("they are read");
+        assert_eq!(args.data.as_deref(), Some("/srv/it/d"));
+        let said = refuse_hidden(&then, &args).expect_err("it is hidden").to_string();
+        assert!(said.contains("is hidden in its record (`https://me:<hidden>@host/x`)"), "{said}");
+        let today = BenchArgs { data_root: Some("/data".into()), ..BenchArgs::default() };
+        refuse_hidden(&then, &of_today(&today, args)).expect("today's is taken");
     }
 
     /// The facts of one kind.

@@ -2,6 +2,7 @@
 //! and under which name.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -11,6 +12,7 @@ use super::{Context, TargetError, resume};
 use crate::bencher::{INJECT, draw_epoch};
 use crate::device::{DeviceInfo, add_libraries, find_device};
 use crate::plan::{CaseId, Plan};
+use crate::process::{OwnFolders, words_without_secrets};
 use crate::record::{Build, Environment, RunId, RunManifest, RunPlan, RunStatus};
 use crate::report;
 use crate::run::Program;
@@ -88,7 +90,7 @@ impl Session {
             id: run_id(now),
             suite: context.suite.name(),
             started: now.as_secs(),
-            command: std::env::args().collect(),
+            command: kept_command(&context.suite.workspace()),
             program: Program::own().and_then(|own| own.digest()).ok(),
             versus,
             profile: plan.profile.clone(),
@@ -123,6 +125,13 @@ impl Session {
         let lock = going_on(&manifest.id)?;
         Ok((manifest, lock))
     }
+}
+
+/// The command line as the manifest keeps it: without secrets, and with names for the user's own folders.
+fn kept_command(workspace: &Path) -> Vec<String> {
+    let own = OwnFolders::of(workspace);
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    words_without_secrets(words).iter().map(|word| own.hide(word)).collect()
 }
 
 /// Checks all that must hold before anything is measured. Returns the device that serves the platform: the

@@ -10,6 +10,7 @@ use weighbridge::__private::{
     AdapterEntry, Additions, Axes, Contract, Keep, Location, PartialBudget, Point, ScenarioEntry, Suite, add,
     main,
 };
+use weighbridge::data::without_secrets;
 use weighbridge::{Bencher, Direction, Equivalence, Error, Unit};
 
 use super::{CommandFile, Shell, VARIABLE};
@@ -32,7 +33,7 @@ pub(crate) fn bench() -> Option<ExitCode> {
         name: command.name.clone().leak(),
         tier: 1,
         contract: CONTRACT,
-        description: command.line.join(" ").leak(),
+        description: without_secrets(&command.line.join(" ")).leak(),
         unequal: None,
         resident: false,
         version: "",
@@ -98,7 +99,7 @@ fn run(bencher: &mut Bencher, _: Option<&mut dyn Any>, _: &Point) -> Result<(), 
             Ok(ended) => format!("`{}` ended with {ended}: --show-output shows why", line[line.len() - 1]),
             Err(error) => format!("failed to start `{}`: {error}", line[0]),
         };
-        failed.replace(Some(why));
+        failed.replace(Some(without_secrets(&why)));
     };
     let before = used();
     let mut runs = 0.0;

@@ -12,6 +12,8 @@ use std::process;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use weighbridge::data::without_secrets;
+
 use crate::command_output::CommandOutput;
 use crate::stop;
 
@@ -114,7 +116,7 @@ fn commands(args: &CommandArgs) -> Result<CommandFile> {
         let prepare =
             args.prepare.get(at).or_else(|| args.prepare.first().filter(|_| args.prepare.len() == 1));
         commands.push(Shell {
-            name: name(args.names.get(at).unwrap_or(command), &commands),
+            name: name(&without_secrets(args.names.get(at).unwrap_or(command)), &commands),
             line: line(command, args.no_shell)?,
             prepare: prepare.map(|command| line(command, false)).transpose()?,
         });
@@ -122,7 +124,7 @@ fn commands(args: &CommandArgs) -> Result<CommandFile> {
     Ok(CommandFile { all: commands, ignore_failure: args.ignore_failure, show_output: args.show_output })
 }
 
-/// The name, or one that file names tell apart from those before.
+/// The name, which records and pages show, or one that file names tell apart from those before.
 fn name(wanted: &str, before: &[Shell]) -> String {
     let wanted = wanted.trim();
     let alike = |name: &str| before.iter().any(|other| other.name.eq_ignore_ascii_case(name));
@@ -175,6 +177,9 @@ mod tests {
         assert_eq!(names(&["sleep 1", "sleep  2"]), ["sleep 1", "sleep  2"]);
         assert_eq!(names(&["ls a", "ls  a", "ls -a"]), ["ls a", "ls  a (2)", "ls -a (3)"]);
         assert_eq!(names(&["x", "y", "-n", "old", "-n", "new"]), ["old", "new"]);
+        let line = ["get --token a", "get --token b"];
+        assert_eq!(names(&line), ["get --token <hidden>", "get --token <hidden> (2)"]);
+        assert_eq!(read(&line).unwrap().all[0].line[2], "get --token a", "it is run as it was typed");
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub use storage::file_system;
 pub(crate) use variables::is_kept;
 use workspace::WorkspaceId;
 
+use crate::process::{OwnFolders, without_secrets};
+
 /// The place where a run ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
@@ -94,7 +96,18 @@ impl Environment {
         storage::read(data, &mut facts);
         software::read(build, commands, &mut facts);
         *variables = variables::relevant(std::env::vars_os());
+        environment.hide(&OwnFolders::of(project));
         environment
+    }
+
+    /// Writes the user's own folders by their names, and no secret. The workspace is told from others by its
+    /// folder, and the facts of the machine are its fingerprint.
+    fn hide(&mut self, own: &OwnFolders) {
+        let Self { machine: _, software, process, variables, moment, absent } = self;
+        let told = [software, process, variables, moment, absent].into_iter().flatten();
+        for (_, value) in told.filter(|(what, _)| !workspace::is_of_one(what)) {
+            *value = own.hide(&without_secrets(value));
+        }
     }
 
     /// The facts of a workspace alone.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
+use crate::process::{is_secret_name, without_secrets};
+
 /// Variables that are kept, and beginnings of names (with `*`) of which all are.
 const KEPT: &[&str] = &[
     "WEIGHBRIDGE_*",
@@ -50,10 +52,6 @@ const KEPT: &[&str] = &[
     "NVIDIA_TF32_OVERRIDE",
 ];
 
-/// Parts of names of which none is kept, whatever else takes it in: records and baselines are shown and
-/// committed.
-const SECRET: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL"];
-
 /// The twins of flags that change what is shown of a run and nothing of how it is measured: a run that is
 /// looked at in another way is of the same series.
 const SHOWN: &[&str] = &[
@@ -75,25 +73,26 @@ const SHOWN: &[&str] = &[
     "VERBOSE",
 ];
 
-/// The variables that are kept, sorted. A value that is no UTF-8 is kept as nearly as it can be written.
+/// The variables that are kept, sorted: records and baselines are shown and committed, so none that is a
+/// secret by its name, and of the others no part that looks like one. A value that is no UTF-8 is kept as
+/// nearly as it can be written.
 pub(super) fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> BTreeMap<String, String> {
     let text = |(name, value): (OsString, OsString)| {
         (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
     };
     let mut kept = BTreeMap::new();
     for (name, value) in all.map(text).filter(|(name, _)| is_kept(name)) {
-        kept.insert(name, value);
+        kept.insert(name, without_secrets(&value));
     }
     kept
 }
 
 /// Tells whether a variable may change what is measured.
 pub(crate) fn is_kept(name: &str) -> bool {
-    let upper = name.to_ascii_uppercase();
     if name.strip_prefix("WEIGHBRIDGE_").is_some_and(|twin| SHOWN.contains(&twin)) {
         return false;
     }
-    if SECRET.iter().any(|secret| upper.contains(secret)) {
+    if is_secret_name(name) {
         return false;
     }
     KEPT.iter().any(|kept| match kept.strip_suffix('*') {
@@ -112,6 +111,9 @@ mod tests {
             ["WEIGHBRIDGE_API_KEY", "JAX_token", "CUDA_SECRET_X", "OMP_PASSWORD", "KMP_PASSWD", "XLA_FLAGS"];
         let kept = relevant(all.into_iter().map(|name| (name.into(), "1".into())));
         assert!(kept.keys().eq(["XLA_FLAGS"]), "{kept:?}");
+        let commands = ("WEIGHBRIDGE_COMMANDS".into(), r#"{"line":["curl","--token","abc"]}"#.into());
+        let kept = relevant([commands].into_iter());
+        assert_eq!(kept["WEIGHBRIDGE_COMMANDS"], r#"{"line":["curl","--token","<hidden>"]}"#);
     }
 
     #[test]
@@ -123,9 +125,18 @@ mod tests {
             "HOME",
             "TZ",
             "RUSTFLAGS_OLD",
+            "TOKENIZERS_PARALLELISM",
             "AWS_SECRET",
         ];
         let kept = relevant(all.into_iter().map(|name| (name.into(), "1".into())));
-        assert!(kept.keys().eq(["MALLOC_ARENA_MAX", "RUSTFLAGS", "WEIGHBRIDGE_SLOWDOWN"]), "{kept:?}");
+        assert!(
+            kept.keys().eq([
+                "MALLOC_ARENA_MAX",
+                "RUSTFLAGS",
+                "TOKENIZERS_PARALLELISM",
+                "WEIGHBRIDGE_SLOWDOWN"
+            ]),
+            "{kept:?}"
+        );
     }
 }

@@ -12,6 +12,11 @@ const FOLDER: &str = "workspace";
 /// The fact of the repository that it was cloned from.
 const ORIGIN: &str = "origin";
 
+/// Tells whether a fact is one of those that tell workspaces apart.
+pub(super) fn is_of_one(fact: &str) -> bool {
+    [FOLDER, ORIGIN].contains(&fact)
+}
+
 /// A workspace, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkspaceId {
