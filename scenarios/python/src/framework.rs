@@ -182,6 +182,7 @@ fn command(peer: &Peer, interpreter: Interpreter) -> Result<Command> {
         }
     };
     let worker = module(python, "weighbridge_worker");
+    let worker = with_keys(worker, peer);
     let folder = match peer.contract {
         CHECKPOINTER => "checkpointers",
         TRAINER => "trainers",
@@ -192,6 +193,25 @@ fn command(peer: &Peer, interpreter: Interpreter) -> Result<Command> {
     // Its figures are of the whole machine, as its users have it.
     let processors = thread::available_parallelism().map_or(1, usize::from);
     Ok(worker.arg(format!("{folder}.{}", peer.short)).threads(processors))
+}
+
+/// The system that reads from object stores.
+const READS_STORES: &str = "runai";
+/// Variables that hold the keys of a store. Nobody else's worker gets them.
+const KEYS_OF_STORES: &[&str] = &[
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+];
+
+/// The worker with the keys of object stores, where its system reads from such.
+fn with_keys(worker: Command, peer: &Peer) -> Command {
+    let keys = KEYS_OF_STORES.iter().filter(|_| peer.short == READS_STORES);
+    keys.fold(worker, |worker, name| worker.hand_on(*name))
 }
 
 /// The path of the interpreter of a peer, below this home. That a framework is installed at all is known;
@@ -215,6 +235,15 @@ const ONE_THREAD: &[(&str, &str)] = &[("NPROC", "1"), ("XLA_FLAGS", "--xla_cpu_m
 mod tests {
     use super::*;
     use crate::peer::{Installation, find};
+
+    #[test]
+    fn only_the_system_that_reads_from_object_stores_gets_their_keys() {
+        let told = |short: &str| {
+            let peer = find(short).expect("known");
+            format!("{:?}", with_keys(Command::new("python"), peer)).contains("AWS_SECRET_ACCESS_KEY")
+        };
+        assert!(told(READS_STORES) && !told("numpy"));
+    }
 
     #[test]
     fn a_python_without_a_global_lock_is_looked_for_beside_and_its_absence_is_a_skip_with_the_command() {
