@@ -19,6 +19,7 @@ use crate::device::{Clock, Device, Platform, family_time, peak_memory};
 use crate::metric::{
     Custom, DEVICE_METRICS, Direction, Entry, Ledger, METRICS, Note, Observation, RankMetric, Reading, Unit,
 };
+use crate::process::make_own_folder;
 
 /// The order for one repeat.
 ///
@@ -374,7 +375,7 @@ impl Bencher {
     /// # Errors
     /// When it cannot be made.
     pub fn scratch(&self) -> Result<PathBuf> {
-        std::fs::create_dir_all(&self.settings.scratch).map_err(|error| {
+        make_own_folder(&self.settings.scratch).map_err(|error| {
             let kind = match error.kind() {
                 io::ErrorKind::StorageFull
                 | io::ErrorKind::QuotaExceeded

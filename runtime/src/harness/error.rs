@@ -50,6 +50,8 @@ pub(super) enum TargetError {
     OtherPackage { built: String, run: String },
     #[error("failed to find this program's own path: {0}")]
     Program(std::io::Error),
+    #[error("failed to make a folder for temporary files: {0}")]
+    Temporary(std::io::Error),
     #[error("run {run} cannot be resumed: {why}")]
     Resume { run: RunId, why: String },
     #[error("{program} is no bench program that can be measured beside this one: {why}")]
@@ -84,9 +86,12 @@ impl TargetError {
             | Self::Waited { .. }
             | Self::OtherPackage { .. }
             | Self::Store(store::StoreError::NoBaseline { .. }) => Exit::NothingToJudge,
-            Self::Settings { .. } | Self::Find(_) | Self::Store(_) | Self::Program(_) | Self::Signal(_) => {
-                Exit::Unexpected
-            }
+            Self::Settings { .. }
+            | Self::Temporary(_)
+            | Self::Find(_)
+            | Self::Store(_)
+            | Self::Program(_)
+            | Self::Signal(_) => Exit::Unexpected,
         }
     }
 }

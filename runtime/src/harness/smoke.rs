@@ -4,6 +4,7 @@
 use super::{Context, Exit, TargetError};
 use crate::bencher::visible_in_line;
 use crate::plan::{CaseId, Plan};
+use crate::process::make_own_folder;
 use crate::run::{Event, Outcome, Program, RunEnding, RunTask, run};
 
 /// Runs each case once and says which work. What a missing adapter would have run is said and is no failure.
@@ -66,6 +67,7 @@ pub(super) fn profile(context: &Context<'_>, plan: &Plan) -> Result<Exit, Target
 /// Runs a plan whose results nobody keeps.
 fn go(context: &Context<'_>, plan: &Plan, see: &mut dyn FnMut(Event<'_>)) -> Result<RunEnding, TargetError> {
     let folder = std::env::temp_dir().join(format!("weighbridge-{}", std::process::id()));
+    make_own_folder(&folder).map_err(TargetError::Temporary)?;
     let scratch = |case: &CaseId, number: u32| folder.join(format!("{}.{number}", case.file_name()));
     let task = RunTask {
         plan,
@@ -82,7 +84,7 @@ fn go(context: &Context<'_>, plan: &Plan, see: &mut dyn FnMut(Event<'_>)) -> Res
         see(event);
         Ok::<(), TargetError>(())
     });
-    let _ = std::fs::remove_dir_all(&folder); // there only if a scenario asked for scratch
+    let _ = std::fs::remove_dir_all(&folder);
     ending
 }
 

@@ -14,6 +14,7 @@ mod mark;
 mod memory_watch;
 mod orphans;
 mod output;
+mod own_folder;
 mod place;
 pub(crate) mod reaper;
 mod secrets;
@@ -24,6 +25,7 @@ mod tree;
 
 pub(crate) use memory_watch::MemoryWatch;
 pub(crate) use output::Output;
+pub(crate) use own_folder::make_own_folder;
 pub(crate) use place::ChildPlace;
 pub use secrets::without_secrets;
 pub(crate) use secrets::{HIDDEN, OwnFolders, is_secret_name, words_without_secrets};

@@ -81,7 +81,7 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
     parts.iter().enumerate().any(|(at, part)| match part.as_str() {
         part if SECRET.contains(&part) => true,
         part if part.ends_with("token") => is_last(at) || OF_TOKEN.contains(&&*parts[at + 1]),
-        "key" => (shouted && at > 0) || at > 0 && OF_KEY.contains(&&*parts[at - 1]),
+        "key" => at > 0 && (shouted || OF_KEY.contains(&&*parts[at - 1])),
         "pass" | "auth" | "pwd" => is_last(at) && (shouted && at > 0 || *part != "pwd" && parts.len() == 1),
         "sock" => at > 0 && parts[at - 1] == "auth",
         _ => false,

@@ -14,6 +14,7 @@ use std::time::Duration;
 use nix::fcntl::OFlag;
 
 use super::StoreError;
+use crate::bencher::visible_in_line;
 
 /// The interval at which a waiting run looks whether it may start. Nothing is measured meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -21,7 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The way in which a holder begins to say who it is, before its number.
 const SIGNED: &str = "process ";
 /// The most that is read of it.
-const LONGEST: u64 = 1000;
+const LONGEST: u64 = 200;
 
 /// A holder that does not say who it is.
 const UNNAMED: &str = "another measuring run, which does not say which";
@@ -143,13 +144,16 @@ fn sign(file: &mut File, who: &str) {
 
 /// Returns the signature of a lock's holder; `None` where the file holds something else.
 fn signature(file: &mut File) -> Option<String> {
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     file.rewind().ok()?;
-    file.take(LONGEST).read_to_string(&mut text).ok()?;
+    file.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
     let digits =
         text.strip_prefix(SIGNED).map_or(0, |rest| rest.chars().take_while(char::is_ascii_digit).count());
     let signed = digits > 0 && text[SIGNED.len() + digits..].starts_with(": ");
-    (text.is_empty() || signed).then(|| text.lines().next().unwrap_or_default().trim().to_owned())
+    let said = || text.lines().next().unwrap_or_default().trim();
+    // Any user of the machine may have written it.
+    (text.is_empty() || signed).then(|| visible_in_line(said()))
 }
 
 #[cfg(test)]
@@ -221,6 +225,25 @@ mod tests {
         }
         let mode = std::fs::metadata(&ours).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o644);
+    }
+
+    #[test]
+    fn what_a_holder_says_of_itself_moves_no_cursor_and_is_short() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path().join("lock");
+        let who = format!("\x1b[31mred\u{202e}::error::{}", "x".repeat(400));
+        let Attempt::Taken(_lock) = MachineLock::attempt(&path, &who).expect("lockable") else {
+            panic!("nobody holds it");
+        };
+        let Attempt::Held(by) = MachineLock::attempt(&path, "second").expect("lockable") else {
+            panic!("the first holds it");
+        };
+        assert!(by.contains("\\u{1b}[31mred\\u{202e}"), "{by}");
+        std::fs::write(&path, format!("process 1: {}", "x".repeat(1 << 20))).expect("ours");
+        let Attempt::Held(by) = MachineLock::attempt(&path, "second").expect("lockable") else {
+            panic!("the first holds it");
+        };
+        assert!(by.len() <= 300, "{}", by.len());
     }
 
     #[test]

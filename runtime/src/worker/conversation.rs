@@ -1,7 +1,6 @@
 //! The conversation with a worker: ask it, wait for the answer, notice how it ends, end it and all that it
 //! started.
 
-use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -14,7 +13,9 @@ use super::command::{Command, HOST_ALONE};
 use super::protocol::{LONGEST, WorkerRequest, WorkerResponse};
 use crate::bencher::{Error, ErrorKind, Result};
 use crate::device::{Clock, Platform, ProcessTree};
-use crate::process::{ChildPlace, Output, ReceivedBytes, SpawnOptions, Subprocess, Trace, TraceKind};
+use crate::process::{
+    ChildPlace, Output, ReceivedBytes, SpawnOptions, Subprocess, Trace, TraceKind, make_own_folder,
+};
 
 /// The interval at which it is looked whether a silent worker still runs: what it started may hold its end of
 /// the socket open.
@@ -60,7 +61,7 @@ impl Conversation {
                 format!("failed to start the worker {}: {error}", command.program.display()),
             )
         };
-        fs::create_dir_all(&temporary).map_err(failed)?;
+        make_own_folder(&temporary).map_err(failed)?;
         let host_alone = if place.platform() == Platform::Cpu { HOST_ALONE } else { &[] };
         let mut process = command.process(host_alone);
         // XLA reads its flags when it is loaded, and never again.
