@@ -927,6 +927,18 @@ fn time_that_nobody_explains_is_told() {
 }
 
 #[test]
+fn a_priority_that_was_raised_is_told_and_a_lower_one_is_not() {
+    let has = |harness, least| {
+        move |case: &mut super::fixture::Case| case.evidence.priority = Some([harness, least])
+    };
+    passes(honest(), has(20, 20));
+    passes(honest(), has(20, 35)); // a framework that gives way
+    passes(honest(), has(15, 15)); // all were started so
+    fails(honest(), has(20, 15), "priority", "has the priority 15, where the harness");
+    fails(honest(), has(20, -51), "priority", "has the priority -51");
+}
+
+#[test]
 fn threads_that_nobody_is_told_of_stand_apart() {
     let uses = |milliseconds: u64, workers: u64| {
         move |case: &mut super::fixture::Case| {
