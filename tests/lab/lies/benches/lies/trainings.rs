@@ -183,7 +183,7 @@ impl TrainingLoop for ToldTraining<'_> {
 
 /// Makes an adapter of a way.
 macro_rules! told {
-    ($trainer:ident, $name:literal, $way:ident) => {
+    ($trainer:ident, adapter(name = $name:literal), $way:ident) => {
         #[doc = concat!("The trainer by hand, `", $name, "`.")]
         #[derive(Default)]
         struct $trainer(NdarrayTrainer);
@@ -203,8 +203,8 @@ macro_rules! told {
     };
 }
 
-told!(WholeSteps, "whole-steps", Whole);
-told!(StepsWhenAsked, "steps-when-asked", WhenAsked);
-told!(TenthOfAStep, "tenth-of-a-step", TenthOfItsTime);
-told!(RemembersAnEpoch, "remembers-an-epoch", Remembered);
-told!(LeavesOutTheThird, "leaves-out-the-third", LeavesOutTheThird);
+told!(WholeSteps, adapter(name = "whole-steps"), Whole);
+told!(StepsWhenAsked, adapter(name = "steps-when-asked"), WhenAsked);
+told!(TenthOfAStep, adapter(name = "tenth-of-a-step"), TenthOfItsTime);
+told!(RemembersAnEpoch, adapter(name = "remembers-an-epoch"), Remembered);
+told!(LeavesOutTheThird, adapter(name = "leaves-out-the-third"), LeavesOutTheThird);
