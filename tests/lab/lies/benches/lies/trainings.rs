@@ -183,7 +183,7 @@ impl TrainingLoop for ToldTraining<'_> {
 
 /// Makes an adapter of a way.
 macro_rules! told {
-    ($trainer:ident, adapter(name = $name:literal), $way:ident) => {
+    ($trainer:ident, $name:literal, $way:expr) => {
         #[doc = concat!("The trainer by hand, `", $name, "`.")]
         #[derive(Default)]
         struct $trainer(NdarrayTrainer);
@@ -197,14 +197,14 @@ macro_rules! told {
                 data: &Arc<DataSet>,
                 weights: &Arc<DataSet>,
             ) -> Result<Box<dyn TrainingLoop + '_>> {
-                ToldTraining::open(Way::$way, &mut self.0, spec, how, data, weights)
+                ToldTraining::open($way, &mut self.0, spec, how, data, weights)
             }
         }
     };
 }
 
-told!(WholeSteps, adapter(name = "whole-steps"), Whole);
-told!(StepsWhenAsked, adapter(name = "steps-when-asked"), WhenAsked);
-told!(TenthOfAStep, adapter(name = "tenth-of-a-step"), TenthOfItsTime);
-told!(RemembersAnEpoch, adapter(name = "remembers-an-epoch"), Remembered);
-told!(LeavesOutTheThird, adapter(name = "leaves-out-the-third"), LeavesOutTheThird);
+told!(WholeSteps, "whole-steps", Way::Whole);
+told!(StepsWhenAsked, "steps-when-asked", Way::WhenAsked);
+told!(TenthOfAStep, "tenth-of-a-step", Way::TenthOfItsTime);
+told!(RemembersAnEpoch, "remembers-an-epoch", Way::Remembered);
+told!(LeavesOutTheThird, "leaves-out-the-third", Way::LeavesOutTheThird);
