@@ -107,7 +107,7 @@ impl Epochs for ToldTraining<'_> {
             Way::Whole => true,
             Way::WhenAsked | Way::TenthOfItsTime => false,
             Way::Remembered => self.remembered.len() < self.steps,
-            Way::LeavesOutTheThird => self.said % 3 != 0,
+            Way::LeavesOutTheThird => !self.said.is_multiple_of(3),
         };
         if is_done {
             self.do_step()?;
