@@ -42,7 +42,7 @@ mod tests {
         let home = home();
         let folder = home.place.layout.duels();
         fs::create_dir_all(&folder).expect("writable");
-        let made = Command::new("mkfifo").arg(folder.join("20260101T000000Z-000000.json")).status();
+        let made = Command::new("mkfifo").arg(folder.join("20260101-000000-000000.json")).status();
         assert!(made.expect("there is `mkfifo`").success());
         let mut remarks = Vec::new();
         assert_eq!(newest_first(&home.place, &mut remarks).expect("listed").count(), 0);

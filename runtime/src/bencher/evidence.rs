@@ -46,6 +46,10 @@ pub struct Evidence {
     /// is made once is no part of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reopened: bool,
+    /// The priority of the harness, and the highest of the case's threads when its measured part was over:
+    /// less is higher.
+    #[serde(default)]
+    pub priority: Option<[i64; 2]>,
     /// Processor time of this process, and of those that it waited for, while the pipeline was opened, in
     /// nanoseconds; `None` where nothing was opened here.
     pub opening: Option<u64>,

@@ -130,6 +130,16 @@ impl ProcessTree {
         (!sums.is_empty()).then(|| TICK * sums.iter().sum::<u64>() as u32)
     }
 
+    /// The highest priority of the threads of the tree, as the kernel has it: less is higher, 20 is the usual
+    /// one, and a class of real time is below zero. `None` where the system does not say.
+    pub fn priority(self) -> Option<i64> {
+        let threads =
+            |process: u32| fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+        let stat = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("stat")).ok();
+        let threads = self.processes().into_iter().flat_map(threads);
+        threads.filter_map(|thread| priority_of(&stat(thread)?)).min()
+    }
+
     /// Resident memory of the tree in bytes and the number of processes in it.
     ///
     /// One process: its resident set, which costs it nothing to read. Several: the sum of their
@@ -145,6 +155,16 @@ impl ProcessTree {
         let (bytes, count) = sets.fold((0, 0), |(sum, count), bytes| (sum + bytes, count + 1));
         (count > 0).then_some((bytes, count))
     }
+}
+
+/// The priority of the calling process.
+pub fn own_priority() -> Option<i64> {
+    priority_of(&fs::read_to_string("/proc/self/stat").ok()?)
+}
+
+/// The 18th field of `/proc/PID/stat`. The name before it may have spaces and brackets.
+fn priority_of(stat: &str) -> Option<i64> {
+    stat.rsplit_once(')')?.1.split_whitespace().nth(15)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -182,5 +202,21 @@ mod tests {
         let tree = ProcessTree::below(child.id());
         child.wait().unwrap();
         assert_eq!(tree.memory(), None);
+    }
+
+    #[test]
+    fn a_priority_is_read_of_every_thread_and_less_is_higher() {
+        let own = own_priority().unwrap();
+        assert_eq!(ProcessTree::below(std::process::id()).priority(), Some(own));
+        let mut nicer = Command::new("nice").args(["-n", "5", "cat"]).stdin(Stdio::piped()).spawn().unwrap();
+        let tree = ProcessTree::below(nicer.id());
+        // It is `nice` itself at first.
+        while tree.priority() == Some(own) {
+            std::thread::yield_now();
+        }
+        assert_eq!(tree.priority(), Some((own + 5).min(39)));
+        drop(nicer.stdin.take());
+        nicer.wait().unwrap();
+        assert_eq!(priority_of("7 (a (b) c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 -51 0 1"), Some(-51));
     }
 }

@@ -33,7 +33,9 @@ pub use clock::ManualClock;
 pub use device_info::{Backend, DeviceInfo, DeviceMemory, Telemetry, throttle_reasons};
 pub use load::load_average;
 pub use mappings::{file_mappings, has_gpu_open};
-pub use memory::{ProcessTree, available_memory, keep_freed_memory, peak_memory, resident_memory};
+pub use memory::{
+    ProcessTree, available_memory, keep_freed_memory, own_priority, peak_memory, resident_memory,
+};
 pub use noise::{Delays, Noise, NoiseReader, ProcessorLoss, ThreadSchedule, frequency, own_schedule};
 pub use open::{add_libraries, find_device, open_device};
 pub use page_fault::page_fault_cost;

@@ -28,7 +28,6 @@ fn payload(panic: &dyn Any) -> Option<&str> {
 
 /// The panics of this process in the repeat that runs. Of the process and not of the thread: a body on a
 /// thread of its own panics there, and is caught here.
-#[derive(Default)]
 struct Panics {
     /// The thread that runs the repeat.
     body: Option<ThreadId>,
@@ -47,7 +46,11 @@ fn seen() -> MutexGuard<'static, Panics> {
 /// Notes from now on the panics of a repeat that this thread runs, beside what is done about them anyhow.
 pub(super) fn note_panics() {
     static NOTING: Once = Once::new();
-    *seen() = Panics { body: Some(thread::current().id()), ..Panics::default() };
+    {
+        let mut seen = seen();
+        // The place stays: it is taken with the text of its panic, which may be under way on another thread.
+        (seen.body, seen.elsewhere) = (Some(thread::current().id()), None);
+    }
     NOTING.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |panicked| {
@@ -92,7 +95,7 @@ mod tests {
     #[test]
     fn a_text_of_fifty_megabytes_is_cut_and_the_cut_is_told() {
         let long = "ä".repeat(25 << 20);
-        let kept = text(&long as &(dyn Any + Send));
+        let kept = placed(&long, None);
         assert!(
             kept.len() < LONGEST + 100 && kept.contains("52412416 bytes were left out"),
             "{}",

@@ -15,6 +15,7 @@ use super::protocol::{
 };
 use super::{ChildFault, Failure, How, Outcome, TreeMemory};
 use crate::bencher::{ClaimedTime, ClockFault, PerIteration, Phase, Spot, visible};
+use crate::device::own_priority;
 use crate::metric::{Block, Entry, TimedBy};
 use crate::process::{ChildPlace, MemoryWatch, Output, ReceivedBytes, SpawnOptions, Subprocess, leftovers};
 
@@ -223,6 +224,9 @@ impl SupervisedChild {
                         if phase == Phase::WarmUp && seen.start.is_none() {
                             seen.start = Some(seen.begun.elapsed());
                         }
+                        if phase == Phase::TearDown {
+                            seen.priority = self.child.tree().priority();
+                        }
                     }
                     Ok(Some(ChildMessage::Over)) => {
                         if seen.over.replace(seen.begun.elapsed()).is_some() {
@@ -293,7 +297,8 @@ impl SupervisedChild {
                 ChildAnswer::Failed(failure) => {
                     (Outcome::Failed(Failure { stderr: tail(stderr), ..failure }), vec![])
                 }
-                ChildAnswer::Measured { seen: mut observation, work, evidence, spots } => {
+                ChildAnswer::Measured { seen: mut observation, work, mut evidence, spots } => {
+                    evidence.priority = own_priority().zip(seen.priority).map(<[i64; 2]>::from);
                     let nanoseconds = |time: Duration| time.as_nanos() as u64;
                     let told = slot.saturating_sub(seen.over.unwrap_or(slot));
                     observation.ledger.add(Entry::Tell, nanoseconds(told));
@@ -426,6 +431,8 @@ struct ListeningState {
     set_up: Option<Instant>,
     /// The time until a fresh process had greeted.
     greeted: Option<Duration>,
+    /// The highest priority of its threads when the measured part was over.
+    priority: Option<i64>,
     /// The time until the repeat was over, and it had only to be told.
     over: Option<Duration>,
     absence: Absence,
@@ -441,6 +448,7 @@ impl ListeningState {
             set_up: None,
             greeted: None,
             over: None,
+            priority: None,
             absence: Absence::new(),
         }
     }

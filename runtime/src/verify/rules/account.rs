@@ -12,9 +12,9 @@ pub(super) const RULE: Rule = Rule {
     name: "account",
     lie: "a clock that runs slow or is stopped in secret; processor time that is not told",
     looks: "from the request for a measured run to its answer: the parts that the worker tells must add up \
-        to what passed by the harness's clock, in the middle one of the repeats: less 3 % and 50 ms; its \
-        processor time to as large a part of what the system says of its processes, less a tenth and 100 ms, \
-        and, where none of them ended meanwhile, never more",
+        to what passed by the harness's clock, in the middle one of the repeats: less 3 % and a tenth of \
+        what was measured, but 20 to 50 ms; its processor time to as large a part of what the system says \
+        of its processes, less a tenth and 100 ms, and, where none of them ended meanwhile, never more",
     blind: "a worker that tells a part of its measured time under another name: the parts are shown, and \
         `outside` bounds them",
     remedy: "charge all time from the request to the answer to a part of the ledger, by a monotonic clock",
@@ -22,10 +22,13 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// A worker's account may fall short by this share and so much: its answer is written and read after it. See
+/// A worker's account may fall short by this share and by a tenth of what was measured: its answer is written
+/// and read after it. Of that tenth at least the one and at most the other counts, in nanoseconds. See
 /// `docs/development/log/2026-11-bounds.md` for what honest systems need.
 const SHORT: f64 = 0.03;
-const SLACK: u64 = 50_000_000;
+const TENTH: u64 = 10;
+const LEAST_SLACK: u64 = 20_000_000;
+const MOST_SLACK: u64 = 50_000_000;
 
 /// Processor time is told in steps of 10 ms, and processes that have ended take some along.
 const CPU_SHORT: f64 = 0.1;
@@ -40,7 +43,8 @@ fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
 /// the repeats counts, as in the figure that is ranked.
 fn missing(examined: &ExaminedCase<'_>) -> Option<Accusation> {
     let missing = |account: &Account| {
-        let allowed = account.passed as f64 * SHORT + SLACK as f64;
+        let slack = (account.wall / TENTH).clamp(LEAST_SLACK, MOST_SLACK);
+        let allowed = account.passed as f64 * SHORT + slack as f64;
         (account.passed.saturating_sub(account.claimed) as f64 - allowed) / account.passed.max(1) as f64
     };
     let measured = examined.ended().filter(EndedRepeat::is_measured);

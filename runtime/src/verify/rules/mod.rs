@@ -13,6 +13,7 @@ mod growth;
 mod no_time;
 mod outside;
 mod pending;
+mod priority;
 mod processors;
 mod rule;
 mod same_work;
@@ -47,6 +48,7 @@ pub const RULES: &[Rule] = &[
     copy::RULE,
     faults::RULE,
     processors::RULE,
+    priority::RULE,
     device::RULE,
 ];
 

@@ -107,7 +107,7 @@ impl Epochs for ToldTraining<'_> {
             Way::Whole => true,
             Way::WhenAsked | Way::TenthOfItsTime => false,
             Way::Remembered => self.remembered.len() < self.steps,
-            Way::LeavesOutTheThird => self.said % 3 != 0,
+            Way::LeavesOutTheThird => !self.said.is_multiple_of(3),
         };
         if is_done {
             self.do_step()?;
@@ -183,7 +183,7 @@ impl TrainingLoop for ToldTraining<'_> {
 
 /// Makes an adapter of a way.
 macro_rules! told {
-    ($trainer:ident, $name:literal, $way:ident) => {
+    ($trainer:ident, $name:literal, $way:expr) => {
         #[doc = concat!("The trainer by hand, `", $name, "`.")]
         #[derive(Default)]
         struct $trainer(NdarrayTrainer);
@@ -197,14 +197,14 @@ macro_rules! told {
                 data: &Arc<DataSet>,
                 weights: &Arc<DataSet>,
             ) -> Result<Box<dyn TrainingLoop + '_>> {
-                ToldTraining::open(Way::$way, &mut self.0, spec, how, data, weights)
+                ToldTraining::open($way, &mut self.0, spec, how, data, weights)
             }
         }
     };
 }
 
-told!(WholeSteps, "whole-steps", Whole);
-told!(StepsWhenAsked, "steps-when-asked", WhenAsked);
-told!(TenthOfAStep, "tenth-of-a-step", TenthOfItsTime);
-told!(RemembersAnEpoch, "remembers-an-epoch", Remembered);
-told!(LeavesOutTheThird, "leaves-out-the-third", LeavesOutTheThird);
+told!(WholeSteps, "whole-steps", Way::Whole);
+told!(StepsWhenAsked, "steps-when-asked", Way::WhenAsked);
+told!(TenthOfAStep, "tenth-of-a-step", Way::TenthOfItsTime);
+told!(RemembersAnEpoch, "remembers-an-epoch", Way::Remembered);
+told!(LeavesOutTheThird, "leaves-out-the-third", Way::LeavesOutTheThird);
