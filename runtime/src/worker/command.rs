@@ -9,8 +9,8 @@ use crate::process::{is_secret_name, without_secrets};
 /// The way in which a worker is started.
 ///
 /// Beside the variables that are set here it gets those that every worker has: one thread for each numerical
-/// library, a temporary folder of its own, no network for libraries that ask. Of the harness's own it gets all
-/// but secrets: see [`Command::hand_on`].
+/// library, a temporary folder of its own, no network for libraries that ask. Of the harness's own it gets
+/// all but secrets: see [`Command::hand_on`].
 #[derive(Clone, Debug)]
 pub struct Command {
     pub(super) program: PathBuf,
@@ -82,8 +82,8 @@ impl Command {
 }
 
 impl Command {
-    /// Those of these variables that hold secrets which nobody hands on. `named` has the user's names of those
-    /// that are, with commas between.
+    /// Those of these variables that hold secrets which nobody hands on. `named` has the user's names of
+    /// those that are, with commas between.
     fn secrets(&self, all: impl Iterator<Item = (OsString, OsString)>, named: &str) -> Vec<OsString> {
         let is_named = |name: &OsStr| named.split(',').any(|of_user| name == of_user.trim());
         let is_handed_on = |name: &OsStr| self.handed_on.iter().any(|own| own == name) || is_named(name);
