@@ -44,7 +44,7 @@ pub struct Evidence {
     pub grown: Option<u64>,
     /// True if a pipeline over a small part of the data had been opened in that process before, so that what
     /// is made once is no part of it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub reopened: bool,
     /// The priority of the harness, and the highest of the case's threads when its measured part was over:
     /// less is higher.

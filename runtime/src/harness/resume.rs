@@ -41,8 +41,9 @@ fn refuse_hidden(manifest: &RunManifest, args: &BenchArgs) -> Result<(), TargetE
     let word = manifest.command.iter().find(has).cloned();
     let word = word.or_else(|| twins().map(|(name, value)| format!("{name}={value}"))).unwrap_or_default();
     let why = format!(
-        "a value of its command line looked like a secret and is hidden in its record (`{word}`): what it was \
-         cannot be known, so measure anew, with the value in a file or in a variable that the bench reads"
+        "a value of its command line looked like a secret and is hidden in its record (`{word}`): what it \
+         was cannot be known, so measure anew, with the value in a file or in a variable that the bench \
+         reads"
     );
     Err(TargetError::Resume { run: manifest.id.clone(), why })
 }
