@@ -42,7 +42,8 @@ const FOOT: &str = "
 
 - **A native subject runs in the harness's own process.** It could read the harness's memory, \
     or write to the harness's socket.
-  A worker runs in a process of its own and cannot. `--isolation` keeps subjects apart from each other, \
+  A worker runs in a process of its own, but as the same user: it can too, unless the kernel forbids \
+    it (Yama's `ptrace_scope`). `--isolation` keeps subjects apart from each other, \
     and not from their own
   harness.
 - **A worker's loop is part of the worker.** The harness bounds every number that a worker sends by its own \

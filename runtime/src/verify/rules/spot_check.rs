@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
         in order the moments are held beside those of the reference's same batches; with `alike` traits of \
         elements, ranges and shapes; with `shape` shapes. Different places must hold different elements",
     blind: "a subject that cheats in so few batches that no drawn one is among them, which gains as little; \
-        one that reads the harness's memory in its own process: a worker cannot",
+        one that reads the harness's memory: in its own process, or as a process of the same user",
     remedy: "deliver in every pass what the specification asks for",
     test: "verify::rules::tests::elements_of_measured_passes_are_the_references",
     check,

@@ -954,6 +954,11 @@ fn threads_that_nobody_is_told_of_stand_apart() {
         assert_eq!((&*rule, is_failure), ("processors", false), "{found}");
         assert!(found.contains(said), "{found}");
     }
+    // One thread, and counters that are read around passes of 5 us each.
+    passes(honest(), |case| {
+        uses(38, 0)(case);
+        case.seen.passes = 4_000;
+    });
     let is_body = |case: &mut super::fixture::Case| {
         uses(38, 0)(case);
         case.seen.taken = Some(SampleKind::Iterations);
