@@ -120,14 +120,19 @@ fn a_child_that_was_stopped_when_its_parent_was_killed_is_ended_even_where_its_h
         let listed = fs::read_to_string(&children).unwrap();
         // It is being measured once its program is in its place and there is a run.
         let measured = listed.split_whitespace().next().filter(|_| left_behind(bench.data()).len() >= 2);
-        // Its guard is its second thread: by then it has asked to be woken.
+        // It is guarded once it has a handler for SIGIO: by then it has asked to be woken.
         let is_guarded = |child: &&str| {
-            fs::read_dir(format!("/proc/{child}/task")).is_ok_and(|threads| threads.count() > 1)
+            let status = fs::read_to_string(format!("/proc/{child}/status")).unwrap_or_default();
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+            caught.is_some_and(|mask| mask >> (nix::sys::signal::Signal::SIGIO as u64 - 1) & 1 == 1)
         };
         if let Some(child) = measured.filter(|_| !bench.runs().is_empty()).filter(is_guarded) {
             break child.to_owned();
         }
     };
+    let threads = fs::read_dir(format!("/proc/{child}/task")).unwrap().count();
+    assert_eq!(threads, 1, "a thread of the harness would change what the allocator does for the body");
     assert!(Command::new("kill").args(["-STOP", &child]).status().unwrap().success());
     parent.kill().unwrap();
     parent.wait().unwrap();

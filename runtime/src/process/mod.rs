@@ -9,6 +9,8 @@
 //!
 //! When the parent itself is killed, a [`reaper`] does for the child what the parent would have done.
 
+#[cfg(target_os = "linux")]
+mod hang_up;
 pub(crate) mod leftovers;
 mod mark;
 mod memory_watch;
@@ -23,6 +25,8 @@ mod subprocess;
 mod trace;
 mod tree;
 
+#[cfg(target_os = "linux")]
+pub(crate) use hang_up::end_when_closed;
 pub(crate) use memory_watch::MemoryWatch;
 pub(crate) use output::Output;
 pub(crate) use own_folder::make_own_folder;

@@ -2,9 +2,7 @@
 //! stop himself and go on looking.
 
 use std::env;
-use std::io;
-use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use nix::unistd::getppid;
 
@@ -17,7 +15,11 @@ pub(crate) const FLAG: &str = "--weighbridge-reaper";
 
 /// Starts a reaper, which ends this process and all that it has started since it began, and removes what they
 /// have left. Waits for that end; returns only where there can be no such process.
-pub(crate) fn call(place: &ChildPlace, since: SystemTime) -> io::Error {
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn call(place: &ChildPlace, since: std::time::SystemTime) -> std::io::Error {
+    use std::io;
+    use std::process::{Command, Stdio};
+
     let mut command = Command::new("/proc/self/exe");
     for (name, _) in place.variables() {
         command.env_remove(name); // it is none of those that it ends

@@ -1,22 +1,24 @@
 //! The life of a child: take the socket from stdin, guard against a dead parent, answer what is asked.
 
+use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
-use std::sync::mpsc::{self, Receiver};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use nix::sys::signal::{SigSet, Signal, killpg};
-use nix::unistd::{Pid, dup2_stdin, getpgrp, getppid};
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::dup2_stdin;
 
 use super::protocol::{ChildMessage, LONGEST, ParentMessage, RepeatRequest, VERSION};
 use super::repeat::{Body, Resident, execute};
 use crate::bencher::{Pace, PerIteration};
 use crate::json::{Frames, send};
 use crate::metric::Block;
-use crate::process::{ChildPlace, end_tree, leftovers, reaper};
+#[cfg(target_os = "linux")]
+use crate::process::end_when_closed;
+use crate::process::{ChildPlace, end_tree, leftovers};
 use crate::registry::Point;
 
 /// Serves the parent on the socket that stands in for stdin, until it hangs up.
@@ -82,7 +84,7 @@ fn try_serve(since: SystemTime) -> io::Result<()> {
 
 /// The talk of a child with its parent.
 pub struct Serving {
-    told: Rc<Receiver<ParentMessage>>,
+    told: Rc<RefCell<ParentTalk>>,
     socket: UnixStream,
     resident: Resident,
 }
@@ -103,7 +105,9 @@ impl Serving {
         // /dev/null for stdin.
         let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         dup2_stdin(std::fs::File::open("/dev/null")?)?;
-        let told = Rc::new(listen(socket.try_clone()?, since)?);
+        end_when_closed(&socket, since)?;
+        let told = ParentTalk { frames: Frames::up_to(LONGEST), socket: socket.try_clone()? };
+        let told = Rc::new(RefCell::new(told));
         send(&mut &socket, &ChildMessage::Hello { version: VERSION, debug: cfg!(debug_assertions) })?;
         Ok(Self { told, socket, resident: Resident::default() })
     }
@@ -112,7 +116,7 @@ impl Serving {
     pub fn next_request(&mut self) -> Option<ServedRequest> {
         loop {
             // What is left of the talk about an earlier repeat's blocks is no ask.
-            if let ParentMessage::Repeat(ask) = self.told.recv().ok()? {
+            if let ParentMessage::Repeat(ask) = self.told.borrow_mut().next()? {
                 return Some(ServedRequest(ask));
             }
         }
@@ -159,7 +163,7 @@ impl ServedRequest {
 
 /// The parent's pace, as the body's bencher sees it.
 struct ParentPace {
-    told: Rc<Receiver<ParentMessage>>,
+    told: Rc<RefCell<ParentTalk>>,
     socket: UnixStream,
 }
 
@@ -170,9 +174,9 @@ impl Pace for ParentPace {
     }
 
     fn next(&mut self) -> Option<u64> {
-        match self.told.recv() {
-            Ok(ParentMessage::Block(iterations)) => Some(iterations),
-            Ok(ParentMessage::Repeat(_)) | Err(_) => None,
+        match self.told.borrow_mut().next() {
+            Some(ParentMessage::Block(iterations)) => Some(iterations),
+            Some(ParentMessage::Repeat(_)) | None => None,
         }
     }
 
@@ -181,44 +185,38 @@ impl Pace for ParentPace {
     }
 }
 
-/// Hands on what the parent says. When the parent hangs up or dies, this process ends at once: whatever the
-/// subject is doing, and whatever it has started. (A `SIGKILL` by `PR_SET_PDEATHSIG` would end this process
-/// alone.)
-fn listen(mut socket: UnixStream, since: SystemTime) -> io::Result<Receiver<ParentMessage>> {
-    let parent = getppid();
-    let (sender, told) = mpsc::channel();
-    std::thread::Builder::new().spawn(move || {
-        let mut frames = Frames::up_to(LONGEST);
-        while let Ok(Some(tell)) = frames.receive::<ParentMessage>(&mut socket) {
-            if sender.send(tell).is_err() {
-                break;
-            }
-        }
-        wait_for_the_end_of(parent);
-        // The subject may start another process at any moment until it is stopped, and whoever stops this
-        // process is another.
-        let _ = reaper::call(&ChildPlace::from_env(), since);
-        clean_up(since);
-        let _ = killpg(getpgrp(), Signal::SIGKILL);
-    })?;
-    Ok(told)
+/// What the parent says, as it comes.
+struct ParentTalk {
+    frames: Frames,
+    socket: UnixStream,
 }
 
-/// Waits until a parent that has hung up has another's place as parent: its socket closes before it ends, and
-/// only at its end this process is told to go on, which must not undo that it is stopped to be cleaned up
-/// after. One that lives on is not waited for much longer.
-fn wait_for_the_end_of(parent: Pid) {
-    for _ in 0..LOOKS {
-        if getppid() != parent {
-            return;
-        }
-        std::thread::sleep(PAUSE);
+impl ParentTalk {
+    /// Waits for the next message; `None` when the parent has hung up.
+    fn next(&mut self) -> Option<ParentMessage> {
+        self.frames.receive(&mut self.socket).ok()?
     }
 }
 
-/// The number of times that it is looked whether a parent has ended, and how long between two looks.
-const LOOKS: u32 = 1_000;
-const PAUSE: Duration = Duration::from_millis(1);
+/// Ends this process, with all that it has started since then, when its parent has hung up.
+#[cfg(not(target_os = "linux"))]
+fn end_when_closed(socket: &UnixStream, since: SystemTime) -> io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+
+    let socket = socket.try_clone()?;
+    std::thread::Builder::new().spawn(move || {
+        let mut ends = nix::libc::pollfd { fd: socket.as_raw_fd(), events: 0, revents: 0 };
+        #[expect(unsafe_code, reason = "nix has it behind a feature that nothing else needs")]
+        // SAFETY: it is given one descriptor, which is open.
+        while unsafe { nix::libc::poll(&raw mut ends, 1, -1) } <= 0 {}
+        // The subject may start another process at any moment until it is stopped, and whoever stops this
+        // process is another.
+        let _ = crate::process::reaper::call(&ChildPlace::from_env(), since);
+        clean_up(since);
+        let _ = nix::sys::signal::killpg(nix::unistd::getpgrp(), Signal::SIGKILL);
+    })?;
+    Ok(())
+}
 
 /// Limits the data of this process: `RLIMIT_DATA`, since `RLIMIT_AS` would count mapped files too. The limit
 /// is on what is mapped writable, touched or not, and holds for each descendant alone; the parent watches the
