@@ -14,6 +14,9 @@ use super::command::ForeignCopy;
 /// Medians that are no further apart are the same figure.
 const APART: f64 = 0.05;
 
+/// What takes less is a loop around nothing, in seconds: how two compilers of loops placed it is no figure.
+const NOTHING: f64 = 1e-9;
+
 /// A run of all cases of a target takes no longer.
 const RUN: Duration = Duration::from_mins(20);
 
@@ -45,7 +48,11 @@ impl TargetFigures {
         let after = of_original(original, bench)?;
         let name = format!("{} {bench}", original.of.folder());
         let figures = Self::of(name, &before, &between, &after);
-        ensure!(!figures.ratios.is_empty(), "`{}` has no case in common with the original", figures.name);
+        ensure!(
+            !figures.ratios.is_empty(),
+            "`{}` has no case of a nanosecond in common with the original",
+            figures.name
+        );
         Ok(figures)
     }
 
@@ -53,6 +60,9 @@ impl TargetFigures {
         let mut figures = Self { name, ratios: BTreeMap::new(), own: Vec::new() };
         for (case, first) in before {
             let (Some(ours), Some(second)) = (between.get(case), after.get(case)) else { continue };
+            if first.min(*second) < NOTHING {
+                continue;
+            }
             figures.ratios.insert(case.clone(), ours / f64::midpoint(*first, *second));
             figures.own.push(second / first);
         }
@@ -74,7 +84,7 @@ fn within<'a>(ratios: impl Iterator<Item = &'a f64>) -> usize {
 fn of_original(copy: &ForeignCopy<'_>, bench: &str) -> Result<Medians> {
     let home = copy.folder.join("criterion");
     let _ = fs::remove_dir_all(&home);
-    let words = ["--", "--noplot", "--warm-up-time", "0.3", "--measurement-time", "1", "--sample-size", "30"];
+    let words = ["--", "--noplot", "--warm-up-time", "1", "--measurement-time", "1", "--sample-size", "30"];
     let end = copy.bench(&[bench], &words, RUN)?;
     ensure!(end.is_fine(), "the original `{} {bench}` failed: {}", copy.of.folder(), end.why());
     let mut medians = Medians::new();
