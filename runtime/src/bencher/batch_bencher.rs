@@ -87,7 +87,7 @@ impl<'a, I, S: FnMut() -> I> BatchBencher<'a, I, S> {
                     results.push(black_box(body(input)));
                 }
             });
-            results.clear();
+            bencher.drop_results(&mut results);
             (took, handled)
         });
     }
@@ -105,7 +105,7 @@ impl<'a, I, S: FnMut() -> I> BatchBencher<'a, I, S> {
                     results.push(black_box(body(input)));
                 }
             });
-            results.clear();
+            bencher.drop_results(&mut results);
             inputs.clear();
             (took, handled)
         });

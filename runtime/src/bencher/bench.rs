@@ -11,8 +11,8 @@ use std::time::Duration;
 use super::copied_item::SpotPlace;
 use super::regions::{LiveArrays, Regions};
 use super::{
-    Budget, ClockPair, Content, Dtype, Error, ErrorKind, Evidence, FieldCopy, FileUse, HashKey, Hashes,
-    ItemCopy, Pace, PartialBudget, PerIteration, Phase, Purpose, Result, RunSettings, Spot, Work, WorkReport,
+    Budget, ClockPair, Content, Error, ErrorKind, Evidence, FileUse, HashKey, Hashes, ItemCopy, Pace,
+    PartialBudget, PerIteration, Phase, Purpose, Result, RunSettings, Spot, Work, WorkReport,
     visible_in_line,
 };
 use crate::device::{Clock, Device, Platform, family_time, peak_memory};
@@ -120,6 +120,7 @@ impl fmt::Debug for Settings {
 /// | [`iter`] | the body, in blocks of about a millisecond |
 /// | [`iter_batched`] | the body on inputs that are made outside the clock |
 /// | [`iter_batched_ref`], [`batched`] | the same |
+/// | [`iter_verified`] | the body on inputs that are drawn for each call, and proves its answers |
 /// | [`iter_custom`] | what the body says |
 /// | [`iter_threads`] | bodies on several threads at once |
 /// | [`stream`] | items, each from its request until it is ready |
@@ -129,6 +130,7 @@ impl fmt::Debug for Settings {
 /// [`iter_batched`]: Bencher::iter_batched
 /// [`iter_batched_ref`]: Bencher::iter_batched_ref
 /// [`batched`]: Bencher::batched
+/// [`iter_verified`]: Bencher::iter_verified
 /// [`iter_custom`]: Bencher::iter_custom
 /// [`iter_threads`]: Bencher::iter_threads
 /// [`stream`]: Bencher::stream
@@ -173,8 +175,10 @@ pub struct Bencher {
     /// Time that the collectors of `measure` blocks have cost so far: no block has it, and no sample where
     /// the host's clock alone says what a body takes.
     pub(super) collecting: Cell<Duration>,
-    /// The same in nanoseconds by the host's clock of the device, where one is open; samples of bodies on a
-    /// device have it where the device may have worked meanwhile.
+    /// Time that dropping results took outside the clock, beside the measured samples.
+    pub(super) dropping: Cell<Duration>,
+    /// The time of the collectors in nanoseconds by the host's clock of the device, where one is open;
+    /// samples of bodies on a device have it where the device may have worked meanwhile.
     pub(super) collecting_by_device: Cell<u64>,
     /// The highest that the device's high-water mark of memory was before a block started it again, in bytes.
     pub(super) device_peak: Cell<Option<u64>>,
@@ -280,6 +284,7 @@ impl Bencher {
             begun_by_kernel,
             books: Cell::new((Ledger::default(), now)),
             collecting: Cell::default(),
+            dropping: Cell::default(),
             collecting_by_device: Cell::default(),
             device_peak: Cell::default(),
             arrays: RefCell::default(),
@@ -513,32 +518,6 @@ impl Bencher {
             Ok(spot) => spots.push(spot),
             Err(error) => drop(refused.get_or_insert(error)),
         }
-    }
-
-    /// Hands in what the body gives back, so that scenarios of a [group](macro@crate::scenario) prove that
-    /// they did the same: two answers are equal if their `Debug` is. The group says `equivalence = exact`.
-    /// Call it outside the timed body.
-    ///
-    /// ```
-    /// use weighbridge::prelude::*;
-    ///
-    /// /// The standard library's stable sort.
-    /// #[scenario(id = "SORT-STABLE", group = "Sorting", equivalence = exact)]
-    /// fn stable(bencher: &mut Bencher) {
-    ///     let sorted = |mut numbers: Vec<u64>| {
-    ///         numbers.sort();
-    ///         numbers
-    ///     };
-    ///     bencher.answer(&sorted(vec![3, 1, 2]));
-    ///     bencher.iter_batched(|| vec![3, 1, 2], sorted);
-    /// }
-    /// ```
-    pub fn answer(&self, value: &impl fmt::Debug) {
-        let bytes = format!("{value:?}").into_bytes();
-        let field =
-            FieldCopy { name: "answer".to_owned(), dtype: Dtype::U8, shape: vec![bytes.len()], bytes };
-        self.state.borrow_mut().report.get_or_insert_default();
-        self.delivered(&ItemCopy { elements: 1, fields: vec![field] });
     }
 
     /// Opens what is to be measured: the time that it takes is told as `open`, apart from making data.

@@ -97,6 +97,11 @@ impl HashKey {
         item.check()?;
         Ok(keyed_hashes(self.0, &with_seeds(&item.by_name()), item.elements))
     }
+
+    /// The number at this place of a list that is the same in the whole run, and that nobody can foresee.
+    pub(super) fn number(&self, at: u64) -> u64 {
+        keyed_hashes(self.0, &[(at, &[])], 1)[0] as u64
+    }
 }
 
 /// A key is not shown: what is printed could be read.

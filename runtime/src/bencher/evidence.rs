@@ -27,6 +27,9 @@ pub struct Evidence {
     /// them and keeps what comes of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_epoch: Option<EpochSum>,
+    /// Reading answers of a body; `None` where it hands none in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<AnswerReading>,
     /// An epoch without a stop.
     pub unstopped: Option<UnstoppedEpoch>,
     /// Whole lives of the pipeline, in the order in which they were timed.
@@ -50,6 +53,10 @@ pub struct Evidence {
     /// less is higher.
     #[serde(default)]
     pub priority: Option<[i64; 2]>,
+    /// The number of processors that the case's threads might be on and the harness might not, at that
+    /// moment.
+    #[serde(default)]
+    pub processors_beyond: Option<u32>,
     /// Processor time of this process, and of those that it waited for, while the pipeline was opened, in
     /// nanoseconds; `None` where nothing was opened here.
     pub opening: Option<u64>,
@@ -268,9 +275,23 @@ pub struct ReferenceComparison {
     /// that any element may stand anywhere.
     #[serde(default, skip_serializing_if = "MomentsByField::is_empty")]
     pub there: MomentsByField,
+    /// Reading the reference's answers, where it is a body that hands some in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<AnswerReading>,
     /// True if a whole epoch has the reference's elements; `None` in a measured repeat whose order is not
     /// free.
     pub same: Option<bool>,
+}
+
+/// Answers of a body that were read, outside its time. Medians, in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerReading {
+    /// Reading an answer for the first time.
+    pub first: u64,
+    /// Reading it once more.
+    pub again: u64,
+    /// The beginning of the answer to the first known input; empty where that was not asked for.
+    pub shown: String,
 }
 
 /// A time by two clocks, in nanoseconds.

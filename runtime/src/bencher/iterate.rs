@@ -226,7 +226,7 @@ impl Bencher {
             inject,
             most,
             asked: None,
-            note: None,
+            notes: Vec::new(),
             least: Duration::MAX,
             repeated: (0, 0),
             iterations: 1,
@@ -250,7 +250,18 @@ impl Bencher {
         }
     }
 
+    /// Drops results outside the clock, and keeps how long that takes.
+    pub(super) fn drop_results<T>(&self, results: &mut Vec<T>) {
+        if !std::mem::needs_drop::<T>() {
+            return results.clear();
+        }
+        let begun = self.settings.clock.now();
+        results.clear();
+        self.dropping.set(self.dropping.get() + (self.settings.clock.now() - begun));
+    }
+
     fn end(&self, mut plan: HostSampling) {
+        plan.note_what_is_in_no_figure(self.dropping.take());
         self.mute_regions(false);
         self.enter(Phase::TearDown);
         let PerIteration { elements, bytes, flops } = self.per_iteration.get();
@@ -259,7 +270,7 @@ impl Bencher {
             let (more, of) = plan.repeated;
             seen.notes.push(Note::PlantedSlowdown { twice: more, of });
         }
-        seen.notes.extend(plan.note);
+        seen.notes.extend(plan.notes);
         seen.taken = Some(SampleKind::Iterations);
         seen.iterations_per_sample = plan.iterations;
         seen.passes = plan.samples.len() as u64 / plan.budget.batches.max(1);
@@ -289,6 +300,17 @@ impl Bencher {
     }
 }
 
+/// A first call so long, and so many times a measured one, is noted: something was made in it that no other
+/// call makes.
+const LONG_FIRST: Duration = Duration::from_millis(10);
+const MANY_TIMES: f64 = 100.0;
+
+/// Dropping results so many times as long as making them is noted.
+const LONG_DROPPING: u32 = 3;
+
+/// The share of the time that passed below which what a loop of the author's own states is noted.
+const LITTLE: f64 = 0.1;
+
 /// The most iterations of a sample whose time is what its loop says: it may say none, and take none.
 const MOST_STATED: u64 = 1 << 24;
 
@@ -304,8 +326,8 @@ struct HostSampling {
     calibration: Calibrator,
     /// The budget that was asked for, where it does not fit.
     asked: Option<Budget>,
-    /// The reason why there are fewer samples than were asked for.
-    note: Option<Note>,
+    /// The reason why there are fewer samples than were asked for; what else is to be known of them.
+    notes: Vec<Note>,
     /// The least of the samples of warm-up.
     least: Duration,
     inject: Inject,
@@ -366,6 +388,7 @@ impl HostSampling {
             self.step = SamplingStep::Measure;
             self.windows = Windows::measured(self.clock.clone());
             bencher.mute_regions(false);
+            bencher.dropping.take();
             bencher.enter(Phase::Timed);
             self.yard = Yard::begin(&bencher.settings, self.budget);
             self.watch = Some(SampleWatch::begin(&self.clock));
@@ -467,6 +490,23 @@ impl HostSampling {
         false
     }
 
+    /// Notes work that may have been done where no clock ran.
+    fn note_what_is_in_no_figure(&mut self, dropping: Duration) {
+        let nanoseconds = |time: Duration| time.as_nanos() as u64;
+        let (called, passed) = (nanoseconds(self.measured), nanoseconds(self.spent));
+        let each = called as f64 / (self.samples.len() as u64 * self.iterations).max(1) as f64;
+        let first = self.first.filter(|first| *first >= LONG_FIRST).map_or(0, nanoseconds);
+        if each > 0.0 && first as f64 >= each * MANY_TIMES {
+            self.notes.push(Note::FirstCall { first, each });
+        }
+        if called > 0 && dropping > self.measured * LONG_DROPPING {
+            self.notes.push(Note::Dropping { dropped: nanoseconds(dropping), called });
+        }
+        if (called as f64) < passed as f64 * LITTLE {
+            self.notes.push(Note::LittleStated { stated: called, passed });
+        }
+    }
+
     /// After one sample in so many, a block of nothing: the loop alone, of as many iterations. A single
     /// iteration has no loop.
     fn run_empty(&mut self) {
@@ -494,11 +534,11 @@ impl HostSampling {
             Fit::All => {}
             Fit::Less(budget, why) => {
                 self.asked = Some(std::mem::replace(&mut self.budget, budget));
-                self.note = Some(why);
+                self.notes = vec![why];
                 self.step = SamplingStep::WarmUp;
             }
             Fit::First(why) => {
-                self.note = Some(why);
+                self.notes = vec![why];
                 let first = self.first.unwrap_or_default();
                 self.samples.push(first.as_nanos() as u64);
                 self.cpu.push(self.windows.last.cpu);
@@ -516,7 +556,8 @@ impl HostSampling {
         let whole = self.whole;
         let misjudged = |asked: &mut Budget| is_misjudged(*asked, whole);
         if let Some(asked) = self.asked.take_if(misjudged) {
-            (self.budget, self.note, self.step) = (asked, None, SamplingStep::Calibrate);
+            (self.budget, self.step) = (asked, SamplingStep::Calibrate);
+            self.notes.clear();
             (self.measured, self.spent, self.lived) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
             self.warmup = 0;
             self.samples.clear();
@@ -581,6 +622,72 @@ mod tests {
     fn what_one_iteration_does_is_scaled_by_the_iterations() {
         let (result, _) = measure(BUDGET, Duration::from_millis(1));
         assert_eq!(result.seen.elements, 7 * result.seen.iterations());
+    }
+
+    /// The notes of a body that is measured by a clock of the test.
+    fn noted(body: impl FnOnce(&Bencher, &ManualClock)) -> Vec<Note> {
+        let hand = ManualClock::default();
+        let bencher =
+            Bencher::new(Settings { clock: hand.clock(), ..Settings::new(Purpose::Measure, BUDGET) });
+        body(&bencher, &hand);
+        bencher.finish().unwrap().seen.notes
+    }
+
+    #[test]
+    fn a_first_call_that_is_far_longer_than_the_others_is_noted() {
+        let with_first = |first: u64, each: u64| {
+            noted(|bencher, hand| {
+                let mut first = Some(Duration::from_micros(first));
+                bencher.iter(|| hand.advance(first.take().unwrap_or(Duration::from_micros(each))));
+            })
+        };
+        assert_eq!(with_first(20_000, 100), [Note::FirstCall { first: 20_000_000, each: 100_000.0 }]);
+        assert_eq!(with_first(9_000, 1), [], "a few milliseconds are cold memory");
+        assert_eq!(with_first(20_000, 1_000), [], "twenty times as long");
+    }
+
+    #[test]
+    fn results_whose_dropping_takes_longer_than_the_calls_are_noted() {
+        struct Late(ManualClock, u64);
+        impl Drop for Late {
+            fn drop(&mut self) {
+                self.0.advance(Duration::from_micros(self.1));
+            }
+        }
+        let dropping = |late: u64| {
+            noted(|bencher, hand| {
+                let body = |()| {
+                    hand.advance(Duration::from_micros(50));
+                    Late(hand.clone(), late)
+                };
+                bencher.iter_batched(|| (), body);
+            })
+        };
+        let found = dropping(500);
+        assert!(
+            matches!(found[..], [Note::Dropping { dropped, called }] if dropped == 10 * called),
+            "{found:?}"
+        );
+        assert_eq!(dropping(100), []);
+    }
+
+    #[test]
+    fn a_loop_that_states_a_small_part_of_the_time_that_it_took_is_noted() {
+        let stating = |share: u32| {
+            noted(|bencher, hand| {
+                bencher.iter_custom(|iterations| {
+                    let whole = Duration::from_micros(100) * iterations as u32;
+                    hand.advance(whole);
+                    whole / share
+                });
+            })
+        };
+        let found = stating(50);
+        assert!(
+            matches!(found[..], [Note::LittleStated { stated, passed }] if stated * 50 == passed),
+            "{found:?}"
+        );
+        assert_eq!(stating(5), []);
     }
 
     #[test]
@@ -782,7 +889,8 @@ mod tests {
             hand.advance(if calls == 1 { Duration::from_secs(3) } else { Duration::from_millis(1) });
         });
         let seen = bencher.finish().unwrap().seen;
-        assert_eq!((seen.samples.len(), seen.notes.len()), (60, 0));
+        let first = Note::FirstCall { first: 3_000_000_000, each: 1_000_000.0 };
+        assert_eq!((seen.samples.len(), &seen.notes[..]), (60, &[first][..]));
         assert_eq!(
             seen.regions.len() as u64,
             seen.iterations(),

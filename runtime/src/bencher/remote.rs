@@ -86,6 +86,8 @@ pub struct RemoteRun {
     pub wall: u64,
     /// The first batch of the pipeline.
     pub first: Option<u64>,
+    /// The part of each sample that the loop itself takes, on a batch that is there.
+    pub own: Option<u64>,
     /// Every beginning of an epoch.
     pub restarts: Vec<u64>,
     /// Batches that were left out.
@@ -382,6 +384,7 @@ impl Bencher {
             ..Usage::NONE
         };
         seen.samples = ran.samples;
+        seen.empty = ran.own.into_iter().filter(|_| !ran.whole_pass).collect();
         watch.end(seen);
         // Of the processes that did the work, and not of this one, which waited.
         let around = &mut seen.around;

@@ -37,13 +37,15 @@ pub enum RatioClass {
 }
 
 impl Ratio {
-    /// By what factor `ours` leads `theirs`. `None` where they are not the same metric, where the metric has
-    /// no better side, and where a value is missing, zero or no number on one side.
+    /// By what factor `ours` leads `theirs`, without loops of workers that take a share of either. `None`
+    /// where they are not the same metric, where the metric has no better side, and where a value is missing,
+    /// zero or no number on one side.
     pub fn between(ours: &MetricRecord, theirs: &MetricRecord) -> Option<Self> {
         let same = ours.name == theirs.name && ours.unit == theirs.unit && ours.direction == theirs.direction;
         if !same {
             return None;
         }
+        let own = (ours.looped, theirs.looped);
         let (ours, theirs) = (costs(ours)?, costs(theirs)?);
         let ratio = match Effect::of_rounds(&theirs, &ours).or_else(|| Effect::of(&theirs, &ours)) {
             // An effect says by how much we are worse.
@@ -53,7 +55,21 @@ impl Ratio {
             },
             None => Self { estimate: (stats::median(&theirs) - stats::median(&ours)).exp(), interval: None },
         };
+        let ratio = ratio.without_loops(own.0, own.1);
         ratio.estimate.is_finite().then_some(ratio)
+    }
+
+    /// The ratio of what the systems themselves take, where loops around them take a share of either side.
+    /// The interval has what both loops would make of it: nobody knows how much of a loop a user's would
+    /// need.
+    fn without_loops(self, ours: Option<f64>, theirs: Option<f64>) -> Self {
+        if ours.is_none() && theirs.is_none() {
+            return self;
+        }
+        let own = (1.0 - theirs.unwrap_or(0.0)) / (1.0 - ours.unwrap_or(0.0));
+        let Self { estimate, interval } = self;
+        let wider = |(low, high): (f64, f64)| (low.min(low * own), high.max(high * own));
+        Self { estimate: estimate * own, interval: interval.map(wider) }
     }
 
     /// Tells whether nobody can say who leads: the interval has 1 in it.
@@ -158,6 +174,7 @@ mod tests {
             direction,
             values: values.iter().map(|value| Reading::Value(*value)).collect(),
             estimate: Estimate::of(values),
+            looped: None,
         }
     }
 
@@ -165,6 +182,22 @@ mod tests {
         let (ours, theirs) =
             (metric(direction, &SPREAD.map(|value| value * factor)), metric(direction, &SPREAD));
         Ratio::between(&ours, &theirs).expect("both have values")
+    }
+
+    #[test]
+    fn a_lead_is_that_of_the_systems_and_its_interval_holds_what_their_loops_take() {
+        let rates = |by: f64, looped| {
+            let values: Vec<f64> = SPREAD.iter().map(|value| value * by).collect();
+            MetricRecord { looped, ..metric(Direction::Higher, &values) }
+        };
+        let lead = |looped| Ratio::between(&rates(2.0, None), &rates(1.0, looped)).unwrap();
+        let (plain, without) = (lead(None), lead(Some(0.25)));
+        assert!((without.estimate - plain.estimate * 0.75).abs() < 1e-9, "{without:?}");
+        let ((low, high), (least, most)) = (without.interval.unwrap(), plain.interval.unwrap());
+        assert!((low - least * 0.75).abs() < 1e-9 && (high - most).abs() < 1e-9, "{without:?}");
+        assert!(lead(Some(0.5)).is_tie(), "half of its time is no difference of the systems");
+        let behind = Ratio::between(&rates(1.0, Some(0.25)), &rates(2.0, None)).unwrap();
+        assert!((behind.estimate * without.estimate - 1.0).abs() < 1e-9, "{behind:?}");
     }
 
     #[test]

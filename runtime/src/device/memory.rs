@@ -133,11 +133,27 @@ impl ProcessTree {
     /// The highest priority of the threads of the tree, as the kernel has it: less is higher, 20 is the usual
     /// one, and a class of real time is below zero. `None` where the system does not say.
     pub fn priority(self) -> Option<i64> {
+        self.of_threads("stat").iter().filter_map(|stat| priority_of(stat)).min()
+    }
+
+    /// The number of processors that a thread of the tree may be on and the calling process may not. `None`
+    /// where the system does not say.
+    pub fn processors_beyond_ours(self) -> Option<u32> {
+        let ours = allowed_processors(&fs::read_to_string("/proc/self/status").ok()?)?;
+        let beyond = |status: &String| {
+            let theirs = allowed_processors(status)?;
+            let at = |of: &[u32], place: usize| of.get(place).copied().unwrap_or(0);
+            Some((0..theirs.len()).map(|place| (theirs[place] & !at(&ours, place)).count_ones()).sum())
+        };
+        self.of_threads("status").iter().filter_map(beyond).max()
+    }
+
+    /// A file of `/proc` of every thread of the tree.
+    fn of_threads(self, name: &str) -> Vec<String> {
         let threads =
             |process: u32| fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-        let stat = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("stat")).ok();
-        let threads = self.processes().into_iter().flat_map(threads);
-        threads.filter_map(|thread| priority_of(&stat(thread)?)).min()
+        let text = |thread: fs::DirEntry| fs::read_to_string(thread.path().join(name)).ok();
+        self.processes().into_iter().flat_map(threads).filter_map(text).collect()
     }
 
     /// Resident memory of the tree in bytes and the number of processes in it.
@@ -165,6 +181,12 @@ pub fn own_priority() -> Option<i64> {
 /// The 18th field of `/proc/PID/stat`. The name before it may have spaces and brackets.
 fn priority_of(stat: &str) -> Option<i64> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(15)?.parse().ok()
+}
+
+/// The processors that a thread may be on, by `/proc/PID/status`: 32 of them a word, the first ones first.
+fn allowed_processors(status: &str) -> Option<Vec<u32>> {
+    let mask = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:"))?.trim();
+    mask.rsplit(',').map(|word| u32::from_str_radix(word, 16).ok()).collect()
 }
 
 #[cfg(test)]
@@ -217,6 +239,11 @@ mod tests {
         assert_eq!(tree.priority(), Some((own + 5).min(39)));
         drop(nicer.stdin.take());
         nicer.wait().unwrap();
+        assert_eq!(ProcessTree::below(std::process::id()).processors_beyond_ours(), Some(0));
+        assert_eq!(
+            allowed_processors("Cpus_allowed:\t3,f0000000\nCpus_allowed_list:\t28-33\n"),
+            Some(vec![0xf000_0000, 3])
+        );
         assert_eq!(priority_of("7 (a (b) c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 -51 0 1"), Some(-51));
     }
 }

@@ -47,6 +47,7 @@ pub use on_device::{
     Calibration, DeviceAudit, DevicePhase, DeviceSample, Mode, OnDevice, ReplayCosts, Returns, Roofline,
     SamplingEnd,
 };
+pub(crate) use overhead::own_share;
 pub use quantity::{Direction, Quantity, Reading, Unit};
 pub use stationarity::Stationarity;
 pub use surroundings::{Cause, DisturbedSamples, ExcludedTime, Surroundings};

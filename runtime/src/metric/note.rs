@@ -30,6 +30,27 @@ pub enum Note {
     OneSample(u64),
     /// Collectors of `measure` blocks in a body on a device took so long a body, in nanoseconds.
     Collectors(f64),
+    /// The first call of a body took far longer than those that were measured; both in nanoseconds.
+    FirstCall {
+        /// The first call.
+        first: u64,
+        /// A measured one.
+        each: f64,
+    },
+    /// Dropping results takes longer than the calls that made them, outside the clock; both in nanoseconds.
+    Dropping {
+        /// All that was dropped.
+        dropped: u64,
+        /// All calls.
+        called: u64,
+    },
+    /// A loop of the author's own states a small part of the time that it took; both in nanoseconds.
+    LittleStated {
+        /// The time that it states.
+        stated: u64,
+        /// The time that passed.
+        passed: u64,
+    },
     /// Batches are made many at a time: a pass has so many of them.
     Chunks(u64),
     /// Beginning an epoch takes too long for what was asked; all in nanoseconds.

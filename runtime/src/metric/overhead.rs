@@ -1,7 +1,7 @@
 //! What the loop around a body takes by itself, and whether a body can be told from it.
 
 use super::names;
-use super::{Direction, Metric, Observation, Reading, Unit};
+use super::{Direction, Metric, Observation, Reading, SampleKind, Unit};
 use crate::stats;
 
 /// Time of one iteration of nothing.
@@ -10,12 +10,27 @@ pub(super) const METRIC: Metric = Metric {
     unit: Unit::SECONDS,
     direction: Direction::Information,
     description: "time of one iteration of the empty loop: in wall_time, not in a bound (`below 0.1 ns` is \
-        the body alone)",
+        the body alone); in a worker, of its loop on a batch that is there",
     read: |seen| match seen.empty[..] {
-        [] => Reading::absent("no empty blocks: only `iter` has them, in samples of many iterations"),
+        [] => Reading::absent(
+            "no empty blocks: only `iter` has them, in samples of many iterations, and workers",
+        ),
         _ => Reading::Value(median(&seen.empty).0 * 1e-9 / seen.iterations_per_sample as f64),
     },
 };
+
+/// The most that a worker's loop takes, in seconds: it is the worker's word, and no honest one takes longer.
+const LONGEST: f64 = 5e-6;
+
+/// The share of an item's time, by the wall or by processors, that is the worker's own loop and not the
+/// system that it drives; `None` of bodies, of native streams, and of passes in one call.
+pub(crate) fn own_share(seen: &Observation, by_processors: bool) -> Option<f64> {
+    let [own] = seen.empty[..] else { return None };
+    let is_remote = seen.taken == Some(SampleKind::Items) && seen.ran_elsewhere();
+    let all = if by_processors { seen.usage.cpu.as_nanos() as f64 } else { seen.wall as f64 };
+    let own = (own as f64).min(LONGEST * 1e9) * seen.samples.len() as f64;
+    (is_remote && all > 0.0).then(|| (own / all).min(0.5))
+}
 
 /// A difference of so many standard errors is told from none.
 const ERRORS: f64 = 3.0;

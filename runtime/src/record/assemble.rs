@@ -7,10 +7,11 @@ use super::derive::{MeasuredRepeat, metrics};
 use super::{CaseRecord, CaseStatus, FailureReason, MetricRecord, MissingRanks, Process, ranks};
 use crate::bencher::{Purpose, SkipReason, Work};
 use crate::metric::names;
-use crate::metric::{DEVICE_METRICS, METRICS, Stationarity};
+use crate::metric::{DEVICE_METRICS, METRICS, Stationarity, own_share};
 use crate::plan::CaseId;
 use crate::registry::Equivalence;
 use crate::run::{Outcome, Repeat};
+use crate::stats;
 use crate::verify::{self, Agreement, Caveat, ExaminedCase, UnverifiedReason, agree};
 
 /// The facts of a case that are known before it runs.
@@ -73,7 +74,9 @@ pub fn assemble(
     });
 
     let measured: Vec<MeasuredRepeat<'_>> = measured(&repeats).filter_map(MeasuredRepeat::of).collect();
-    let metrics = metrics(&measured);
+    let mut metrics = metrics(&measured);
+    let is_alone = work.as_ref().is_some_and(|work| work.report.workers == 0);
+    let looped = is_alone.then(|| note_loops(&mut metrics, &measured)).flatten();
     let ranks = ranks::aggregates(&measured.iter().map(|one| one.seen).collect::<Vec<_>>());
     if status == CaseStatus::Measured && !MissingRanks::of(&ranks).is_empty() {
         status = CaseStatus::Incomplete;
@@ -102,6 +105,7 @@ pub fn assemble(
     findings.extend(case.memory.and_then(|planned| memory(planned, &metrics)));
     findings.extend(metrics.iter().filter_map(missing));
     findings.extend(surroundings(&repeats));
+    findings.extend(looped.map(|share| Caveat::OwnLoop(share).of_case()));
     findings.extend(fake(&measured));
     findings.extend(short_data(&measured));
     findings.extend(notes(&measured.iter().map(|one| (one.repeat, &one.seen.notes[..])).collect::<Vec<_>>()));
@@ -134,6 +138,27 @@ pub fn assemble(
         record.findings.push(waited.of_case());
     }
     record
+}
+
+/// The share of an item's time from which on leads are given without a worker's own loop.
+const LOOPED: f64 = 0.05;
+
+/// Notes in what is measured of items the share that is a worker's own loop, where it is that much: in one
+/// thread the loop and the system take turns. Returns the largest.
+fn note_loops(metrics: &mut [MetricRecord], measured: &[MeasuredRepeat<'_>]) -> Option<f64> {
+    let share = |by_processors| {
+        let shares: Vec<f64> = measured.iter().filter_map(|one| own_share(one.seen, by_processors)).collect();
+        Some(stats::median(&shares)).filter(|share| *share >= LOOPED)
+    };
+    let (wall, cpu) = (share(false), share(true));
+    for metric in metrics {
+        metric.looped = match &*metric.name {
+            names::THROUGHPUT | names::THROUGHPUT_BYTES | names::ITEM_RATE | names::WALL_TIME => wall,
+            names::THROUGHPUT_CPU | names::CPU_TIME => cpu,
+            _ => None,
+        };
+    }
+    wall.or(cpu)
 }
 
 /// The record of a case that the plan left out, with its reason.
@@ -192,12 +217,25 @@ fn agreement(
     }
     match (work, reference) {
         (Some(_), HeldAgainst::Itself) => Agreement::Reference,
-        (Some(work), HeldAgainst::Work(reference)) => agree(work, reference, equivalence),
+        (Some(work), HeldAgainst::Work(reference)) => match other_answers(repeats) {
+            Some(what) if equivalence == Equivalence::Exact => Agreement::Differs(vec![what]),
+            _ => agree(work, reference, equivalence),
+        },
         _ if equivalence == Equivalence::None => Agreement::NotAsked,
         (Some(_), HeldAgainst::Missing(why)) => Agreement::Unverified(why.clone()),
         (None, _) if verified => Agreement::Unverified(UnverifiedReason::NoReport),
         (None, _) => Agreement::Unverified(UnverifiedReason::NotVerified),
     }
+}
+
+/// The difference of the answers of the unmeasured repeat from the reference's, where it hands in other ones.
+fn other_answers(repeats: &[Repeat]) -> Option<String> {
+    let unmeasured = repeats.iter().filter(|repeat| repeat.purpose == Purpose::Verify);
+    let mut evidence = unmeasured.filter_map(|repeat| match &repeat.outcome {
+        Outcome::Measured { evidence, .. } => Some(evidence),
+        Outcome::Failed(_) | Outcome::Skipped { .. } => None,
+    });
+    evidence.find_map(|evidence| verify::other_answers(evidence))
 }
 
 /// The metric that stands for the case: the one that the scenario names; else the time by a device's clock,

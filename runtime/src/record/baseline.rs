@@ -167,7 +167,7 @@ mod metrics {
             }
             let estimate = Estimate::of(&values.iter().filter_map(Reading::value).collect::<Vec<_>>());
             let KeptMetric { name, unit, direction, .. } = kept;
-            metrics.push(MetricRecord { name, unit, direction, values, estimate });
+            metrics.push(MetricRecord { name, unit, direction, values, estimate, looped: None });
         }
         Ok(metrics)
     }

@@ -106,6 +106,10 @@ pub struct MetricRecord {
     pub values: Vec<Reading>,
     /// The estimate over those that have a value; `None` when none has.
     pub estimate: Option<Estimate>,
+    /// The share of a value's cost that is a worker's own loop and not the system's, where it is so much that
+    /// leads are given without it.
+    #[serde(default)]
+    pub looped: Option<f64>,
 }
 
 /// Tells whether these readings have no fewer bounds than values, and a bound: a few repeats in which

@@ -285,6 +285,7 @@ mod tests {
             direction: Direction::Lower,
             values: vec![Reading::Value(1e-7)],
             estimate: Estimate::of(&[1e-7]),
+            looped: None,
         };
         (process, metric)
     }

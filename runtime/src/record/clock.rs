@@ -72,6 +72,19 @@ impl CaseRecord {
         let undelayed = self.waiting().and_then(|_| self.undelayed());
         undelayed.or_else(|| self.primary_metric())
     }
+
+    /// The name of the metric that cases beside each other are compared by: one clock for all that are
+    /// ranked, or for all where none is. It is the wall's, unless every one of them waited so long for a
+    /// processor that it leads with another: what one does to itself, as with threads of its own, moves
+    /// nobody else's clock.
+    pub fn common_metric<'a>(cases: &[&'a Self]) -> &'a str {
+        let nobody_is = !cases.iter().any(|case| case.ranked());
+        let compared = || cases.iter().filter(|case| nobody_is || case.ranked());
+        let Some(first) = compared().next() else { return "" };
+        let instead = first.leading().map_or(&first.primary_metric, |metric| &metric.name);
+        let do_all = compared().all(|case| case.leading().is_some_and(|metric| metric.name == *instead));
+        if do_all { instead } else { &first.primary_metric }
+    }
 }
 
 #[cfg(test)]
@@ -87,6 +100,7 @@ mod tests {
             direction: Direction::Lower,
             values: Vec::new(),
             estimate: Estimate::of(&[*value; 7]),
+            looped: None,
         };
         values.iter().map(metric).collect()
     }

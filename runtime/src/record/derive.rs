@@ -78,7 +78,7 @@ fn record(
         .collect();
     let known: Vec<f64> = values.iter().filter_map(Reading::value).collect();
     let estimate = if is_bounded(&values) { None } else { Estimate::of(&known) };
-    MetricRecord { name: name.to_owned(), unit: unit.clone(), direction, values, estimate }
+    MetricRecord { name: name.to_owned(), unit: unit.clone(), direction, values, estimate, looped: None }
 }
 
 /// A metric of the occurrences of a `measure` block in one repeat.

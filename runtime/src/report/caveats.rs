@@ -53,6 +53,23 @@ impl fmt::Display for Note {
                  clock alone",
                 each * 1e-3
             ),
+            Self::FirstCall { first, each } => write!(
+                f,
+                "its first call took {:.1?}, {:.0} times a measured one: what is made once is in no figure",
+                Duration::from_nanos(*first),
+                *first as f64 / each
+            ),
+            Self::Dropping { dropped, called } => write!(
+                f,
+                "dropping its results takes {:.1} times what its calls take, outside the clock: what belongs \
+                 to the work is to be done in the call",
+                *dropped as f64 / *called as f64
+            ),
+            Self::LittleStated { stated, passed } => write!(
+                f,
+                "its own loop states {:.1} % of the time that it took: the rest is in no figure",
+                *stated as f64 / *passed as f64 * 100.0
+            ),
             Self::Chunks(batches) => write!(
                 f,
                 "its batches are made many at a time: each pass has {batches} of them, and the first of an \
@@ -111,6 +128,11 @@ impl fmt::Display for Caveat {
                 of.batches, of.warmup
             ),
             Self::FakeDevice(name) => f.write_str(&fake_device(name)),
+            Self::OwnLoop(share) => write!(
+                f,
+                "{:.0} % of an item's time is the worker's own loop: leads are given without it",
+                share * 100.0
+            ),
             Self::FewRepeats(count) => {
                 let repeats = if *count == 1 { "repeat gives" } else { "repeats give" };
                 write!(f, "{count} {repeats} a median without an interval, which needs {}", Self::FEW)

@@ -141,18 +141,9 @@ fn ranked<'a>(group: &[&'a CaseRecord]) -> Vec<&'a CaseRecord> {
     ranked
 }
 
-/// The metric by which the cases of a group are compared: one clock for all that are ranked, or for all where
-/// none is. Where one of them waited so long that it leads with the processor's, all do, or, if one of them
-/// does not keep a processor busy, none.
+/// The metric by which the cases of a group are compared, of this one.
 fn leading<'a>(case: &'a CaseRecord, group: &[&CaseRecord]) -> Option<&'a MetricRecord> {
-    let nobody_is = !group.iter().any(|case| case.ranked());
-    let compared = || group.iter().filter(|case| nobody_is || case.ranked());
-    let undelayed = compared()
-        .filter_map(|case| Some((case.leading()?, &case.primary_metric)))
-        .find(|(leading, primary_metric)| leading.name != **primary_metric);
-    let Some((undelayed, _)) = undelayed else { return case.leading() };
-    let has = |case: &CaseRecord| case.undelayed().is_some_and(|metric| metric.name == undelayed.name);
-    if compared().all(|case| has(case)) { case.metric(&undelayed.name) } else { case.primary_metric() }
+    case.metric(CaseRecord::common_metric(group)).or_else(|| case.primary_metric())
 }
 
 /// The value turned so that less is better.
@@ -209,7 +200,7 @@ const PROVEN: &str = "side by side: those with a rank gave the same answer";
 
 /// The line on a group of which nobody knows that.
 const UNPROVEN: &str =
-    "side by side, unverified: `equivalence = exact` and `bencher.answer(&value)` prove equal work";
+    "side by side, unverified: `equivalence = exact` and `bencher.iter_verified` prove equal work";
 
 /// The time that a case takes beside the quickest of its group, where nothing proves that they do the same: a
 /// ratio, and no rank.
@@ -584,9 +575,14 @@ caveat (processors): it uses 1.9 processors (2 cases)
     }
 
     #[test]
-    fn one_that_waited_for_a_processor_makes_all_of_its_table_ranked_by_the_processors_clock() {
+    fn where_each_waited_for_a_processor_a_table_is_ranked_by_its_clock_and_one_moves_nobody_else() {
         // By the wall `waits` is slower than `calm`; by the processor it is faster.
         let mut run = run(&[("calm", FAST), ("waits", FAST.map(|value| value * 3.0))]);
+        let has_waited = |run: &mut RunRecord, at: usize, share: f64| {
+            let metrics = &mut run.cases[at].metrics;
+            let waited = metrics.iter_mut().find(|metric| metric.name == "run_queue_share").unwrap();
+            waited.estimate = crate::record::Estimate::of(&[share; 7]);
+        };
         for (case, cpu) in run.cases.iter_mut().zip([0.9, 0.5]) {
             let values = FAST.map(|value| value * cpu);
             let mut time = case.metrics[0].clone();
@@ -594,9 +590,13 @@ caveat (processors): it uses 1.9 processors (2 cases)
             time.values = values.map(crate::metric::Reading::Value).to_vec();
             let mut share = time.clone();
             share.name = "run_queue_share".into();
-            share.estimate = crate::record::Estimate::of(&[if cpu < 0.9 { 0.8 } else { 0.0 }; 7]);
             case.metrics.extend([time, share]);
         }
+        has_waited(&mut run, 0, 0.0);
+        has_waited(&mut run, 1, 0.8);
+        let shown_so = shown(&run);
+        assert!(!shown_so.contains(" CPU ") && shown_so.contains("3.00x slower"), "one alone: {shown_so}");
+        has_waited(&mut run, 0, 0.2);
         let expected = "
              median  95 % interval                 against the best
 PC-1/depth=1  A chain of cheap transforms.
@@ -614,7 +614,7 @@ CPU: by the processor's clock, since threads waited for a processor in over 10 %
     #[test]
     fn of_a_group_that_nobody_has_proven_all_are_beside_the_quickest_by_one_clock() {
         let mut run = run(&[("calm", FAST), ("waits", FAST.map(|value| value * 3.0))]);
-        for (case, (undelayed, share)) in run.cases.iter_mut().zip([(1.0, 0.0), (2.0, 0.5)]) {
+        for (case, (undelayed, share)) in run.cases.iter_mut().zip([(1.0, 0.2), (2.0, 0.5)]) {
             case.id.scenario = case.id.adapter.take().unwrap();
             (case.beside, case.agreement) = (Some("Unproven".into()), Agreement::NotAsked);
             let mut time = case.metrics[0].clone();

@@ -4,8 +4,8 @@ use super::cells::{Changes, UNFINISHED, interval, median};
 use super::columns::Columns;
 use super::{Style, Terminal, quantity};
 use crate::bencher::visible_in_line;
-use crate::metric::SampleKind;
 use crate::metric::names;
+use crate::metric::{SampleKind, Unit};
 use crate::record::{CaseRecord, CaseStatus};
 use crate::run::Outcome;
 
@@ -61,7 +61,7 @@ fn row(name: String, case: &CaseRecord, changes: &Changes) -> Vec<String> {
         if [names::WALL_TIME, names::UNDELAYED_TIME].contains(&&*metric.name) { fastest(case) } else { None };
     let fastest = fastest.map_or_else(String::new, |time| quantity::show(time, &metric.unit));
     let (median, interval) = (median(case, metric, &estimate), interval(case, metric, &estimate));
-    vec![name, median, interval, fastest, other(case, &metric.name), change]
+    vec![name, median, interval, fastest, other(case, &metric.name, estimate.median), change]
 }
 
 /// The fastest sample, in seconds an iteration; none where records were read without their samples.
@@ -76,8 +76,12 @@ fn fastest(case: &CaseRecord) -> Option<f64> {
     case.repeats.iter().filter_map(|repeat| of(&repeat.outcome)).min_by(f64::total_cmp)
 }
 
-/// The rate of a case whose time leads, and the time of one whose rate does, by the same clock.
-fn other(case: &CaseRecord, leading: &str) -> String {
+/// The rate of a case whose time leads, and the time of one whose rate does, by the same clock. Of a body it
+/// follows from the figure that leads, so that both say the same.
+fn other(case: &CaseRecord, leading: &str, shown: f64) -> String {
+    if let Some(derived) = derived(case, leading, shown) {
+        return derived;
+    }
     let value = |name: &str| {
         let metric = case.metric(name)?;
         Some(quantity::show(metric.estimate?.median, &metric.unit))
@@ -91,11 +95,27 @@ fn other(case: &CaseRecord, leading: &str) -> String {
     .unwrap_or_default()
 }
 
+/// The same from what one iteration of a body handles; `None` where nothing is stated, or it leads with
+/// neither.
+fn derived(case: &CaseRecord, leading: &str, shown: f64) -> Option<String> {
+    let blocks = case.processes.first()?.blocks?;
+    let amounts = [
+        (names::THROUGHPUT, blocks.elements, Unit::ELEMENTS_PER_SECOND),
+        (names::THROUGHPUT_BYTES, blocks.bytes, Unit::BYTES_PER_SECOND),
+    ];
+    let mut stated = amounts.into_iter().filter(|(_, amount, _)| *amount > 0.0 && shown > 0.0);
+    if [names::WALL_TIME, names::UNDELAYED_TIME].contains(&leading) {
+        let (_, amount, unit) = stated.next()?;
+        return Some(quantity::show(amount / shown, &unit));
+    }
+    let (_, amount, _) = stated.find(|(rate, ..)| *rate == leading)?;
+    Some(quantity::show(amount / shown, &Unit::SECONDS))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metric::Unit;
-    use crate::record::Estimate;
+    use crate::record::{Blocks, Estimate, Process};
     use crate::store::fixtures;
 
     #[test]
@@ -113,8 +133,20 @@ mod tests {
             of("throughput_cpu", 10.0, Unit::ELEMENTS_PER_SECOND),
         ];
         let time = |seconds: f64| quantity::show(seconds, &Unit::SECONDS);
-        assert_eq!(other(&case, "throughput_cpu"), time(1.0));
-        assert_eq!(other(&case, "throughput"), time(2.0));
-        assert_eq!(other(&case, "wall_time"), quantity::show(5.0, &Unit::ELEMENTS_PER_SECOND));
+        assert_eq!(other(&case, "throughput_cpu", 10.0), time(1.0));
+        assert_eq!(other(&case, "throughput", 5.0), time(2.0));
+        assert_eq!(other(&case, "wall_time", 2.0), quantity::show(5.0, &Unit::ELEMENTS_PER_SECOND));
+    }
+
+    #[test]
+    fn the_rate_of_a_body_follows_from_the_time_that_is_shown() {
+        let mut case = fixtures::case(fixtures::case_id(0), &[1.0, 1.0], 1);
+        let of = |blocks| vec![Process { blocks: Some(blocks), ..Process::default() }];
+        case.processes = of(Blocks { elements: 1000.0, ..Blocks::default() });
+        let rate = |rate: f64| quantity::show(rate, &Unit::ELEMENTS_PER_SECOND);
+        assert_eq!(other(&case, "wall_time", 2.0), rate(500.0), "whatever the mean over all samples is");
+        assert_eq!(other(&case, "throughput", 500.0), quantity::show(2.0, &Unit::SECONDS));
+        case.processes = of(Blocks { bytes: 1024.0, ..Blocks::default() });
+        assert_eq!(other(&case, "wall_time", 2.0), quantity::show(512.0, &Unit::BYTES_PER_SECOND));
     }
 }

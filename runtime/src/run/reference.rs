@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::bencher::{
-    EpochSum, Evidence, HashKey, Moments, MomentsByField, Purpose, ReferenceComparison, Spot,
+    AnswerReading, EpochSum, Evidence, HashKey, Moments, MomentsByField, Purpose, ReferenceComparison, Spot,
 };
 use crate::plan::{Plan, PlannedCase};
 
@@ -28,6 +28,8 @@ pub(super) struct ReferenceElements {
     unique: f64,
     /// Its batches in the order of delivery.
     batches: Vec<KnownBatch>,
+    /// Reading its answers, where it is a body that hands some in.
+    answers: Option<AnswerReading>,
 }
 
 /// A batch of a reference.
@@ -70,6 +72,14 @@ impl References {
     }
 }
 
+/// Tells whether elements come in an order that both have, and how many of them a batch has.
+fn order(evidence: &Evidence) -> (bool, u64) {
+    match evidence.expected {
+        Some(expected) => (expected.in_order, expected.batch),
+        None => (evidence.answers.is_some(), 1),
+    }
+}
+
 /// Notes how much was looked at.
 fn count(evidence: &mut Evidence, spots: &[Spot]) {
     evidence.spots.batches = spots.len() as u64;
@@ -88,8 +98,7 @@ impl ReferenceElements {
         let mut sorted = hashes.clone();
         sorted.sort_unstable();
         let distinct = sorted.chunk_by(|a, b| a == b).count();
-        let (in_order, batch) =
-            evidence.expected.map_or((false, 1), |expected| (expected.in_order, expected.batch));
+        let (in_order, batch) = order(evidence);
         Self {
             batch,
             sum: EpochSum::of(hashes.iter()).of_hashes(),
@@ -97,6 +106,7 @@ impl ReferenceElements {
             ordered: if in_order { hashes } else { Vec::new() },
             sorted,
             batches: KnownBatch::all(spots),
+            answers: evidence.answers.clone(),
         }
     }
 
@@ -107,8 +117,7 @@ impl ReferenceElements {
         spots: &[Spot],
     ) -> ReferenceComparison {
         let hashes = || spots.iter().flat_map(|spot| &spot.hashes.0);
-        let in_order =
-            evidence.expected.is_some_and(|expected| expected.in_order) && !self.ordered.is_empty();
+        let in_order = order(evidence).0 && !self.ordered.is_empty();
         let is_strange = |spot: &Spot| {
             let place = spot.at.filter(|_| in_order).map(|at| self.place(at, spot.first));
             let strange = move |(at, hash): (usize, &u128)| match place {
@@ -140,6 +149,7 @@ impl ReferenceElements {
             again,
             independent: total.powi(2) / counts.values().map(|count| count.powi(2)).sum::<f64>().max(1.0),
             unique: self.unique,
+            answers: self.answers.clone(),
             there: if whole { MomentsByField::new() } else { self.there(evidence, spots) },
             same: match evidence.last_epoch {
                 _ if whole => Some(self.is_whole(&EpochSum::of(hashes()))),
@@ -225,8 +235,11 @@ impl KnownBatch {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::bencher::ExpectedEpoch;
+    use crate::bencher::{Bencher, Budget, ExpectedEpoch, RepeatResult, Settings};
+    use crate::device::ManualClock;
 
     const EPOCH: ExpectedEpoch = ExpectedEpoch {
         elements: 6,
@@ -343,5 +356,72 @@ mod tests {
         };
         assert_eq!(last(&[6, 5, 4, 3, 2, 1]), Some(true), "the one after the measured ones as well");
         assert_eq!(last(&[1, 2, 3, 1, 2, 3]), Some(false));
+    }
+
+    /// A repeat of a body that takes 10 us and answers as `of` does.
+    fn answered<T: std::fmt::Debug>(
+        purpose: Purpose,
+        key: HashKey,
+        mut of: impl FnMut(&ManualClock, u64) -> T,
+    ) -> RepeatResult {
+        let hand = ManualClock::default();
+        let budget = Budget { warmup: 3, batches: 40, min_time: Duration::from_millis(50), max_time: None };
+        let settings = Settings { clock: hand.clock(), key, ..Settings::new(purpose, budget) };
+        let bencher = Bencher::new(settings);
+        let took = |drawn| {
+            hand.advance(Duration::from_micros(10));
+            of(&hand, drawn)
+        };
+        bencher.iter_verified(|drawn| drawn, took);
+        bencher.finish().unwrap()
+    }
+
+    #[test]
+    fn answers_of_drawn_calls_are_the_references_and_one_that_was_remembered_or_left_out_is_not() {
+        let key = HashKey::draw();
+        let half = |_: &ManualClock, drawn: u64| drawn / 2;
+        let verified = answered(Purpose::Verify, key, half);
+        let known = ReferenceElements::of(&verified.spots, &verified.evidence);
+        assert_eq!((known.ordered.len(), known.unique), (16, 1.0));
+        let strangers = |of: RepeatResult| {
+            assert!(of.spots.len() >= 4, "a repeat of {} samples is looked at", of.seen.samples.len());
+            let compared = known.compare(Purpose::Measure, &of.evidence, &of.spots);
+            (compared.strangers, compared.elements)
+        };
+        assert_eq!(strangers(answered(Purpose::Measure, key, half)).0, 0);
+        let mut first = None;
+        let remembered = answered(Purpose::Measure, key, |_, drawn| *first.get_or_insert(drawn / 2));
+        let (strange, all) = strangers(remembered);
+        assert!(strange >= all - 1, "{strange} of {all}");
+        let (mut odd, mut last) = (false, 0);
+        let every_second = answered(Purpose::Measure, key, |_, drawn| {
+            odd = !odd;
+            if odd {
+                last = drawn / 2;
+            }
+            last
+        });
+        let (strange, all) = strangers(every_second);
+        assert_eq!(strange * 2, all, "of two calls that follow each other one is left out");
+        let others = answered(Purpose::Verify, key, |_, drawn| drawn / 3);
+        assert_eq!(known.compare(Purpose::Verify, &others.evidence, &others.spots).same, Some(false));
+        let again = answered(Purpose::Verify, HashKey::draw(), half);
+        assert_ne!(again.evidence.answers.unwrap().shown, verified.evidence.answers.unwrap().shown);
+    }
+
+    #[test]
+    fn an_answer_that_is_made_when_it_is_read_takes_long_to_read() {
+        struct Late(ManualClock, std::cell::Cell<u64>);
+        impl std::fmt::Debug for Late {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.advance(Duration::from_micros(self.1.take()));
+                f.write_str("answer")
+            }
+        }
+        let late = |hand: &ManualClock, _| Late(hand.clone(), 300.into());
+        let reading = answered(Purpose::Measure, HashKey::draw(), late).evidence.answers.unwrap();
+        assert_eq!((reading.first, reading.again), (300_000, 0), "of the middle one");
+        let at_once = answered(Purpose::Measure, HashKey::draw(), |_, drawn| drawn).evidence.answers.unwrap();
+        assert_eq!((at_once.first, at_once.again), (0, 0));
     }
 }

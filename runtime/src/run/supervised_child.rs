@@ -226,6 +226,7 @@ impl SupervisedChild {
                         }
                         if phase == Phase::TearDown {
                             seen.priority = self.child.tree().priority();
+                            seen.beyond = self.child.tree().processors_beyond_ours();
                         }
                     }
                     Ok(Some(ChildMessage::Over)) => {
@@ -298,6 +299,7 @@ impl SupervisedChild {
                     (Outcome::Failed(Failure { stderr: tail(stderr), ..failure }), vec![])
                 }
                 ChildAnswer::Measured { seen: mut observation, work, mut evidence, spots } => {
+                    evidence.processors_beyond = seen.beyond;
                     evidence.priority = own_priority().zip(seen.priority).map(<[i64; 2]>::from);
                     let nanoseconds = |time: Duration| time.as_nanos() as u64;
                     let told = slot.saturating_sub(seen.over.unwrap_or(slot));
@@ -433,6 +435,8 @@ struct ListeningState {
     greeted: Option<Duration>,
     /// The highest priority of its threads when the measured part was over.
     priority: Option<i64>,
+    /// The number of processors that they might be on and the harness might not.
+    beyond: Option<u32>,
     /// The time until the repeat was over, and it had only to be told.
     over: Option<Duration>,
     absence: Absence,
@@ -449,6 +453,7 @@ impl ListeningState {
             greeted: None,
             over: None,
             priority: None,
+            beyond: None,
             absence: Absence::new(),
         }
     }

@@ -97,6 +97,7 @@ pub(crate) fn case(id: CaseId, values: &[f64], samples: usize) -> CaseRecord {
         direction: Direction::Lower,
         values: values.iter().copied().map(Reading::Value).collect(),
         estimate: Estimate::of(values).map(|estimate| Estimate { interval: None, ..estimate }),
+        looped: None,
     };
     CaseRecord {
         id,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::UnverifiedReason;
-use crate::bencher::{Content, FieldKind, Moments, Work};
+use crate::bencher::{Content, Evidence, FieldKind, Moments, Work};
 use crate::registry::Equivalence;
 
 /// The standing of the work of a case to the reference's.
@@ -62,6 +62,19 @@ pub fn agree(work: &Work, reference: &Work, equivalence: Equivalence) -> Agreeme
         (false, Some(why), _) => Agreement::Declared(why.clone()),
         (false, None, _) => Agreement::Differs(found.0),
     }
+}
+
+/// The difference between the answers of a body and the reference's, where they are others: the first one of
+/// both, if that differs.
+pub fn other_answers(evidence: &Evidence) -> Option<String> {
+    let compared = evidence.compared.as_ref().filter(|compared| compared.same == Some(false))?;
+    let (own, there) = (evidence.answers.as_ref()?, compared.answers.as_ref()?);
+    Some(match own.shown == there.shown {
+        true => "its answers to some of the inputs that were drawn are not the reference's".to_owned(),
+        false => {
+            format!("its answer to a drawn input is `{}`, the reference's is `{}`", own.shown, there.shown)
+        }
+    })
 }
 
 /// Differences that were found, in words, each with the value of the work and the reference's.
@@ -213,6 +226,7 @@ fn or_none(text: Option<&String>) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bencher::{AnswerReading, ReferenceComparison};
     use crate::bencher::{Delivery, Dtype, FieldCopy, ItemCopy, WorkReport};
 
     fn work(values: &[f32]) -> Work {
@@ -245,6 +259,20 @@ mod tests {
 
     const ALL: [Equivalence; 4] =
         [Equivalence::Exact, Equivalence::Approx(0.01), Equivalence::Shape, Equivalence::None];
+
+    #[test]
+    fn answers_that_are_others_are_shown_beside_the_references() {
+        let shown = |text: &str| AnswerReading { shown: text.to_owned(), ..AnswerReading::default() };
+        let of = |own: &str, there: &str, same| {
+            let answers = Some(shown(there));
+            let compared = Some(ReferenceComparison { answers, same, ..ReferenceComparison::default() });
+            other_answers(&Evidence { answers: Some(shown(own)), compared, ..Evidence::default() })
+        };
+        let said = of("[2]", "[1]", Some(false)).unwrap();
+        assert_eq!(said, "its answer to a drawn input is `[2]`, the reference's is `[1]`");
+        assert!(of("[1]", "[1]", Some(false)).unwrap().starts_with("its answers to some of the inputs"));
+        assert_eq!((of("[1]", "[1]", Some(true)), of("[2]", "[1]", None)), (None, None));
+    }
 
     #[test]
     fn equal_work_agrees_in_any_order_of_elements() {

@@ -70,6 +70,11 @@ pub const CAVEATS: &[CaveatKind] = &[
         "the repeats ended before the interval was as narrow as `--target` asks",
         "allow for more time",
     ),
+    kind(
+        "own-loop",
+        "a twentieth or more of an item's time is the worker's own loop: leads are given without it",
+        "",
+    ),
     kind("few-repeats", "a median has an interval from 6 repeats on", "`--repeats 6`"),
     kind(
         "memory",
@@ -98,6 +103,8 @@ pub enum Caveat {
     ShortData(RanOut),
     /// A figure of a device is from a fake that computes nothing.
     FakeDevice(String),
+    /// So large a share of an item's time is the worker's own loop.
+    OwnLoop(f64),
     /// Too few repeats for an interval.
     FewRepeats(usize),
     /// The repeats differ widely.
@@ -201,6 +208,7 @@ impl Caveat {
             Self::Unsteady { .. } => "unsteady",
             Self::Outlier { .. } => "outlier",
             Self::OffTarget { .. } => "off-target",
+            Self::OwnLoop(_) => "own-loop",
             Self::FewRepeats(_) => "few-repeats",
             Self::Memory { .. } => "memory",
             Self::Missing { .. } => "missing",

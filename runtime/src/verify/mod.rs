@@ -11,7 +11,7 @@ mod finding;
 mod rules;
 mod unverified_reason;
 
-pub use agreement::{Agreement, agree};
+pub use agreement::{Agreement, agree, other_answers};
 pub use caveat::{CAVEATS, Caveat, CaveatKind, SpentLimit};
 pub use examined::ExaminedCase;
 pub(crate) use finding::PROCESSORS;

@@ -511,6 +511,7 @@ impl Remote for Worker {
             bytes: ran.bytes,
             wall: ran.wall,
             first: ran.first,
+            own: ran.own,
             restarts: ran.restarts,
             warmup: ran.warmup,
             caught_up: ran.caught_up,

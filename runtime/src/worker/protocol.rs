@@ -313,6 +313,8 @@ pub(super) struct MeasuredRun {
     pub(super) bytes: u64,
     pub(super) wall: u64,
     pub(super) first: Option<u64>,
+    #[serde(default, rename = "loop")]
+    pub(super) own: Option<u64>,
     #[serde(default)]
     pub(super) restarts: Vec<u64>,
     pub(super) warmup: u64,

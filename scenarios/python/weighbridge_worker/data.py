@@ -93,6 +93,13 @@ class Reader:
     def __len__(self) -> int:
         return self.pipeline.batches
 
+    @property
+    def held(self) -> Batch | None:
+        """All elements up to the end of an epoch, where they are in memory and in the order in which they are taken."""
+        if self._held is None or self._mixes or self.pipeline.access != "memory":
+            return None
+        return {name: array[: self._end] for name, array in self._held.items()}
+
     def begin(self) -> None:
         """Forgets what an epoch before has read from files."""
         if self.pipeline.access == "file-eager":

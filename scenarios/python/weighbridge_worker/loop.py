@@ -6,7 +6,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from itertools import islice
+from itertools import islice, repeat
+from statistics import median_low
 from typing import Any
 
 from numpy import ndarray
@@ -23,6 +24,9 @@ now = time.perf_counter_ns  # CLOCK_MONOTONIC
 
 STOOD, TIMES = 20_000_000_000, 20
 """The passes end before their time when the clock has stood for so many nanoseconds, and so many times `min_time`."""
+
+OWN = 200
+"""So often a batch that is there is handed out, to see what the loop itself takes."""
 
 IDLE = 100
 """While the clock stands, others than the loop's thread may use one part in so many of the time: they wake up."""
@@ -45,6 +49,7 @@ class Measured:
     bytes: int = 0
     wall: int = 0
     first: int | None = None
+    own: int | None = None  # of each sample, what the loop itself takes
     restarts: list[int] = field(default_factory=list)
     warmup: int = 0
     caught_up: int = 0
@@ -71,6 +76,7 @@ class Measured:
             "bytes": self.bytes,
             "wall": self.wall,
             "first": self.first,
+            "loop": self.own,
             "restarts": self.restarts,
             "warmup": self.warmup,
             "caught_up": self.caught_up,
@@ -430,6 +436,21 @@ class Run:
         return measured
 
 
+def own(loader: Loader, batch: Batch | None) -> int | None:
+    """What the loop itself takes of a sample, in nanoseconds: to weigh and to stamp a batch that is there. None where
+    samples are no batches.
+    """
+    if batch is None or loader.whole_pass:
+        return None
+    of = Run(loader, 0)
+    of.measured.passes, of.last = 1, batch  # as in a later pass
+    try:
+        of.measure(repeat(batch), OWN)
+    finally:
+        of.clock.close()
+    return median_low(of.measured.samples)
+
+
 def nowhere(held: list[CheckedBatch]) -> list[dict[str, Any]]:
     """Nothing is handed over."""
     return []
@@ -470,6 +491,7 @@ def run(
             else:
                 iterator = of.measure(iterator, batches)
             if measured.wall >= min_time or measured.stopped_wall >= max(STOOD, TIMES * min_time):
+                measured.own = own(loader, of.last)
                 return of.hand_over(hand_over)
     finally:
         of.clock.close()

@@ -9,7 +9,7 @@ cut of `DynamicPad`, and mixing. `Program.batch` is both. A framework that maps 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -336,6 +336,29 @@ def straight(ways: Sequence[Way]) -> list[Straight] | None:
     return plan
 
 
+Maker = tuple[str, str, Callable[[Array], Array]]
+"""A delivered field, the field that it comes from, and all its steps in one call, into memory of its own."""
+
+
+def maker(steps: Sequence[tuple[Function, Circumstances, bool, bool]]) -> Callable[[Array], Array]:
+    """All steps of a field in one call: what a person writes for one pipeline, without a look-up between steps."""
+    if not steps:
+        return lambda rows: np.array(rows, order="C")
+    run, about, _, is_pointwise = steps[0]
+
+    def one(rows: Array) -> Array:
+        made = run(rows, about, None)
+        return made if made is not rows else np.array(rows, order="C")
+
+    def several(rows: Array) -> Array:
+        made = rows
+        for run, about, is_in_place, _ in steps:
+            made = run(made, about, made if is_in_place and made is not rows else None)
+        return np.ascontiguousarray(made) if made is not rows else np.array(rows, order="C")
+
+    return one if len(steps) == 1 and is_pointwise else several
+
+
 class Program:
     """The steps of a pipeline on batches of numpy arrays."""
 
@@ -350,6 +373,12 @@ class Program:
         self.row = max(1, sum(kind.size for kind in made))
         self.straight = straight(self.ways)
         self.lengths = next((source.kind.name for source in self.sources if source.kind.name == "length"), None)
+
+    def makers(self) -> list[Maker] | None:
+        """The delivered fields, where each is made by one call from one field, whatever the others are."""
+        if self.straight is None or self.pipeline.mixing or self.row * self.pipeline.batch_size > WHOLE:
+            return None
+        return [(name, source, maker(steps)) for name, source, steps in self.straight]
 
     def batch(self, fields: Mapping[str, Array], indices: Indices, epoch: int, first: int) -> Batch:
         """All steps on a batch: fields of the data set in, fields of the output out, each in memory of its own.

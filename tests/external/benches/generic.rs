@@ -19,28 +19,30 @@ where
 
 const NAMES: [&str; 4] = ["one", "two", "three", "four"];
 
+const fn name(drawn: u64) -> &'static str {
+    NAMES[(drawn % 4) as usize]
+}
+
 /// Look up in a hash map.
 #[scenario(id = "HASHED", group = "Lookup", equivalence = exact)]
 fn hashed(bencher: &mut Bencher) {
     let map: HashMap<&str, usize> = NAMES.into_iter().zip(0..).collect();
-    bencher.answer(&NAMES.map(|name| map[name]));
-    bencher.iter(|| NAMES.map(|name| map[name]));
+    bencher.iter_verified(name, |name| map[name]);
 }
 
 /// Look up in a tree.
 #[scenario(id = "SORTED", group = "Lookup", equivalence = exact)]
 fn sorted(bencher: &mut Bencher) {
     let map: BTreeMap<&str, usize> = NAMES.into_iter().zip(0..).collect();
-    bencher.answer(&NAMES.map(|name| map[name]));
-    bencher.iter(|| NAMES.map(|name| map[name]));
+    bencher.iter_verified(name, |name| map[name]);
 }
 
 /// Look up in a list, and count from one: another answer.
 #[scenario(id = "OTHER", group = "Lookup", equivalence = exact)]
 fn other(bencher: &mut Bencher) {
-    let place = |name| NAMES.iter().position(|other| *other == name).map_or(0, |place| place + 1);
-    bencher.answer(&NAMES.map(place));
-    bencher.iter(|| NAMES.map(place));
+    bencher.iter_verified(name, |name| {
+        NAMES.iter().position(|other| *other == name).map_or(0, |place| place + 1)
+    });
 }
 
 /// Copy a text of a thousand letters.

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use weighbridge::prelude::*;
-use weighbridge::{Dtype, ItemCopy, FieldCopy, WorkReport};
+use weighbridge::WorkReport;
 
 /// What the scenario asks of a sorter.
 trait Sorter {
@@ -46,21 +46,14 @@ fn numbers(len: usize, seed: u64) -> Vec<u64> {
 /// Sort a vector of drawn integers.
 #[scenario(id = "SORT-1", category = "Algorithms")]
 fn sort(bencher: &mut Bencher, sorter: &mut dyn Sorter, #[sweep(1_000, 20_000)] len: usize) {
-    let input = numbers(len, bencher.seed());
-    bencher.elements(len).iter_batched(
-        || input.clone(),
+    bencher.work(WorkReport { ran_on: "cpu".into(), ..WorkReport::default() });
+    bencher.elements(len).iter_verified(
+        |drawn| numbers(len, drawn),
         |mut numbers| {
             sorter.sort(&mut numbers);
             numbers
         },
     );
-    let mut sorted = input;
-    sorter.sort(&mut sorted);
-    bencher.work(WorkReport { ran_on: "cpu".into(), ..WorkReport::default() });
-    // One element with all numbers: the order is part of the work.
-    let bytes = sorted.iter().flat_map(|number| number.to_le_bytes()).collect();
-    let field = FieldCopy { name: "sorted".into(), dtype: Dtype::I64, shape: vec![len], bytes };
-    bencher.delivered(&ItemCopy { elements: 1, fields: vec![field] });
 }
 
 /// Sum a vector: an ordinary benchmark, without a contract.

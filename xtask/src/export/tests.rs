@@ -40,6 +40,7 @@ fn timed(scenario: &str, adapter: &str, seconds: f64) -> CaseRecord {
             direction: Direction::Lower,
             estimate: Estimate::of(&values),
             values: values.into_iter().map(Reading::Value).collect(),
+            looped: None,
         },
     );
     case.primary_metric = "wall_time".into();

@@ -6,8 +6,6 @@ use std::collections::BTreeMap;
 use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, Estimate, RunRecord, Unit};
 
-use super::group;
-
 /// Axes along which more is meant to be proportionally faster.
 const SCALING: [&str; 6] = ["workers", "threads", "devices", "ranks", "processes", "hosts"];
 
@@ -100,7 +98,7 @@ fn curve<'a>(
     cases: &[(f64, &'a CaseRecord)],
 ) -> Option<CurveView<'a>> {
     let records: Vec<&CaseRecord> = cases.iter().map(|(_, case)| *case).collect();
-    let metric = group::metric(&records);
+    let metric = CaseRecord::common_metric(&records);
     let mut lines: Vec<CurveLine<'a>> = Vec::new();
     let mut unit = None;
     for (number, case) in cases {

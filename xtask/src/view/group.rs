@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use weighbridge::data::{CaseRecord, MetricRecord, Ranking, Ratio, RunRecord, rank};
+use weighbridge::data::{CaseRecord, Ranking, Ratio, RunRecord, rank};
 
 /// The cases of one scenario and point.
 pub(crate) struct CaseGroup<'a> {
@@ -44,7 +44,7 @@ pub(super) fn groups(run: &RunRecord) -> Vec<CaseGroup<'_>> {
     }
     let group = |(title, cases): (String, Vec<usize>)| {
         let records: Vec<&CaseRecord> = cases.iter().map(|case| &run.cases[*case]).collect();
-        let metric = metric(&records);
+        let metric = CaseRecord::common_metric(&records);
         let places = rank(&records, metric);
         let lead = match &places[..] {
             [first, second, ..] => Ratio::between(first.metric, second.metric),
@@ -53,18 +53,4 @@ pub(super) fn groups(run: &RunRecord) -> Vec<CaseGroup<'_>> {
         CaseGroup { title, cases, metric, places, lead }
     };
     members.into_iter().map(group).collect()
-}
-
-/// The name of the metric that cases beside each other are ranked by: one clock for all. If one of them leads
-/// with the processor's, all do; or none, if one of them has none.
-pub(crate) fn metric<'a>(cases: &[&'a CaseRecord]) -> &'a str {
-    let ranked = || cases.iter().filter(|case| case.ranked());
-    let Some(first) = ranked().next().or(cases.first()) else { return "" };
-    let undelayed =
-        ranked().filter_map(|case| case.leading()).find(|metric| metric.name != first.primary_metric);
-    let has = |case: &CaseRecord, name: &str| case.undelayed().is_some_and(|metric| metric.name == name);
-    match undelayed {
-        Some(MetricRecord { name, .. }) if ranked().all(|case| has(case, name)) => name,
-        _ => &first.primary_metric,
-    }
 }

@@ -21,6 +21,7 @@ pub(in super::super) fn metric(name: &str, direction: Direction, values: &[f64])
         direction,
         values: values.iter().map(|value| Reading::Value(*value)).collect(),
         estimate: Estimate::of(values),
+        looped: None,
     }
 }
 

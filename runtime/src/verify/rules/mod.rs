@@ -1,6 +1,7 @@
 //! The list of rules, in the order in which findings are told.
 
 mod account;
+mod answers;
 mod checkpoint;
 mod claims;
 mod clock;
@@ -32,6 +33,7 @@ pub use rule::Rule;
 pub const RULES: &[Rule] = &[
     same_work::RULE,
     spot_check::RULE,
+    answers::RULE,
     count::RULE,
     unstopped::RULE,
     growth::RULE,

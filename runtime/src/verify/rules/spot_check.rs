@@ -45,8 +45,9 @@ fn fault(examined: &ExaminedCase<'_>, one: &EndedRepeat<'_>) -> Option<String> {
     let compared = one.evidence.compared.as_ref()?;
     if examined.equivalence == Equivalence::Exact && compared.strangers > 0 {
         let ReferenceComparison { strangers, elements, .. } = *compared;
+        let what = if one.evidence.answers.is_some() { "answers" } else { "elements" };
         return Some(format!(
-            "{strangers} of {elements} elements that were looked at are not what the reference has"
+            "{strangers} of {elements} {what} that were looked at are not what the reference has"
         ));
     }
     if examined.equivalence == Equivalence::Exact && compared.again > 0 {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::fixture::{EPOCH, fails, found, honest, honest_worker, passes, work};
 use super::{RULES, outside, unstopped};
 use crate::bencher::{
-    Audit, ClockFault, ClockPair, Delivery, Dtype, Evidence, ExpectedEpoch, FileUse, LifePair, Miscount,
-    Phase, PipelineLife, Purpose, ReferenceComparison, WorkFault,
+    AnswerReading, Audit, ClockFault, ClockPair, Delivery, Dtype, Evidence, ExpectedEpoch, FileUse, LifePair,
+    Miscount, Phase, PipelineLife, Purpose, ReferenceComparison, WorkFault,
 };
 use crate::metric::{DeviceAudit, OnDevice, Returns, SampleKind};
 use crate::registry::Equivalence;
@@ -47,6 +47,41 @@ fn other_work_is_told_with_what_differs() {
         case.evidence.compared = same(false);
         case.agreement = Agreement::Declared("crops otherwise".into());
     });
+}
+
+#[test]
+fn an_answer_is_there_when_its_call_is_over() {
+    // A call takes a millisecond.
+    let read = |first: u64, again: u64| Some(AnswerReading { first, again, ..AnswerReading::default() });
+    let answered = || {
+        let mut case = honest();
+        case.evidence.answers = read(30_000, 25_000);
+        case.evidence.compared.as_mut().unwrap().answers = read(24_000, 24_000);
+        case
+    };
+    passes(answered(), |case| case.evidence.answers = read(240_000, 25_000));
+    fails(
+        answered(),
+        |case| case.evidence.answers = read(300_000, 25_000),
+        "answers",
+        "takes 300.0 us for the first time, beside 1000.0 us of a call",
+    );
+    fails(
+        answered(),
+        |case| case.evidence.answers = read(900_000, 900_000),
+        "answers",
+        "it is made when somebody reads it",
+    );
+    let large = |case: &mut super::fixture::Case| {
+        case.evidence.answers = read(900_000, 890_000);
+        case.evidence.compared.as_mut().unwrap().answers = read(900_000, 880_000);
+    };
+    passes(answered(), large);
+    let alike =
+        |case: &mut super::fixture::Case| case.evidence.compared.as_mut().unwrap().unique = 1.0 / 16.0;
+    let (rule, fails, said) = found(answered(), alike).unwrap();
+    assert_eq!((&*rule, fails), ("answers", false), "{said}");
+    assert!(said.contains("all answers of the reference are alike"), "{said}");
 }
 
 #[test]
@@ -936,6 +971,9 @@ fn a_priority_that_was_raised_is_told_and_a_lower_one_is_not() {
     passes(honest(), has(15, 15)); // all were started so
     fails(honest(), has(20, 15), "priority", "has the priority 15, where the harness");
     fails(honest(), has(20, -51), "priority", "has the priority -51");
+    passes(honest(), |case| case.evidence.processors_beyond = Some(0));
+    let beyond = |case: &mut super::fixture::Case| case.evidence.processors_beyond = Some(2);
+    fails(honest(), beyond, "priority", "may be on 2 processors that the harness");
 }
 
 #[test]

@@ -27,7 +27,7 @@ import numpy as np
 from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Reader
 from ..own.stored import Elements
-from ..pipeline import Batch, Pipeline, Program
+from ..pipeline import Array, Batch, Pipeline, Program
 
 Batches = Generator[Batch, None, None]
 
@@ -59,7 +59,15 @@ class NumPy(Loader):
         self.reader = Reader(pipeline, data)
         self.cached: list[Batch] = []
         self.kept_of = 0
-        self.place = (0, 0)
+        self.made_of, self.number = self.plain_fields(), 0
+        self.epoch = 0
+
+    def plain_fields(self) -> list[tuple[str, Array, Callable[[Array], Array]]] | None:
+        """Each delivered field with the array and the call that it is made by, where nothing else is to be known."""
+        held, makers = self.reader.held, self.program.makers()
+        if held is None or makers is None or self.pool or self.pipeline.cache or self.pipeline.rebatch:
+            return None
+        return [(name, held[source], make) for name, source, make in makers]
 
     def begin(self, epoch: int) -> Iterator[Batch]:
         self.let_go()
@@ -71,11 +79,29 @@ class NumPy(Loader):
 
     def batches(self, epoch: int, skip: int) -> Batches:
         """The batches of an epoch after the first `skip`, as they are delivered."""
-        self.place = (epoch, skip)
-        made = self.regrouped(epoch, skip) if self.pipeline.rebatch else self.made(epoch, skip)
-        for number, batch in enumerate(made, skip + 1):
-            self.place = (epoch, number)
+        self.epoch, self.number = epoch, skip
+        if self.made_of is not None:
+            return self.plain(self.made_of, skip)
+        return self.counted(self.regrouped(epoch, skip) if self.pipeline.rebatch else self.made(epoch, skip))
+
+    def counted(self, made: Iterator[Batch]) -> Batches:
+        for batch in made:
+            self.number += 1
             yield batch
+
+    def plain(self, fields: list[tuple[str, Array, Callable[[Array], Array]]], skip: int) -> Batches:
+        """The same as a person writes it: a slice of an array and a call on it. Small batches feel each call more."""
+        size = self.pipeline.batch_size
+        starts = range(self.pipeline.first + skip * size, self.pipeline.end, size)
+        if len(fields) == 1:
+            ((name, array, make),) = fields
+            for start in starts:
+                self.number += 1
+                yield {name: make(array[start : start + size])}
+            return
+        for start in starts:
+            self.number += 1
+            yield {name: make(array[start : start + size]) for name, array, make in fields}
 
     def made(self, epoch: int, skip: int = 0) -> Iterator[Batch]:
         if not self.pipeline.cache:
@@ -127,7 +153,7 @@ class NumPy(Loader):
     def save(self) -> bytes:
         if self.pipeline.cache:
             raise Declined("a place in an epoch of a cache: the batches of its first epoch are not part of it")
-        return json.dumps({"data": self.data.digest, "epoch": self.place[0], "batches": self.place[1]}).encode()
+        return json.dumps({"data": self.data.digest, "epoch": self.epoch, "batches": self.number}).encode()
 
     def restore(self, state: bytes) -> Iterator[Batch]:
         said = json.loads(state)

@@ -164,6 +164,7 @@ mod tests {
             direction: Direction::Higher,
             estimate: Estimate::of(&[rate; 7]),
             values: vec![Reading::Value(rate); 7],
+            looped: None,
         };
         CaseRecord {
             id: CaseId {

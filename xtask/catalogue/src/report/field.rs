@@ -201,8 +201,8 @@ fn groups(run: &RunRecord) -> Vec<FieldGroup<'_>> {
 }
 
 /// Returns the metric that the cases of a scenario are compared by: the end-to-end rate, but the rate by
-/// processor time where one of them waited so long for a processor that wall times say more of the machine,
-/// and all of them keep one busy.
+/// processor time where each of them waited so long for a processor that wall times say more of the machine,
+/// and keeps one busy.
 fn metric(cases: &[&CaseRecord]) -> &'static str {
     let ranked = || cases.iter().filter(|case| case.ranked());
     let has = |name: &str| ranked().all(|case| case.metric(name).is_some_and(|m| m.estimate.is_some()));
@@ -212,7 +212,7 @@ fn metric(cases: &[&CaseRecord]) -> &'static str {
         (names::WALL_TIME, names::CPU_TIME)
     };
     let by_cpu = |case: &CaseRecord| case.undelayed().is_some_and(|metric| metric.name == cpu);
-    let waited = ranked().any(|case| case.waiting().is_some());
+    let waited = ranked().next().is_some() && ranked().all(|case| case.waiting().is_some());
     if waited && ranked().all(|case| by_cpu(case)) { cpu } else { wall }
 }
 

@@ -22,6 +22,7 @@ fn deep(scenario: &str, adapter: &str, axis: &str, number: usize, rate: f64) -> 
         direction: Direction::Lower,
         estimate: Estimate::of(&values),
         values: values.into_iter().map(Reading::Value).collect(),
+        looped: None,
     });
     for (name, value) in [("loss_at/8", 2.0), ("accuracy_at/8", 0.4), ("time_at/8", 8.0 / rate)] {
         case.metrics.push(MetricRecord {
@@ -30,6 +31,7 @@ fn deep(scenario: &str, adapter: &str, axis: &str, number: usize, rate: f64) -> 
             direction: Direction::Information,
             values: around(value).into_iter().map(Reading::Value).collect(),
             estimate: None,
+            looped: None,
         });
     }
     for metric in &mut case.metrics {

@@ -144,6 +144,7 @@ fn case(id: CaseId, salt: u64) -> CaseRecord {
         direction: Direction::Lower,
         values: values.iter().copied().map(Reading::Value).collect(),
         estimate: Estimate::of(&values),
+        looped: None,
     };
     CaseRecord {
         id,

@@ -1,0 +1,77 @@
+//! An answer is there when its call is over.
+
+use super::rule::{Accusation, Rule};
+use crate::bencher::AnswerReading;
+use crate::verify::ExaminedCase;
+use crate::verify::examined::EndedRepeat;
+use crate::verify::finding::Severity;
+
+pub(super) const RULE: Rule = Rule {
+    name: "answers",
+    lie: "an answer that is made when somebody reads it, or by a thread that goes on; one that was \
+        remembered",
+    looks: "the answers of `iter_verified`: of calls that are drawn, two that follow each other and the last \
+        of their block, read outside the clock as soon as that is over. In the repeat in which it is least, \
+        reading one for the first time may take twice what reading it again takes, or reading the \
+        reference's, a fifth of a call and 10 us. Each call has an input that was drawn for it: if all \
+        answers of the reference are alike, that is a caveat",
+    blind: "what a body does that hands in no answers (`iter`, `iter_batched`, `iter_custom`, \
+        `iter_threads`): nothing of it is looked at, and it is not ranked; less than the bound; answers that \
+        are equal by their `Debug`; in a repeat that was looked at more than sixteen times, a body that \
+        remembers every input it ever had and answers those alone that come again",
+    remedy: "return an answer that is complete; whatever fills it later belongs into the call",
+    test: "verify::rules::tests::an_answer_is_there_when_its_call_is_over",
+    check,
+};
+
+/// Times that reading an answer at first may take what reading it again does: its memory is cold by then.
+const AGAIN: f64 = 2.0;
+
+/// The share of a call that may be left to whoever reads the answer.
+const LEFT: f64 = 0.2;
+
+/// Nanoseconds that are free: the first reading meets cold code.
+const FREE: f64 = 10_000.0;
+
+/// The share of different answers among those of the reference below which all are one: it has sixteen.
+const ALIKE: f64 = 0.07;
+
+fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
+    let measured: Vec<EndedRepeat<'_>> = examined.ended().filter(EndedRepeat::is_measured).collect();
+    late(&measured).or_else(|| alike(&measured)).into_iter().collect()
+}
+
+fn late(measured: &[EndedRepeat<'_>]) -> Option<Accusation> {
+    let least = measured.iter().filter_map(|one| Some((one, waited(one)?)));
+    let (one, (beyond, first, call)) = least.min_by(|one, other| one.1.0.total_cmp(&other.1.0))?;
+    let detail = format!(
+        "reading an answer takes {:.1} us for the first time, beside {:.1} us of a call: it is made when \
+         somebody reads it",
+        first / 1e3,
+        call / 1e3
+    );
+    let repeats = vec![one.repeat.number];
+    (beyond > 0.0).then_some(Accusation { severity: Severity::Fail, repeats, detail })
+}
+
+/// The nanoseconds by which the first reading is beyond its bound, its own and those of a call.
+fn waited(one: &EndedRepeat<'_>) -> Option<(f64, f64, f64)> {
+    let own = one.evidence.answers.as_ref().filter(|_| one.seen.iterations() > 0)?;
+    let there = one.evidence.compared.as_ref().and_then(|compared| compared.answers.as_ref());
+    let again = there.map_or(own.again, |AnswerReading { again, .. }| own.again.min(*again)) as f64;
+    let call = one.seen.wall as f64 / one.seen.iterations() as f64;
+    let first = own.first as f64;
+    Some((first - again * AGAIN - call * LEFT - FREE, first, call))
+}
+
+fn alike(measured: &[EndedRepeat<'_>]) -> Option<Accusation> {
+    let are_alike = |one: &EndedRepeat<'_>| {
+        let unique = one.evidence.compared.as_ref().map(|compared| compared.unique);
+        one.evidence.answers.is_some() && unique.is_some_and(|unique| unique < ALIKE)
+    };
+    let detail = "all answers of the reference are alike, so that one that was remembered cannot be told: \
+                  let the input follow from the number that is drawn";
+    let accusation =
+        Accusation { severity: Severity::Caveat, repeats: Vec::new(), detail: detail.to_owned() };
+    measured.iter().any(are_alike).then_some(accusation)
+}
