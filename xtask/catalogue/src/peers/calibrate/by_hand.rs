@@ -86,6 +86,7 @@ fn cost(cell: WorkerCell, status: ExitStatus, stdout: &str, stderr: &str) -> Res
         wall: printed.wall / batches,
         cpu: printed.cpu / batches,
         faults: printed.faults / batches,
+        own: 0.0,
     })
 }
 
@@ -118,7 +119,7 @@ mod tests {
         let text =
             "hello\n{\"elements\": 128, \"batches\": 2, \"wall\": 4.0, \"cpu\": 2.0, \"faults\": 6}\n\n";
         let told = cost(CELL, ExitStatus::from_raw(0), text, "");
-        assert_eq!(told, Ok(BatchCost { wall: 2.0, cpu: 1.0, faults: 3.0 }));
+        assert_eq!(told, Ok(BatchCost { wall: 2.0, cpu: 1.0, faults: 3.0, own: 0.0 }));
     }
 
     #[test]

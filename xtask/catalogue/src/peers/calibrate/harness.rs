@@ -84,7 +84,9 @@ impl HarnessReport {
         let batch = cell.scenario().spec().batch_size as f64;
         let measured: u64 = case.processes.iter().map(|process| process.iterations).sum();
         let faults = value(names::MINOR_FAULTS).unwrap_or_default() / measured.max(1) as f64;
-        let cost = BatchCost { wall: batch / wall, cpu: batch / cpu, faults };
+        // Beside workers the loop works while they do.
+        let own = value(names::LOOP_TIME).filter(|_| cell.workers == 0).unwrap_or_default();
+        let cost = BatchCost { wall: batch / wall, cpu: batch / cpu, faults, own };
         Self::Measured { cost, waited: case.waiting().is_some() }
     }
 }

@@ -242,7 +242,10 @@ mod tests {
     fn measured(cpu: f64) -> BTreeMap<WorkerCell, HarnessReport> {
         BTreeMap::from([(
             CELL,
-            HarnessReport::Measured { cost: BatchCost { wall: cpu, cpu, faults: 0.0 }, waited: false },
+            HarnessReport::Measured {
+                cost: BatchCost { wall: cpu, cpu, faults: 0.0, own: 0.0 },
+                waited: false,
+            },
         )])
     }
 
@@ -280,7 +283,7 @@ mod tests {
         let mut of = TurnRounds::default();
         let mut round = |harness, hand| {
             of.add(measured(harness * 1e-4));
-            let cost = BatchCost { wall: hand * 1e-4, cpu: hand * 1e-4, faults: 0.0 };
+            let cost = BatchCost { wall: hand * 1e-4, cpu: hand * 1e-4, faults: 0.0, own: 0.0 };
             of.costs.entry(CELL).or_default().hand.push(cost);
             of.over(python::find("torch").expect("known"), Others::default(), 1e-6)
         };
@@ -294,7 +297,12 @@ mod tests {
         let mut of = TurnRounds::default();
         for cpu in [1.0, 9.0, 2.0] {
             of.add(measured(cpu));
-            of.costs.entry(CELL).or_default().hand.push(BatchCost { wall: 4.0, cpu: 4.0, faults: 0.0 });
+            of.costs.entry(CELL).or_default().hand.push(BatchCost {
+                wall: 4.0,
+                cpu: 4.0,
+                faults: 0.0,
+                own: 0.0,
+            });
         }
         let compared = of.compared(python::find("numpy").expect("known"));
         assert_eq!(compared.len(), 1);

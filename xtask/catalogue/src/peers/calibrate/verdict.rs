@@ -1,6 +1,6 @@
-//! Whether the harness's figure stands up to the loop by hand.
+//! Whether the harness's figure stands up to the loop by hand, by the wall clock.
 
-use super::cost::{BatchCost, ComparedClock};
+use super::cost::BatchCost;
 
 /// Differences up to this share of what the loop by hand takes are none.
 const SHARE: f64 = 0.05;
@@ -9,10 +9,9 @@ const LEAST: f64 = 1e-6;
 /// One round in so many may say something else than the rest.
 const ODD: usize = 5;
 
-/// The comparison of the two sides by one clock.
+/// The comparison of the two sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct BoundVerdict {
-    pub(super) clock: ComparedClock,
     /// The cost of the harness less that of the loop by hand, in seconds a batch.
     pub(super) difference: f64,
     /// The largest difference that is none, in seconds a batch.
@@ -25,6 +24,8 @@ pub(super) struct BoundVerdict {
 pub(super) enum BoundStanding {
     /// It is none.
     Within,
+    /// It is none once the worker's own loop is taken away, as leads are given.
+    Corrected,
     /// It is one, and the rounds agree on which side is slower.
     Over,
     /// It would be one, but the rounds do not agree.
@@ -33,21 +34,22 @@ pub(super) enum BoundStanding {
 
 impl BoundVerdict {
     /// Of rounds in turns, the harness's figure first. `None` where there was none.
-    pub(super) fn of(rounds: &[(BatchCost, BatchCost)], clock: ComparedClock) -> Option<Self> {
+    pub(super) fn of(rounds: &[(BatchCost, BatchCost)]) -> Option<Self> {
         let (harness, hand): (Vec<BatchCost>, Vec<BatchCost>) = rounds.iter().copied().unzip();
-        let (harness, hand) = (BatchCost::median(&harness)?.by(clock), BatchCost::median(&hand)?.by(clock));
-        let (difference, bound) = (harness - hand, LEAST.max(SHARE * hand));
+        let (harness, hand) = (BatchCost::median(&harness)?, BatchCost::median(&hand)?);
+        let (difference, bound) = (harness.wall - hand.wall, LEAST.max(SHARE * hand.wall));
         let agrees = |(harness, hand): &&(BatchCost, BatchCost)| {
-            let one = harness.by(clock) - hand.by(clock);
+            let one = harness.wall - hand.wall;
             one.abs() > bound && one.signum() == difference.signum()
         };
         let odd = rounds.len() - rounds.iter().filter(agrees).count();
         let standing = match difference.abs() <= bound {
             true => BoundStanding::Within,
+            false if (difference - harness.own).abs() <= bound => BoundStanding::Corrected,
             false if odd * ODD <= rounds.len() => BoundStanding::Over,
             false => BoundStanding::Unsure,
         };
-        Some(Self { clock, difference, bound, standing })
+        Some(Self { difference, bound, standing })
     }
 }
 
@@ -55,13 +57,13 @@ impl BoundVerdict {
 mod tests {
     use super::*;
 
-    fn cost(cpu: f64) -> BatchCost {
-        BatchCost { wall: 1.0, cpu: cpu * 1e-6, faults: 0.0 }
+    fn cost(wall: f64) -> BatchCost {
+        BatchCost { wall: wall * 1e-6, cpu: 1.0, faults: 0.0, own: 0.0 }
     }
 
     fn standing(rounds: &[(f64, f64)]) -> BoundStanding {
         let rounds: Vec<_> = rounds.iter().map(|(harness, hand)| (cost(*harness), cost(*hand))).collect();
-        BoundVerdict::of(&rounds, ComparedClock::Cpu).expect("there are rounds").standing
+        BoundVerdict::of(&rounds).expect("there are rounds").standing
     }
 
     #[test]
@@ -72,6 +74,7 @@ mod tests {
             (standing(&[(2.9, 2.0)]), standing(&[(3.1, 2.0)])),
             (BoundStanding::Within, BoundStanding::Over)
         );
+        assert_eq!(BoundVerdict::of(&[]), None);
     }
 
     #[test]
@@ -81,22 +84,21 @@ mod tests {
     }
 
     #[test]
+    fn a_difference_that_is_the_workers_own_loop_is_corrected_and_no_more_of_it() {
+        let with_own = |harness, own: f64| {
+            let rounds = [(BatchCost { own: own * 1e-6, ..cost(harness) }, cost(10.0))];
+            BoundVerdict::of(&rounds).expect("there is a round").standing
+        };
+        assert_eq!(with_own(12.0, 1.5), BoundStanding::Corrected);
+        assert_eq!(with_own(13.0, 1.5), BoundStanding::Over);
+        assert_eq!(with_own(8.0, 1.5), BoundStanding::Over, "a quicker one is no loop's doing");
+    }
+
+    #[test]
     fn a_difference_on_which_rounds_do_not_agree_is_unsure_and_one_round_in_five_may_be_odd() {
         let over = (110.0, 100.0);
         assert_eq!(standing(&[over, over, (99.0, 100.0)]), BoundStanding::Unsure);
         assert_eq!(standing(&[over, over, over, over, (99.0, 100.0)]), BoundStanding::Over);
         assert_eq!(standing(&[over, over, over, (99.0, 100.0), (90.0, 100.0)]), BoundStanding::Unsure);
-    }
-
-    #[test]
-    fn only_the_clock_that_is_judged_by_counts() {
-        let cost = |wall| BatchCost { wall, cpu: 1.0, faults: 0.0 };
-        let rounds = [(cost(9.0), cost(1.0))];
-        let by = |clock| BoundVerdict::of(&rounds, clock).expect("there is a round").standing;
-        assert_eq!(
-            (by(ComparedClock::Cpu), by(ComparedClock::Wall)),
-            (BoundStanding::Within, BoundStanding::Over)
-        );
-        assert_eq!(BoundVerdict::of(&[], ComparedClock::Cpu), None);
     }
 }
