@@ -13,6 +13,8 @@ pub mod adapters;
 pub mod contract;
 pub mod workload;
 
+mod learning_proof;
+
 pub mod augmentation;
 pub mod distribution;
 pub mod framework;

@@ -1,6 +1,7 @@
 //! `bencher.learn`: a learner's steps as a stream that the harness can time; their blocks; the proof of their
 //! gradient.
 
+use std::hash::{BuildHasher, RandomState};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 use weighbridge::{Bencher, Direction, Error, ExpectedEpoch, Result, See, Source, Unit};
 use weighbridge_data::DataSet;
 
+use super::lives::live_learning;
 use super::load::show;
 use super::phases::tell_phases;
 use super::{Learner, LearningLoop, open_data};
@@ -22,9 +24,37 @@ pub trait Learn {
     /// gradient and the parameters are updated. Not timed: opening the learning task, going back to the
     /// start.
     ///
+    /// Returns what was noted of the steps while the clock ran, epoch by epoch, none of which comes twice;
+    /// nothing of a learner in another process.
+    ///
     /// # Errors
     /// What the learner declines (a skip) or says; what the stream says.
-    fn learn(&self, learner: &mut dyn Learner, task: &LearningTask, data: &Arc<DataSet>) -> Result<()>;
+    fn learn(
+        &self,
+        learner: &mut dyn Learner,
+        task: &LearningTask,
+        data: &Arc<DataSet>,
+    ) -> Result<Vec<NotedEpoch>>;
+}
+
+/// The steps of an epoch from its beginning, as they were noted while they were timed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NotedEpoch {
+    /// The number of the epoch.
+    pub epoch: u64,
+    /// Its steps, in order.
+    pub steps: Vec<NotedStep>,
+}
+
+/// A step, as it was left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NotedStep {
+    /// The loss of its batch.
+    pub loss: f64,
+    /// The parameters after it.
+    pub parameters: Parameters,
+    /// A place in the gradient to the rows of the batch's first group, drawn, and the number there.
+    pub slope: (usize, f32),
 }
 
 /// The data of a learning task, and the learning task as it is run: cut as [`open_data`] cuts its pipeline.
@@ -38,7 +68,14 @@ pub fn open_learning_task(bencher: &Bencher, task: &LearningTask) -> Result<(Lea
 }
 
 impl Learn for Bencher {
-    fn learn(&self, learner: &mut dyn Learner, task: &LearningTask, data: &Arc<DataSet>) -> Result<()> {
+    fn learn(
+        &self,
+        learner: &mut dyn Learner,
+        task: &LearningTask,
+        data: &Arc<DataSet>,
+    ) -> Result<Vec<NotedEpoch>> {
+        live_learning(self, learner, task, data)?;
+        let mut noted = Vec::new();
         let mut steps = self.open(|| learner.open(task, data))?;
         self.work(steps.executed().report(data, steps.entry_point()));
         let before = steps.compilations()?;
@@ -46,10 +83,12 @@ impl Learn for Bencher {
             self.stream_remote(remote, 0)?;
         } else {
             let (start, expected) = (Parameters::start(task.channels()), task.expected()?);
-            self.stream(&mut LearningStream { steps: &mut *steps, start, expected })?;
+            let (epoch, drawn) = (self.epoch(), RandomState::new());
+            let (steps, noted) = (&mut *steps, &mut noted);
+            self.stream(&mut LearningStream { steps, start, expected, epoch, noted, drawn })?;
         }
         tell_recompilations(self, before, steps.compilations()?);
-        Ok(())
+        Ok(noted)
     }
 }
 
@@ -217,7 +256,7 @@ fn near(found: f64, expected: f64) -> bool {
 }
 
 /// Within this share of a number, or of one.
-fn within(share: f64, found: f64, expected: f64) -> bool {
+pub(crate) fn within(share: f64, found: f64, expected: f64) -> bool {
     (found - expected).abs() <= share * expected.abs().max(1.0)
 }
 
@@ -229,12 +268,12 @@ const NEAR: f64 = 1e-4;
 /// approach to probabilistic rounding error analysis", section 2, which holds but once in many thousands),
 /// and at least [`NEAR`]. `TensorFlow` was found at 3.8e-4 for a million terms, where this is 4.9e-4; half
 /// precision is 20 times as far off.
-fn rounding_of_sum(terms: usize) -> f64 {
+pub(crate) fn rounding_of_sum(terms: usize) -> f64 {
     (8.0 * (terms as f64).sqrt() / f64::from(1_u32 << 24)).max(NEAR)
 }
 
 /// Returns whether parameters are near, one by one.
-fn all_near(found: &[f32], expected: &[f32]) -> bool {
+pub(crate) fn all_near(found: &[f32], expected: &[f32]) -> bool {
     let mut pairs = found.iter().zip(expected);
     found.len() == expected.len()
         && pairs.all(|(found, expected)| near(f64::from(*found), f64::from(*expected)))
@@ -283,17 +322,37 @@ fn loss_at(steps: &mut dyn LearningLoop, parameters: &Parameters) -> Result<f64>
     }
 }
 
-/// Epoch 0 of an open learning task, from the same parameters again and again, so that every pass does the
-/// same work.
+/// Epochs of an open learning task, from the same parameters again and again, so that every pass does as much
+/// work. Each has another number, and so draws of its own: what a step has come to is worth nothing later.
 struct LearningStream<'a> {
     steps: &'a mut dyn LearningLoop,
     start: Parameters,
     expected: ExpectedEpoch,
+    /// The number of the next one.
+    epoch: u64,
+    noted: &'a mut Vec<NotedEpoch>,
+    drawn: RandomState,
+}
+
+impl LearningStream<'_> {
+    /// Notes a step that has been done, while the clock runs: what is put off is done now, or never.
+    fn note(&mut self) -> Result<()> {
+        let epoch = self.noted.last_mut().ok_or_else(|| Error::new("no epoch is begun"))?;
+        let slopes = self.steps.batch().bytes(1).as_chunks().0;
+        let place = self.drawn.hash_one(epoch.steps.len()) as usize % slopes.len().max(1);
+        let slope = slopes.get(place).map(|four| f32::from_le_bytes(*four));
+        let slope = slope.ok_or_else(|| Error::new("a step handed out no gradient to its rows"))?;
+        let (loss, parameters) = (self.steps.loss(), self.steps.parameters());
+        epoch.steps.push(NotedStep { loss, parameters, slope: (place, slope) });
+        Ok(())
+    }
 }
 
 impl Source for LearningStream<'_> {
     fn rewind(&mut self) -> Result<()> {
-        self.steps.begin(0, &self.start)
+        self.noted.push(NotedEpoch { epoch: self.epoch, steps: Vec::new() });
+        self.epoch += 1;
+        self.steps.begin(self.epoch - 1, &self.start)
     }
 
     fn next(&mut self) -> Result<bool> {
@@ -303,6 +362,7 @@ impl Source for LearningStream<'_> {
             }
             self.steps.backward()?;
             self.steps.update()?;
+            self.note()?;
         }
         Ok(true)
     }

@@ -9,8 +9,8 @@ use weighbridge_data::DataSet;
 
 use super::deliver::deliver;
 use super::each_batch::for_each_batch;
-use crate::contract::Loader;
-use crate::workload::{Destination, PipelineSpec, Shard};
+use crate::contract::{Learner, Loader};
+use crate::workload::{Destination, LearningTask, Parameters, PipelineSpec, Shard};
 
 /// A part is one of so many of the data, if there are enough batches that it has two.
 const PARTS: usize = 4;
@@ -50,6 +50,44 @@ pub(super) fn live(
         for_each_batch(&mut *epochs, bencher.epoch(), &mut |batch| {
             black_box(batch.size());
         })
+    })
+}
+
+/// The same of a learner: in an epoch each batch goes forward, backward and updates the parameters.
+///
+/// # Errors
+/// What the learner says of all of the data.
+pub(super) fn live_learning(
+    bencher: &Bencher,
+    learner: &mut dyn Learner,
+    task: &LearningTask,
+    data: &Arc<DataSet>,
+) -> Result<()> {
+    let LearningTask { pipeline, .. } = task;
+    let elements = pipeline.source.elements;
+    let parts = PARTS.min(elements / (LEAST_BATCHES * pipeline.batch_size).max(1));
+    if pipeline.shard != Shard::ALL || parts < 2 {
+        return Ok(());
+    }
+    let shard = |index: usize| Shard { index: index % parts, count: parts };
+    let of_part = shard(0).of(elements).len() as u64;
+    bencher.lives([of_part, elements as u64], &mut |over| {
+        let shard = match over {
+            LifeData::Whole => Shard::ALL,
+            LifeData::Part(index) => shard(index),
+        };
+        let task = LearningTask { pipeline: PipelineSpec { shard, ..pipeline.clone() }, ..task.clone() };
+        let mut steps = learner.open(&task, data)?;
+        if steps.remote()?.is_some() {
+            return Err(skip("it lives in another process"));
+        }
+        steps.begin(bencher.epoch(), &Parameters::start(task.channels()))?;
+        while steps.forward()? {
+            steps.backward()?;
+            steps.update()?;
+            black_box(steps.batch().elements());
+        }
+        Ok(())
     })
 }
 

@@ -3,6 +3,7 @@
 use weighbridge::prelude::*;
 
 use crate::contract::{Learn, check_gradient, open_learning_task, time_steps_of};
+use crate::learning_proof::prove_steps;
 use crate::prelude::*;
 
 /// The same learnable pipeline as modules with state and as a plain function.
@@ -29,8 +30,9 @@ fn modules(
     #[sweep(default = Images::floats(5_000, 64, 128), tiny = Images::floats(256, 32, 64))] data: Images,
 ) -> Result<()> {
     let (task, data) = open_learning_task(bencher, &task(&variant, &data))?;
-    bencher.learn(learner, &task, &data)?;
+    let noted = bencher.learn(learner, &task, &data)?;
     check_gradient(learner, &task, &data)?;
+    prove_steps(&noted, &task, &data)?;
     let (mut module, mut function) = (0.0, 0.0);
     // In turns and back, so that whatever gets faster or slower meanwhile does so for both.
     for form in [Form::Module, Form::Function, Form::Function, Form::Module] {

@@ -3,6 +3,7 @@
 use weighbridge::prelude::*;
 
 use crate::contract::{Learn, check_gradient, open_learning_task, time_steps};
+use crate::learning_proof::prove_steps;
 use crate::prelude::*;
 
 /// Float images through a pipeline that learns: forward, backward, update.
@@ -32,9 +33,10 @@ fn end_to_end_gradient(
     #[sweep(default = Images::floats(10_000, 32, 32), tiny = Images::floats(320, 32, 32))] variant: Images,
 ) -> Result<()> {
     let (task, data) = open_learning_task(bencher, &task(&variant))?;
-    bencher.learn(learner, &task, &data)?;
+    let noted = bencher.learn(learner, &task, &data)?;
     time_steps(bencher, learner, &task, &data)?;
     let checked = check_gradient(learner, &task, &data)?;
+    prove_steps(&noted, &task, &data)?;
     bencher.metric("checked_derivatives", checked as f64, Unit::COUNT, Direction::Information);
     Ok(())
 }
