@@ -69,6 +69,8 @@ const UNTRANSFORMED: &[&str] = &[NLP];
 const WIDER: &[&str] = &[CV, "AUG-1"];
 const APPROXIMATE: &[&str] = &["APPROX-1"];
 const LOOP: &[&str] = &["LOOP-1"];
+const ANSWER: &[&str] = &["ANSWER-1"];
+const LEARN: &[&str] = &["PC-5"];
 const CKPT: &str = "CKPT-1";
 const STEP: &str = "CKPT-STEP";
 const TRAIN: &str = "TRAIN-1";
@@ -81,6 +83,7 @@ pub(super) const POINTS: &[(&str, &str)] = &[
     (TAB, "variant=small"),
     (NLP, "variant=small"),
     ("AUG-1", "variant=small"),
+    ("PC-5", "variant=tiny"),
     (CKPT, "variant=tiny"),
     (STEP, "variant=tiny"),
     (STEP, "step=processor"),
@@ -94,6 +97,9 @@ pub(super) const POINTS: &[(&str, &str)] = &[
 /// What is said of steps that were not done when they were timed.
 const LOSSES: &[&str] = &["of those that were timed is not the reference's"];
 
+/// The same of a learner.
+const STEPS: &[&str] = &["of those that were timed is not the reference's"];
+
 /// Every class.
 pub(super) const CLASSES: &[LieClass] = &[
     class("later-passes", By::Adapters, "0.02"),
@@ -106,11 +112,13 @@ pub(super) const CLASSES: &[LieClass] = &[
     class("approximate", By::Adapters, "0.02"),
     LieClass { needs: Some("python3"), ..class("worker", By::Adapters, "2") },
     class("custom-loop", By::Values, "0.02"),
+    class("answers", By::Adapters, "0.1"),
     class("duel", By::Duel, "0.02"),
     checkpoints("loads", &[(CKPT, "operation=load")]),
     checkpoints("saves", &[(CKPT, "operation=save")]),
     checkpoints("background-saves", &[(STEP, "saving=background")]),
     class("trainings", By::Adapters, "0.1"),
+    class("learners", By::Adapters, "0.1"),
 ];
 
 /// Every lie and every honest twin. The first lie of a class stands for it where one is enough.
@@ -174,6 +182,14 @@ pub(super) const LIES: &[CataloguedLie] = &[
     lie("custom-loop", "no-time", LOOP, &["no-time"]),
     lie("custom-loop", "all-time", LOOP, &["no-time"]),
     twin("custom-loop", "timed-loop", LOOP),
+    lie("answers", "made-when-read", ANSWER, &["answers"]),
+    lie("answers", "made-each-time", ANSWER, &["answers"]),
+    lie("answers", "last-by-address", ANSWER, &["spot-check", "same-work"]),
+    lie("answers", "handed-to-a-thread", ANSWER, &["answers"]),
+    lie("answers", "every-second-call", ANSWER, &["same-work", "spot-check"]),
+    lie("answers", "after-a-pause", ANSWER, &["same-work", "spot-check"]),
+    twin("answers", "stable-sort", ANSWER),
+    twin("answers", "two-threads", ANSWER),
     lie("duel", "raw-bytes", &[CV], &["spot-check"]),
     lie("duel", "zeros", &[TAB], &["spot-check"]),
     twin("duel", "whole-pass", &[CV]),
@@ -195,6 +211,10 @@ pub(super) const LIES: &[CataloguedLie] = &[
     lie("trainings", "remembers-an-epoch", &[TRAIN, TARGET], LOSSES),
     lie("trainings", "leaves-out-the-third", &[TRAIN, TARGET], LOSSES),
     twin("trainings", "whole-steps", &[TRAIN, TARGET]),
+    lie("learners", "old-gradients", LEARN, STEPS),
+    lie("learners", "no-update", LEARN, STEPS),
+    lie("learners", "steps-with-the-first", LEARN, &["growth", "outside", "unstopped"]),
+    twin("learners", "whole-learning", LEARN),
 ];
 
 const fn class(name: &'static str, told_by: By, seconds: &'static str) -> LieClass {

@@ -31,6 +31,14 @@ impl BatchCopy {
         }
     }
 
+    /// Takes other bytes for a field: as many as its elements have, zeros where there are fewer.
+    pub(crate) fn take_field(&mut self, field: usize, bytes: &[u8]) {
+        let room = self.elements * row(&self.kinds[field]);
+        self.fields[field].clear();
+        self.fields[field].extend_from_slice(&bytes[..room.min(bytes.len())]);
+        self.fields[field].resize(room, 0);
+    }
+
     /// A batch of these fields, filled with zeros.
     pub(crate) fn zeros(kinds: &[FieldKind], elements: usize) -> Self {
         let room = |kind: &FieldKind| vec![0; elements * row(kind)];

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answers;
 mod any_order;
 mod approximate;
 mod checkpoints;
@@ -14,6 +15,7 @@ mod custom_loop;
 mod elsewhere;
 mod later_passes;
 mod lazy_bytes;
+mod learners;
 mod lie;
 mod remembered;
 mod starts;
