@@ -257,7 +257,7 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::record::{
         AllocationSite, Allocations, AttachedFile, Attachment, AttachmentStatus, BadMachineId, BaselineCase,
-        Blocks, CaseFacts, Difference, Differences, DocumentKind, FailureReason, HeldAgainst, OverRanks,
+        Blocks, CaseFacts, Difference, Differences, Document, DocumentKind, FailureReason, HeldAgainst, OverRanks,
         RankAggregate, StopReason, assemble, file_system,
     };
     #[doc(hidden)]
@@ -272,7 +272,7 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::store::{
         Attempt, Disk, Duels, Files, MachineLock, OutputStream, PrunePolicy, PruneResult, RunListing,
-        Unreadable, read_file, read_text, redigest, replace_file,
+        Unreadable, read_document, read_file, read_text, redigest, replace_file, write_document,
     };
     #[doc(hidden)]
     pub use crate::verify::{

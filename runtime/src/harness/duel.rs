@@ -115,6 +115,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         candidate: id.clone(),
         environment: Some(session.environment.clone()),
         environment_changes: Vec::new(),
+        notes: Vec::new(),
         refused: None,
         failures: decided.failures,
         counts: VerdictCounts::of(&rows),
