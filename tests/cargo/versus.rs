@@ -184,6 +184,22 @@ fn a_program_with_debug_assertions_is_refused_before_anything_is_measured_unless
 }
 
 #[test]
+fn a_bench_program_that_judges_itself_says_so_and_is_asked_for_its_plan_by_whoever_else_judges() {
+    let bench = Bench::new("sorting");
+    let earlier = bench.data().join("earlier");
+    fs::copy(bench.command(&[]).get_program(), &earlier).unwrap();
+    let versus = ["--versus", &earlier.display().to_string()];
+    let short = ["--measurement-time", "0.002", "--threshold", "50%", "--inconclusive", "pass"];
+    let ran = bench.run(&[&CASE[..], &versus, &short].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    assert!(ran.stdout.contains("note: the candidate itself has measured and judged"), "{}", ran.all());
+    let mut command = bench.bare(&["--weighbridge-duel", "--bench"]);
+    let ran = ProcessEnd::of(command.args(CASE));
+    let plan: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(plan["cases"].as_array().map(Vec::len), Some(2), "{}", ran.all());
+}
+
+#[test]
 fn a_dry_run_of_a_duel_measures_nothing() {
     let bench = Bench::new("sorting");
     let ran = bench.run(&[&CASE[..], &["--versus-adapter", "stable", "--dry-run"]].concat());
