@@ -245,6 +245,8 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::device::page_fault_cost;
     #[doc(hidden)]
+    pub use crate::harness::{DuelOrder, DuelProgram, Unjudged, judge_duel};
+    #[doc(hidden)]
     pub use crate::json::too_deep;
     #[doc(hidden)]
     pub use crate::metric::{
@@ -257,8 +259,8 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::record::{
         AllocationSite, Allocations, AttachedFile, Attachment, AttachmentStatus, BadMachineId, BaselineCase,
-        Blocks, CaseFacts, Difference, Differences, DocumentKind, FailureReason, HeldAgainst, OverRanks,
-        RankAggregate, StopReason, assemble, file_system,
+        Blocks, CaseFacts, Difference, Differences, Document, DocumentKind, FailureReason, HeldAgainst,
+        OverRanks, RankAggregate, StopReason, assemble, file_system,
     };
     #[doc(hidden)]
     pub use crate::report::{Columns, bencher_lines, case_traces, fake_device, machine, quantity, traces};
@@ -272,7 +274,7 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::store::{
         Attempt, Disk, Duels, Files, MachineLock, OutputStream, PrunePolicy, PruneResult, RunListing,
-        Unreadable, read_file, read_text, redigest, replace_file,
+        Unreadable, read_document, read_file, read_text, redigest, replace_file, write_document,
     };
     #[doc(hidden)]
     pub use crate::verify::{

@@ -8,8 +8,18 @@ use crate::repository::{BENCH, PLAIN, PLANTED, Repository, SHORT};
 
 /// `cargo xtask compare-baseline --rebuild REV --format json`, in the repository.
 fn compare(repository: &Repository, revision: &str, variables: &[(&str, &str)]) -> (ProcessEnd, Value) {
-    let line = ["compare-baseline", "--rebuild", revision, "--format", "json", "--"];
-    let ran = repository.xtask(&[&line[..], SHORT].concat(), variables);
+    compare_by(repository, revision, variables, &[])
+}
+
+/// The same, with more flags.
+fn compare_by(
+    repository: &Repository,
+    revision: &str,
+    variables: &[(&str, &str)],
+    flags: &[&str],
+) -> (ProcessEnd, Value) {
+    let line = ["compare-baseline", "--rebuild", revision, "--format", "json"];
+    let ran = repository.xtask(&[&line[..], flags, &["--"], SHORT].concat(), variables);
     let document = serde_json::from_str(&ran.stdout).unwrap_or(Value::Null);
     (ran, document)
 }
@@ -68,6 +78,76 @@ fn a_slower_an_equal_a_faster_and_a_renamed_work_tree_are_each_called_what_they_
     assert_eq!(verdicts(&document), [pair("WORK-9", "added"), pair("WORK-1", "removed")], "{}", ran.all());
 }
 
+/// A bench program that, called as a judge, hands over whatever lies in the file that a variable names.
+const LIAR: &str = r#"
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LIES: extern "C" fn() = lie;
+
+extern "C" fn lie() {
+    let words: Vec<String> = std::env::args().collect();
+    let file = words.iter().position(|word| word == "--comparison").map(|at| &words[at + 1]);
+    if let (Some(file), Ok(lie)) = (file, std::env::var("LIE")) {
+        std::fs::copy(lie, file).unwrap();
+        std::process::exit(0);
+    }
+}
+"#;
+
+#[test]
+fn a_candidate_that_would_write_its_own_verdict_and_bring_its_own_rules_is_judged_by_neither() {
+    let repository = Repository::new();
+    let (ran, document) = compare(&repository, "HEAD", &[]);
+    let mut lie = document["suites"][0]["comparison"].clone();
+    assert!(lie["rows"][0].is_object(), "{}", ran.all());
+    lie["rows"][0]["verdict"] = "unchanged".into();
+    lie["counts"] = serde_json::json!({ "improved": 0, "unchanged": 1, "regressed": 0, "inconclusive": 0,
+        "added": 0, "removed": 0, "incomparable": 0 });
+    lie["candidate"] = "20200101-000000-0000aa".into();
+    let file = repository.path().join("target/lie.json");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, lie.to_string()).unwrap();
+
+    let slower = BENCH.replace("turns(80_000)", "turns(96_000)");
+    repository.write("benches/work.rs", &format!("{slower}{LIAR}"));
+    repository.write(".config/weighbridge.toml", "[gate]\nduel-margin = 0.9\ninconclusive = \"pass\"\n");
+    let (ran, document) = compare(&repository, "HEAD", &[("LIE", &file.display().to_string())]);
+    assert_eq!(
+        (ran.code, verdicts(&document)),
+        (Some(3), vec![pair("WORK-1", "regressed")]),
+        "{}",
+        ran.all()
+    );
+    let comparison = &document["suites"][0]["comparison"];
+    assert_ne!(comparison["candidate"], lie["candidate"], "the judge names what it stores");
+    let notes = comparison["notes"].to_string();
+    assert!(notes.contains("gate.duel-margin: 0.9 in the work tree, not set in HEAD ("), "{notes}");
+}
+
+#[test]
+fn a_build_that_somebody_wrote_into_is_built_anew() {
+    let repository = Repository::new();
+    let state = |ran: &ProcessEnd| {
+        ran.stderr.lines().find(|line| line.starts_with("baseline: HEAD at ")).unwrap_or_default().to_owned()
+    };
+    compare(&repository, "HEAD", &[]);
+    let (ran, _) = compare(&repository, "HEAD", &[]);
+    assert!(state(&ran).ends_with("its build is as it was left"), "{}", ran.all());
+    // Any file of it: here a library that cargo takes for built.
+    let all = std::fs::read_dir(Repository::data().join("rebuilds")).unwrap().flatten();
+    let newest =
+        all.max_by_key(|entry| entry.path().join("used").metadata().and_then(|of| of.modified()).ok());
+    let libraries = newest.unwrap().path().join("target/release/deps");
+    let library = std::fs::read_dir(libraries).unwrap().flatten().map(|entry| entry.path());
+    let library = library.into_iter().find(|path| path.extension().is_some_and(|end| end == "rlib")).unwrap();
+    let mut bytes = std::fs::read(&library).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&library, bytes).unwrap();
+    let (ran, _) = compare(&repository, "HEAD", &[]);
+    assert!(ran.stderr.contains("what was kept of its build is not as it was left here"), "{}", ran.all());
+    assert!(state(&ran).ends_with("and it was built now"), "{}", ran.all());
+}
+
 #[test]
 fn a_revision_that_is_not_there_is_2_and_one_that_does_not_build_is_1() {
     let repository = Repository::new();
@@ -110,14 +190,19 @@ fn the_commit_that_made_a_case_slower_is_found_and_once_it_is_accepted_only_more
         .xtask(&["history", "accept", "WORK-1", "--duel", "--because", "the input is checked"], &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.all());
     assert!(ran.stdout.contains(" against HEAD~3 ("), "the stored duel has its name: {}", ran.all());
+    // Not by whoever made it slower, unless a person says so.
     let (ran, document) = compare(&repository, "HEAD~3", &[]);
+    assert_eq!(ran.code, Some(3), "{}", ran.all());
+    let notes = document["suites"][0]["comparison"]["notes"].to_string();
+    assert!(notes.contains("accepted by the work tree and not by HEAD~3"), "{notes}");
+    let (ran, document) = compare_by(&repository, "HEAD~3", &[], &["--rules", "tree"]);
     let row = &document["suites"][0]["comparison"]["rows"][0];
     assert_ne!(ran.code, Some(3), "{}", ran.all());
     assert!(row["accepted"].as_f64().is_some_and(|share| (0.1..0.2).contains(&share)), "{row}");
 
     // A further tenth is one too many.
     repository.write("benches/work.rs", &BENCH.replace("turns(80_000)", "turns(101_200)"));
-    let (ran, document) = compare(&repository, "HEAD~3", &[]);
+    let (ran, document) = compare_by(&repository, "HEAD~3", &[], &["--rules", "tree"]);
     assert_eq!(
         (ran.code, verdicts(&document)),
         (Some(3), vec![pair("WORK-1", "regressed")]),

@@ -129,7 +129,11 @@ impl Repository {
             let text = fs::read_to_string(self.path().join(file)).unwrap();
             self.write(file, &text);
         }
-        command.current_dir(self.path()).env("WEIGHBRIDGE_DATA", Self::data()).env("CARGO_TARGET_DIR", kept())
+        command
+            .current_dir(self.path())
+            .env("WEIGHBRIDGE_DATA", Self::data())
+            .env("CARGO_TARGET_DIR", kept())
+            .env("XDG_STATE_HOME", kept().join("state"))
     }
 
     /// Where its runs and the revisions that were built lie.

@@ -58,8 +58,8 @@ fn interrupted(flags: &[&str], at: impl Fn(&str) -> bool) -> (ProcessEnd, Value)
     let files: Vec<_> = files.filter(|file| file.is_file()).collect();
     assert_eq!(files.len(), 1, "{files:?} {}", ran.all());
     assert!(ran.stderr.contains("-- --resume "), "{}", ran.all());
-    let comparison = serde_json::from_slice(&fs::read(&files[0]).unwrap()).unwrap();
-    (ran, comparison)
+    let stored: Value = serde_json::from_slice(&fs::read(&files[0]).unwrap()).unwrap();
+    (ran, stored["record"].clone())
 }
 
 #[test]
@@ -128,7 +128,8 @@ fn a_duel_that_was_killed_goes_on_and_repeats_no_finished_round() {
     assert!(matches!(output.status.code(), Some(0 | 3 | 5)), "{said}");
     assert!(more, "the rounds that were missing were measured: {said}");
     let file = bench.data().join("duels").join(format!("{id}.json"));
-    let comparison: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    let stored: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    let comparison = &stored["record"];
     let rows = comparison["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 2, "{comparison}");
     assert!(
@@ -180,6 +181,22 @@ fn a_program_with_debug_assertions_is_refused_before_anything_is_measured_unless
     let ran = bench.run(&[&args[..], &["--allow-debug"]].concat());
     assert_eq!(ran.code, Some(4), "{}", ran.all());
     assert!(ran.stderr.contains("no answer after"), "{}", ran.all());
+}
+
+#[test]
+fn a_bench_program_that_judges_itself_says_so_and_is_asked_for_its_plan_by_whoever_else_judges() {
+    let bench = Bench::new("sorting");
+    let earlier = bench.data().join("earlier");
+    fs::copy(bench.command(&[]).get_program(), &earlier).unwrap();
+    let versus = ["--versus", &earlier.display().to_string()];
+    let short = ["--measurement-time", "0.002", "--threshold", "50%", "--inconclusive", "pass"];
+    let ran = bench.run(&[&CASE[..], &versus, &short].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.all());
+    assert!(ran.stdout.contains("note: the candidate itself has measured and judged"), "{}", ran.all());
+    let mut command = bench.bare(&["--weighbridge-duel", "--bench"]);
+    let ran = ProcessEnd::of(command.args(CASE));
+    let plan: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(plan["cases"].as_array().map(Vec::len), Some(2), "{}", ran.all());
 }
 
 #[test]

@@ -1,53 +1,36 @@
-//! A bench program that measures another in turns with itself.
+//! Two bench programs in turns: this process is the parent of both and the judge of what they send.
 
-use std::fs;
-use std::process::{Command, Stdio};
-
-use anyhow::{Context, Result, bail};
-use weighbridge::data::{Comparison, Duels, EnvironmentChange, read_file};
+use anyhow::Result;
+use weighbridge::data::{Comparison, DuelOrder, DuelProgram, EnvironmentChange, Policy, judge_duel};
 
 use crate::place::Place;
 use crate::programs::BuiltProgram;
 use crate::stop;
 
-/// Lets one bench program measure another in turns with itself. Progress goes to stderr. The program knows
-/// the other one by its path; the comparison, and what is stored of it, call it by this name, and name what
-/// changed in how the two are built.
+/// A duel between two bench programs.
+pub(crate) struct Fight<'a> {
+    pub(crate) candidate: &'a BuiltProgram,
+    pub(crate) baseline: &'a BuiltProgram,
+    /// The baseline, for people.
+    pub(crate) name: String,
+    /// The changes in how the two are built.
+    pub(crate) changes: &'a [EnvironmentChange],
+    /// The gate, with what was accepted since the baseline.
+    pub(crate) policy: &'a Policy,
+    /// Flags of bench programs.
+    pub(crate) flags: &'a [String],
+    /// Lines to be told before any row.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Measures both programs in turns, judges and stores. Progress goes to stderr.
 ///
 /// # Errors
-/// When it ends without a comparison: with its own exit code where that is documented. When the name cannot
-/// be stored.
-pub(crate) fn fight(
-    candidate: &BuiltProgram,
-    baseline: &BuiltProgram,
-    name: String,
-    changes: &[EnvironmentChange],
-    place: &Place,
-    flags: &[String],
-) -> Result<Comparison> {
-    let folder = place.layout.duels();
-    fs::create_dir_all(&folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
-    let file = folder.join(format!(".comparison-{}.json", std::process::id()));
-    let mut command = Command::new(&candidate.path);
-    command.current_dir(&candidate.directory).arg("--bench").args(flags);
-    command.arg("--versus").arg(&baseline.path).arg("--comparison").arg(&file);
-    command.arg("--data").arg(place.layout.data()).stdin(Stdio::null()).stdout(Stdio::null());
-    let status = command.status().with_context(|| format!("failed to start {}", candidate.suite))?;
-    let read = read_file(&file);
-    let _ = fs::remove_file(&file);
-    match (status.code(), read) {
-        (Some(0 | 3..=6), Ok(bytes)) => {
-            let read = serde_json::from_slice(&bytes);
-            let mut comparison: Comparison =
-                read.with_context(|| format!("{} wrote no comparison", candidate.suite))?;
-            comparison.baseline.name = name;
-            comparison.environment_changes.extend_from_slice(changes);
-            Duels::new(place.layout.clone()).write(&comparison.candidate, &comparison)?;
-            Ok(comparison)
-        }
-        (Some(2), _) => Err(stop::usage(format!("{} refused what was asked (see above)", candidate.suite))),
-        (Some(4), _) => Err(stop::nothing(format!("{} had nothing to judge (see above)", candidate.suite))),
-        (Some(130), _) => Err(stop::interrupted()),
-        _ => bail!("{} ended with {status} and no comparison", candidate.suite),
-    }
+/// When there is no comparison: with the exit code that goes with it.
+pub(crate) fn fight(fight: Fight<'_>, place: &Place) -> Result<Comparison> {
+    let Fight { candidate, baseline, name, changes, policy, flags, notes } = fight;
+    let programs = [baseline, candidate].map(|of| DuelProgram { path: &of.path, directory: &of.directory });
+    let (suite, data) = (candidate.suite.as_str(), place.layout.data());
+    judge_duel(DuelOrder { suite, programs, name, flags, data, policy, changes, notes })
+        .map_err(|unjudged| stop::with(unjudged.exit, format!("{suite}: {unjudged}")))
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use weighbridge::data::{CaseId, Layout, RunManifest, read_text};
+use weighbridge::data::{CaseId, Layout, read_text};
 
 use crate::command_output::CommandOutput;
 use crate::place::{Place, suite_of};
@@ -30,7 +30,7 @@ const HEAD: &str =
 const FITS: &str = "a String takes all that is written";
 
 /// The ids of each suite, in the form that other programs use: `cv_1::small::workers=2::google_grain`.
-type Ids = BTreeMap<String, BTreeSet<String>>;
+pub(crate) type Ids = BTreeMap<String, BTreeSet<String>>;
 
 pub(crate) fn run(args: &Lock, place: &Place) -> Result<CommandOutput> {
     let mut found = Ids::new();
@@ -49,24 +49,17 @@ pub(crate) fn run(args: &Lock, place: &Place) -> Result<CommandOutput> {
     Ok(CommandOutput::fine(format!("{} lists {}\n", path.display(), count(&found))))
 }
 
-/// Scenarios of the committed list that a run did not plan. None when there is no list, or it does not know
-/// the suite.
-pub(crate) fn missing(place: &Place, run: &RunManifest) -> Result<Vec<String>> {
-    missing_of(place, &run.suite, &run.planned.cases)
-}
-
-/// Scenarios of the committed list that have none of these cases.
+/// Scenarios of a committed list that have none of these cases. None where it does not know the suite.
 pub(crate) fn missing_of<'a>(
-    place: &Place,
+    locked: &Ids,
     suite: &str,
     cases: impl IntoIterator<Item = &'a CaseId>,
-) -> Result<Vec<String>> {
-    let locked = read(place)?.unwrap_or_default();
-    let Some(locked) = locked.get(suite) else { return Ok(Vec::new()) };
+) -> Vec<String> {
+    let Some(locked) = locked.get(suite) else { return Vec::new() };
     let planned: Vec<String> = cases.into_iter().map(CaseId::slug).collect();
     let planned: BTreeSet<&str> = planned.iter().map(|slug| scenario(slug)).collect();
     let expected: BTreeSet<&str> = locked.iter().map(|slug| scenario(slug)).collect();
-    Ok(expected.difference(&planned).map(|id| (*id).to_owned()).collect())
+    expected.difference(&planned).map(|id| (*id).to_owned()).collect()
 }
 
 /// Scenarios of the committed list by the ids that people know, where one of these cases has it: the list has
@@ -142,7 +135,11 @@ fn read(place: &Place) -> Result<Option<Ids>> {
     }
 }
 
-fn parse(text: &str) -> Result<Ids> {
+/// The list of this text.
+///
+/// # Errors
+/// When a case stands before any suite.
+pub(crate) fn parse(text: &str) -> Result<Ids> {
     let mut ids = Ids::new();
     let mut suite = None;
     for (number, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line.trim())) {

@@ -21,6 +21,11 @@ pub fn nothing(message: impl Into<String>) -> anyhow::Error {
     Stop { exit: Exit::NothingToJudge, message: message.into() }.into()
 }
 
+/// A stop with this exit code.
+pub(crate) fn with(exit: Exit, message: String) -> anyhow::Error {
+    Stop { exit, message }.into()
+}
+
 /// The user asked for an end: exit 130.
 pub fn interrupted() -> anyhow::Error {
     Stop { exit: Exit::Interrupted, message: "interrupted".to_owned() }.into()

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::metric::{Direction, Unit, names};
 use crate::plan::CaseId;
-use crate::record::{Difference, Environment, Estimate, RunId};
+use crate::record::{Difference, Document, DocumentKind, Environment, Estimate, RunId};
 
 /// A run held against a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct Comparison {
     pub environment: Option<Environment>,
     /// Changes around the code: to be told before any row.
     pub environment_changes: Vec<EnvironmentChange>,
+    /// Lines to be told before any row: by whose rules was judged, and who measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// The reason why nothing is judged, if nothing is.
     pub refused: Option<Refusal>,
     /// Cases of the run that failed, or whose work does not verify.
@@ -213,9 +216,21 @@ impl Comparison {
     }
 }
 
+impl Document for Comparison {
+    const KIND: DocumentKind = DocumentKind::Duel;
+
+    fn check(&self) -> Result<(), String> {
+        if self.counts == VerdictCounts::of(&self.rows) {
+            Ok(())
+        } else {
+            Err("its `counts` are not those of its rows".to_owned())
+        }
+    }
+}
+
 impl VerdictCounts {
     /// Counts rows.
-    pub(crate) fn of(rows: &[Row]) -> Self {
+    pub fn of(rows: &[Row]) -> Self {
         let mut counts = Self::default();
         for row in rows {
             let count = match row.verdict {

@@ -32,6 +32,7 @@ pub fn judge(baseline: &Baseline, candidate: &RunRecord, history: &History, poli
         candidate: manifest.id.clone(),
         environment: None,
         environment_changes: changes(baseline, manifest),
+        notes: Vec::new(),
         refused: refusal(baseline, candidate, policy),
         failures: candidate.cases.iter().filter_map(failure).collect(),
         rows: Vec::new(),

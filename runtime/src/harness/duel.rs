@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use super::bench::{absent, policy};
@@ -13,21 +13,21 @@ use super::smoke::program;
 use super::{Context, Exit, TargetError, resume, usage::UsageError};
 use crate::bencher::{HashKey, INJECT, RunSettings};
 use crate::compare::{
-    BreakOff, ComparedBaseline, Comparison, Decider, IncomparableReason, Method, Refusal, Row, Verdict,
-    VerdictCounts, axis_changed,
+    BreakOff, ComparedBaseline, Comparison, Decider, EnvironmentChange, IncomparableReason, Method, Policy,
+    Refusal, Row, Verdict, VerdictCounts, axis_changed,
 };
 use crate::metric::names;
 use crate::plan::{self, CaseId, Plan, PlannedCase};
-use crate::record::RunStatus;
+use crate::record::{RunManifest, RunStatus};
 use crate::registry::Registry;
 use crate::report::{self, Progress};
-use crate::run::{self, Duel, Event, Pair, Program, RunEnding, Side};
+use crate::run::{self, Duel, DuelCase, DuelSettings, Event, Pair, Program, RunEnding, Side};
 use crate::store::Duels;
 
 /// Measures both sides of every case in turns, judges, stores and shows what came of it.
 pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> Result<Exit, TargetError> {
-    let Context { suite, args, terminal, .. } = context;
-    let mut policy = policy(context, registry)?; // a mistake in the settings costs no duel
+    let Context { args, terminal, .. } = context;
+    let policy = policy(context, registry)?; // a mistake in the settings costs no duel
     if args.dry_run {
         terminal.answer(&report::details(plan));
         return Ok(Exit::Fine);
@@ -45,23 +45,95 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         (None, adapter) => (adapter.clone().unwrap_or_default(), own.clone()),
     };
     let theirs = if args.versus.is_some() { list(&baseline, args.listing_flags())? } else { Vec::new() };
-    let (pairs, mut rows) = match &args.versus_adapter {
+    let (pairs, rows) = match &args.versus_adapter {
         Some(adapter) => adapters(plan, adapter)?,
         None => programs(registry, context, plan, &theirs)?,
     };
     let Some(session) = Session::begin(context, device)? else { return Ok(Exit::Interrupted) };
-    let layout = session.layout.clone();
-    let duels = Duels::new(layout.clone());
+    let journals = Duels::new(session.layout.clone()).journals();
+    let versus = args.versus.as_ref().and_then(|_| baseline.digest().ok());
+    let (manifest, _going_on) = session.take_up(context, plan, &journals, versus)?;
+    let contest = Contest {
+        name,
+        // This program's own build has been checked.
+        unchecked: if args.versus.is_some() { &[Side::Baseline] } else { &[] },
+        programs: sides([baseline, own], args.inject),
+        settings: DuelSettings::of(plan),
+        pairs,
+        rows,
+        policy: &policy,
+        changes: Vec::new(),
+        notes: args.versus.iter().map(|_| OWN_JUDGE.to_owned()).collect(),
+    };
+    let Fought { comparison, ending, file } = fight(context, &session, contest, manifest)?;
+    if let Some(wanted) = &args.comparison {
+        Duels::new(session.layout.clone()).write_to(Path::new(wanted), &comparison)?;
+    }
+    terminal.result(&report::verdicts(&comparison, *terminal));
+    terminal.remark(&format!("files: {}", file.display()));
+    let mut exit = Exit::from(comparison.outcome(&policy));
+    for metric in policy.absent_metrics([&comparison], &|_| args.selects()) {
+        terminal.error(&absent(&metric));
+        exit = exit.or(Exit::NothingToJudge);
+    }
+    if ending.is_interrupted() {
+        exit = exit.or(Exit::Interrupted);
+    }
+    terminal.answer(&report::duel_summary(&comparison, exit.code()));
+    Ok(exit)
+}
+
+/// The line of a duel that one of its sides judges.
+const OWN_JUDGE: &str = "the candidate itself has measured and judged: a gate needs a judge that is neither \
+                         side (`compare-baseline`)";
+
+/// Two sides that meet.
+pub(super) struct Contest<'a> {
+    /// The baseline, for people.
+    pub(super) name: String,
+    /// The baseline's program and the candidate's.
+    pub(super) programs: [Program; 2],
+    /// The sides of whose build nothing is known yet.
+    pub(super) unchecked: &'a [Side],
+    pub(super) settings: DuelSettings,
+    pub(super) pairs: Vec<Pair>,
+    /// The rows of cases that are not measured.
+    pub(super) rows: Vec<Row>,
+    pub(super) policy: &'a Policy,
+    /// The changes in how the two are built.
+    pub(super) changes: Vec<EnvironmentChange>,
+    /// Lines to be told before any row.
+    pub(super) notes: Vec<String>,
+}
+
+/// The result of a duel.
+pub(super) struct Fought {
+    pub(super) comparison: Comparison,
+    pub(super) ending: RunEnding,
+    /// The file that it is stored in.
+    pub(super) file: PathBuf,
+}
+
+/// Measures both sides of every pair in turns, judges, and stores what came of it.
+pub(super) fn fight(
+    context: &Context<'_>,
+    session: &Session,
+    contest: Contest<'_>,
+    mut manifest: RunManifest,
+) -> Result<Fought, TargetError> {
+    let Context { suite, args, terminal, .. } = context;
+    let Contest { name, programs, unchecked, settings, pairs, mut rows, policy, changes, notes } = contest;
+    let duels = Duels::new(session.layout.clone());
     let journals = duels.journals();
     let machine = session.environment.machine_id();
+    let mut policy = policy.clone();
     policy.accepted.retain(|one| one.belongs(&suite.name(), &machine));
-    let versus = args.versus.as_ref().and_then(|_| baseline.digest().ok());
-    let (mut manifest, _going_on) = session.take_up(context, plan, &journals, versus)?;
     let id = manifest.id.clone();
     let index = |case: &CaseId| pairs.iter().position(|pair| pair.candidate.id == *case);
+    let seed = settings.run.seed;
     let task = Duel {
-        programs: sides(own, baseline, args.inject),
-        plan,
+        programs,
+        settings,
         pairs: &pairs,
         finished: &journals.finished_rounds(&id, &index)?,
         scratch: &|case, number| journals.layout().scratch(&id, case, number),
@@ -69,16 +141,19 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         epoch: manifest.epoch,
         least: args.inject.map_or(1, |share| (1.0 / share).ceil() as u64),
         // Drawn for this duel, unless the user has said one; kept with it, for whoever takes it up again.
-        seed: if plan.run.seed == RunSettings::SEED { manifest.epoch } else { plan.run.seed },
+        seed: if seed == RunSettings::SEED { manifest.epoch } else { seed },
         budget: session.budget,
         interrupted: &context.interrupted,
     };
 
-    // This program's own build has been checked. One that does not even greet is told case by case.
-    if args.versus.is_some() && task.has_debug_assertions(Side::Baseline) == Ok(true) && !args.allow_debug {
+    // One that does not even greet is told case by case.
+    let is_debug = |side: &&Side| task.has_debug_assertions(**side) == Ok(true);
+    if !args.allow_debug
+        && let Some(side) = unchecked.iter().find(is_debug)
+    {
         journals.remove(&id)?;
         return Err(TargetError::Versus {
-            program: name,
+            program: if *side == Side::Baseline { name } else { suite.name() },
             why: "it was built with debug assertions, so its figures would mean nothing: build it as `cargo \
                 bench` does, or pass --allow-debug to measure all the same"
                 .to_owned(),
@@ -114,7 +189,8 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         baseline: ComparedBaseline { name, run: None },
         candidate: id.clone(),
         environment: Some(session.environment.clone()),
-        environment_changes: Vec::new(),
+        environment_changes: changes,
+        notes,
         refused: None,
         failures: decided.failures,
         counts: VerdictCounts::of(&rows),
@@ -124,16 +200,6 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         comparison.refused = Some(Refusal::NothingCompared);
     }
     let file = duels.write(&id, &comparison)?;
-    if let Some(wanted) = &args.comparison {
-        duels.write_to(Path::new(wanted), &comparison)?;
-    }
-    terminal.result(&report::verdicts(&comparison, *terminal));
-    terminal.remark(&format!("files: {}", file.display()));
-    let mut exit = Exit::from(comparison.outcome(&policy));
-    for metric in policy.absent_metrics([&comparison], &|_| args.selects()) {
-        terminal.error(&absent(&metric));
-        exit = exit.or(Exit::NothingToJudge);
-    }
     if ending == RunEnding::Complete {
         journals.remove(&id)?; // the file has all that decided
     } else {
@@ -141,15 +207,11 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
         journals.write_manifest(&manifest)?;
         terminal.remark(&resume::hint(suite, &id));
     }
-    if ending.is_interrupted() {
-        exit = exit.or(Exit::Interrupted);
-    }
-    terminal.answer(&report::duel_summary(&comparison, exit.code()));
-    Ok(exit)
+    Ok(Fought { comparison, ending, file })
 }
 
 /// The programs of both sides: a planted slowdown is the candidate's alone.
-fn sides(own: Program, baseline: Program, inject: Option<f64>) -> [Program; 2] {
+pub(super) fn sides([baseline, own]: [Program; 2], inject: Option<f64>) -> [Program; 2] {
     let with = |mut program: Program, inject: String| {
         program.variables.push((INJECT.to_owned(), inject));
         program
@@ -158,7 +220,7 @@ fn sides(own: Program, baseline: Program, inject: Option<f64>) -> [Program; 2] {
 }
 
 /// Pairs of two adapters of one scenario and point.
-fn adapters<'a>(plan: &'a Plan, name: &str) -> Result<(Vec<Pair<'a>>, Vec<Row>), TargetError> {
+fn adapters(plan: &Plan, name: &str) -> Result<(Vec<Pair>, Vec<Row>), TargetError> {
     let is_base = |case: &&PlannedCase| case.id.adapter.as_deref() == Some(name);
     let mut pairs = Vec::new();
     let mut rows = Vec::new();
@@ -170,7 +232,9 @@ fn adapters<'a>(plan: &'a Plan, name: &str) -> Result<(Vec<Pair<'a>>, Vec<Row>),
             is_base(base) && base.id.scenario == candidate.id.scenario && base.id.point == candidate.id.point
         };
         match plan.cases.iter().find(same) {
-            Some(base) => pairs.push(Pair { baseline: base.id.clone(), candidate }),
+            Some(base) => {
+                pairs.push(Pair { baseline: DuelCase::of(base), candidate: DuelCase::of(candidate) });
+            }
             None => {
                 let why = IncomparableReason::NotRunBy(name.to_owned());
                 rows.push(Row::bare(&candidate.id, names::WALL_TIME, Verdict::Incomparable(why)));
@@ -186,12 +250,12 @@ fn adapters<'a>(plan: &'a Plan, name: &str) -> Result<(Vec<Pair<'a>>, Vec<Row>),
 }
 
 /// Pairs of the cases that both programs have; rows for those that one of them has.
-fn programs<'a>(
+fn programs(
     registry: &Registry,
     context: &Context<'_>,
-    plan: &'a Plan,
+    plan: &Plan,
     theirs: &[CaseId],
-) -> Result<(Vec<Pair<'a>>, Vec<Row>), TargetError> {
+) -> Result<(Vec<Pair>, Vec<Row>), TargetError> {
     let theirs_by_name: HashMap<_, _> = theirs.iter().map(|id| (id.to_string(), id)).collect();
     let mut pairs = Vec::new();
     let mut rows = Vec::new();
@@ -201,7 +265,8 @@ fn programs<'a>(
             Some(id) => match axis_changed(id, &candidate.id) {
                 Some(change) => Verdict::Incomparable(IncomparableReason::Axis(change)),
                 None => {
-                    pairs.push(Pair { baseline: (*id).clone(), candidate });
+                    let candidate = DuelCase::of(candidate);
+                    pairs.push(Pair { baseline: candidate.called(id), candidate });
                     continue;
                 }
             },

@@ -62,6 +62,8 @@ pub(super) enum TargetError {
         budget.as_secs_f64()
     )]
     Waited { budget: Duration },
+    #[error("interrupted")]
+    Interrupted,
     #[error("failed to install the handler of Ctrl-C: {0}")]
     Signal(#[from] ctrlc::Error),
 }
@@ -86,6 +88,7 @@ impl TargetError {
             | Self::Waited { .. }
             | Self::OtherPackage { .. }
             | Self::Store(store::StoreError::NoBaseline { .. }) => Exit::NothingToJudge,
+            Self::Interrupted => Exit::Interrupted,
             Self::Settings { .. }
             | Self::Temporary(_)
             | Self::Find(_)

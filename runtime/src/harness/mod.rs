@@ -7,12 +7,14 @@ mod called_targets;
 mod caller;
 mod context;
 mod duel;
+mod duel_plan;
 mod error;
 mod exit_code;
 mod flag;
 mod flag_values;
 mod flags;
 mod help;
+mod judge;
 mod known_times;
 mod list;
 mod outputs;
@@ -34,6 +36,7 @@ mod traces;
 mod usage;
 
 pub use exit_code::Exit;
+pub use judge::{DuelOrder, DuelProgram, Unjudged, judge_duel};
 pub use runner::{Runner, RunnerEnd};
 pub use style::{Find, FindRequest, FoundBenches};
 pub use suite::{Suite, target_of_program};
@@ -54,11 +57,11 @@ use style::Styled;
 use nix::sys::signal::{SigSet, Signal};
 
 use crate::metric::{DEVICE_METRICS, METRICS};
-use crate::plan::{self, Isolation};
+use crate::plan::{self, Isolation, Plan, Request};
 use crate::process::reaper;
 use crate::registry::Registry;
 use crate::report::Terminal;
-use crate::run::{CHILD_FLAG, serve};
+use crate::run::{CHILD_FLAG, DUEL_FLAG, serve};
 use crate::store::{self, Layout, Runs};
 
 /// The whole of a bench binary: `weighbridge::main!()` calls it.
@@ -89,7 +92,9 @@ pub fn code(suite: Suite, find: Option<Find>) -> u8 {
 }
 
 fn start(suite: &Suite, find: Option<Find>) -> Result<Exit, TargetError> {
-    let args = BenchArgs::parse(env::args_os().skip(1).collect(), &|name| env::var(name).ok())?;
+    let tells = env::args_os().nth(1).is_some_and(|arg| arg == DUEL_FLAG);
+    let line = env::args_os().skip(if tells { 2 } else { 1 });
+    let args = BenchArgs::parse(line.collect(), &|name| env::var(name).ok())?;
     let cargo = Caller::of_this_process();
     let args = match cargo.as_ref().and_then(Caller::folder) {
         Some(folder) => args.below(&folder),
@@ -140,29 +145,38 @@ fn start(suite: &Suite, find: Option<Find>) -> Result<Exit, TargetError> {
     let chosen = suite_file::read(&args)?;
     let args = suite_file::args(args, chosen.as_ref());
     let settings = settings(suite)?;
-    let mut request =
-        request(&args, mode, settings.as_ref().map(|(file, text)| (file.as_str(), text.as_str())))?;
-    request.expressions = styled.expressions;
+    let stated = settings.as_ref().map(|(file, text)| (file.as_str(), text.as_str()));
+    let request = |args: &BenchArgs, mode| -> Result<Request, TargetError> {
+        Ok(Request { expressions: styled.expressions, ..request(args, mode, stated)? })
+    };
+    let asked = request(&args, mode)?;
     // A process cannot safely change its own environment, which is where scenarios look for the folders.
     for (name, typed) in args.for_children() {
         let set = env::var(name).ok().filter(|value| !value.is_empty());
-        if request.together.isolation == Isolation::None && typed != set.as_ref() {
+        if asked.together.isolation == Isolation::None && typed != set.as_ref() {
             let flag = name.trim_start_matches("WEIGHBRIDGE_").to_lowercase().replace('_', "-");
             let why = format!("--{flag} reaches child processes alone: without them set {name} instead");
             return Err(usage::UsageError(why).into());
         }
     }
-    let plan = match &chosen {
-        Some((file, chosen)) => {
-            let requests = chosen.requests(file, &registry, &request)?;
-            let mut plan = plan::build_all(&registry, &request, &requests)?;
-            plan.notes.insert(0, chosen.expansion(requests.len(), &plan));
-            plan
-        }
-        None => plan::build(&registry, &request)?,
+    let planned = |request: &Request| -> Result<Plan, TargetError> {
+        let Some((file, chosen)) = &chosen else { return Ok(plan::build(&registry, request)?) };
+        let requests = chosen.requests(file, &registry, request)?;
+        let mut plan = plan::build_all(&registry, request, &requests)?;
+        plan.notes.insert(0, chosen.expansion(requests.len(), &plan));
+        Ok(plan)
+    };
+    let plan = planned(&asked)?;
+    let listed = match tells {
+        true => Some(planned(&request(&duel_plan::listing(&args), HarnessMode::List)?)?),
+        false => None,
     };
     let interrupted = Arc::new(AtomicBool::new(false));
     let context = Context { suite, args, terminal, settings, styled, interrupted: interrupted.clone() };
+    if let Some(listed) = listed {
+        terminal.answer(&duel_plan::told(&context, &plan, &listed)?);
+        return Ok(Exit::Fine);
+    }
     if mode == HarnessMode::List {
         terminal.answer(&list::list(&registry, &plan, context.args.format));
         return Ok(Exit::Fine);

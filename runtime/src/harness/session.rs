@@ -8,9 +8,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::stated_budgets::stated;
 use super::usage::UsageError;
-use super::{Context, TargetError, resume};
-use crate::bencher::{INJECT, draw_epoch};
-use crate::device::{DeviceInfo, add_libraries, find_device};
+use super::{Context, Suite, TargetError, resume};
+use crate::bencher::{INJECT, RunSettings, draw_epoch};
+use crate::device::{DeviceInfo, Platform, add_libraries, find_device};
 use crate::plan::{CaseId, Plan};
 use crate::process::{OwnFolders, words_without_secrets};
 use crate::record::{Build, Environment, RunId, RunManifest, RunPlan, RunStatus};
@@ -20,8 +20,8 @@ use crate::store::{Layout, MachineLock, RunLock, Runs};
 
 /// A machine that is ready to measure, until this is dropped.
 pub(super) struct Session {
-    /// The device that serves the platform that was asked for.
-    pub(super) device: DeviceInfo,
+    /// The name of the backend that serves the platform that was asked for.
+    backend: String,
     pub(super) layout: Layout,
     /// As it was before anything was measured: the load is the machine's and not ours, the commit the one
     /// that runs.
@@ -38,14 +38,27 @@ impl Session {
     /// # Errors
     /// That the budget was spent on waiting; those of the lock.
     pub(super) fn begin(context: &Context<'_>, device: DeviceInfo) -> Result<Option<Self>, TargetError> {
+        Self::alone(context, &build(context.suite), &on_device(&device), device.backend.platform().name())
+    }
+
+    /// The same for programs that this process judges: what only they know of their build and of the device,
+    /// they tell.
+    ///
+    /// # Errors
+    /// As [`Session::begin`].
+    pub(super) fn alone(
+        context: &Context<'_>,
+        build: &Build,
+        device: &Environment,
+        backend: &str,
+    ) -> Result<Option<Self>, TargetError> {
         let Context { suite, args, .. } = context;
         let before = Instant::now();
         let Some(locks) = lock(context)? else { return Ok(None) };
         let budget = args.budget.map(|budget| budget.saturating_sub(before.elapsed()));
         let layout = Layout::new(suite.data(args.data.as_deref())).with_workspace(suite.workspace());
-        let mut environment = Environment::capture(layout.data(), &suite.workspace(), &build(context));
-        environment.add_device(&device);
-        Ok(Some(Self { device, layout, environment, budget, _locks: locks }))
+        let environment = Environment::capture(layout.data(), &suite.workspace(), build).with_more(device);
+        Ok(Some(Self { backend: backend.to_owned(), layout, environment, budget, _locks: locks }))
     }
 
     /// Makes the directory and the manifest of a run or of a duel, or takes up those of one that was broken
@@ -60,13 +73,9 @@ impl Session {
         runs: &Runs,
         versus: Option<String>,
     ) -> Result<(RunManifest, RunLock), TargetError> {
-        let going_on = |id: &RunId| {
-            let why = || "another process goes on with it".to_owned();
-            runs.lock(id)?.ok_or_else(|| TargetError::Resume { run: id.clone(), why: why() })
-        };
         if let Some(run) = &context.args.resume {
             let id: RunId = run.parse().map_err(|error| UsageError(format!("--resume: {error}")))?;
-            let lock = going_on(&id)?;
+            let lock = going_on(runs, &id)?;
             let mut manifest = runs.manifest(&id)?;
             resume::check(context.suite, &manifest, plan)?;
             let own = Program::own().and_then(|own| own.digest()).ok();
@@ -85,32 +94,42 @@ impl Session {
             runs.write_manifest(&manifest)?;
             return Ok((manifest, lock));
         }
+        let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        let started = Started {
+            words,
+            programs: [Program::own().and_then(|own| own.digest()).ok(), versus],
+            profile: plan.profile.clone(),
+            run: plan.run,
+            planned: planned(plan),
+        };
+        self.enter(context, runs, started)
+    }
+
+    /// Makes the directory and the manifest of what starts now.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) fn enter(
+        &self,
+        context: &Context<'_>,
+        runs: &Runs,
+        started: Started,
+    ) -> Result<(RunManifest, RunLock), TargetError> {
         let now = now();
+        let Started { words, programs: [program, versus], profile, run, planned } = started;
         let manifest = RunManifest {
             id: run_id(now),
             suite: context.suite.name(),
             started: now.as_secs(),
-            command: kept_command(&context.suite.workspace()),
-            program: Program::own().and_then(|own| own.digest()).ok(),
+            command: kept_command(words, &context.suite.workspace()),
+            program,
             versus,
-            profile: plan.profile.clone(),
-            requested_platform: plan.run.platform.name().to_owned(),
-            active_backend: self.device.backend.platform().name().to_owned(),
-            seed: plan.run.seed,
+            profile,
+            requested_platform: run.platform.name().to_owned(),
+            active_backend: self.backend.clone(),
+            seed: run.seed,
             epoch: draw_epoch(),
-            planned: RunPlan {
-                cases: plan.cases.iter().map(|case| case.id.clone()).collect(),
-                only_verified: only_verified(plan),
-                skipped: skipped(plan),
-                repeats: plan.repeats,
-                stated: stated(plan),
-                shortened: BTreeMap::new(),
-                target: plan.together.target,
-                budget: plan.budget,
-                timeout: plan.timeout().as_secs(),
-                isolation: plan.together.isolation.name().to_owned(),
-                order: plan.together.order.name().to_owned(),
-            },
+            planned,
             status: RunStatus::Running,
             resumed: false,
             journalled: None,
@@ -122,15 +141,56 @@ impl Session {
             context.terminal.remark(&report::clock_is_behind(newest));
         }
         runs.create(&manifest)?;
-        let lock = going_on(&manifest.id)?;
+        let lock = going_on(runs, &manifest.id)?;
         Ok((manifest, lock))
     }
 }
 
+/// A run or a duel that starts now, as its manifest tells of it.
+pub(super) struct Started {
+    /// The command line that goes on with it.
+    pub(super) words: Vec<String>,
+    /// The hash of the program, and of the other one where it is measured in turns with one.
+    pub(super) programs: [Option<String>; 2],
+    /// The profile's name.
+    pub(super) profile: String,
+    pub(super) run: RunSettings,
+    pub(super) planned: RunPlan,
+}
+
+/// The plan as a manifest keeps it.
+pub(super) fn planned(plan: &Plan) -> RunPlan {
+    RunPlan {
+        cases: plan.cases.iter().map(|case| case.id.clone()).collect(),
+        only_verified: only_verified(plan),
+        skipped: skipped(plan),
+        repeats: plan.repeats,
+        stated: stated(plan),
+        shortened: BTreeMap::new(),
+        target: plan.together.target,
+        budget: plan.budget,
+        timeout: plan.timeout().as_secs(),
+        isolation: plan.together.isolation.name().to_owned(),
+        order: plan.together.order.name().to_owned(),
+    }
+}
+
+/// Locks what is gone on with.
+fn going_on(runs: &Runs, id: &RunId) -> Result<RunLock, TargetError> {
+    let why = || "another process goes on with it".to_owned();
+    runs.lock(id)?.ok_or_else(|| TargetError::Resume { run: id.clone(), why: why() })
+}
+
+/// The facts of a device.
+pub(super) fn on_device(device: &DeviceInfo) -> Environment {
+    let mut environment = Environment::default();
+    environment.add_device(device);
+    environment
+}
+
 /// The command line as the manifest keeps it: without secrets, and with names for the user's own folders.
-fn kept_command(workspace: &Path) -> Vec<String> {
+fn kept_command(words: Vec<String>, workspace: &Path) -> Vec<String> {
     let own = OwnFolders::of(workspace);
-    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     words_without_secrets(words).iter().map(|word| own.hide(word)).collect()
 }
 
@@ -156,13 +216,7 @@ pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, Ta
     if cfg!(debug_assertions) && !context.args.allow_debug {
         return Err(TargetError::DebugAssertions);
     }
-    let requested = plan.run.platform;
-    let mut device = find_device(requested).map_err(|why| TargetError::NoDevice { requested, why })?;
-    add_libraries(&mut device);
-    let active = device.backend.platform();
-    if requested != active {
-        return Err(TargetError::Backend { requested, active });
-    }
+    let device = device(plan.run.platform)?;
     if plan.measured() == 0 {
         let skipped = report::skips(plan);
         let why = if skipped.is_empty() {
@@ -175,9 +229,19 @@ pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, Ta
     Ok(device)
 }
 
+/// The device that serves a platform.
+///
+/// # Errors
+/// That there is none.
+pub(super) fn device(requested: Platform) -> Result<DeviceInfo, TargetError> {
+    let mut device = find_device(requested).map_err(|why| TargetError::NoDevice { requested, why })?;
+    add_libraries(&mut device);
+    let active = device.backend.platform();
+    if requested == active { Ok(device) } else { Err(TargetError::Backend { requested, active }) }
+}
+
 /// The facts that this binary knows of its own build.
-fn build(context: &Context<'_>) -> Build {
-    let suite = context.suite;
+pub(super) fn build(suite: &Suite) -> Build {
     let mut crates = BTreeMap::new();
     crates.insert(suite.package.to_owned(), suite.version.to_owned());
     crates.insert("weighbridge".to_owned(), env!("CARGO_PKG_VERSION").to_owned());

@@ -42,6 +42,6 @@ pub use run::{RunId, RunManifest, RunPlan, RunRecord, RunStatus};
 pub use run_assembly::assemble_run;
 #[cfg(test)]
 pub(crate) use schema::fitting;
-pub(crate) use schema::{Document, read, write};
-pub use schema::{DocumentKind, SCHEMA, SchemaError};
+pub use schema::{Document, DocumentKind, SCHEMA, SchemaError};
+pub(crate) use schema::{read, write};
 pub use unfinished_reason::{MissingRanks, UnfinishedReason};

@@ -35,10 +35,16 @@ pub enum DocumentKind {
     Case,
     /// A promoted run.
     Baseline,
+    /// The result of a duel.
+    Duel,
+    /// A commit beside the one before it.
+    Step,
+    /// The error rates of duels on a machine.
+    Calibration,
 }
 
 /// A noun that is kept in a file of its own.
-pub(crate) trait Document: Serialize {
+pub trait Document: Serialize {
     /// The kind that its file names.
     const KIND: DocumentKind;
 
@@ -189,6 +195,9 @@ impl DocumentKind {
             Self::Round => "round",
             Self::Case => "case",
             Self::Baseline => "baseline",
+            Self::Duel => "duel",
+            Self::Step => "step",
+            Self::Calibration => "calibration",
         }
     }
 }

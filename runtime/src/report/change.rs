@@ -51,6 +51,9 @@ pub fn verdicts(comparison: &Comparison, terminal: Terminal) -> String {
     for change in &comparison.environment_changes {
         line(visible_in_line(&format!("changed since then: {change}")));
     }
+    for note in &comparison.notes {
+        line(visible_in_line(&format!("note: {note}")));
+    }
     if let Some(refusal) = &comparison.refused {
         line(visible_in_line(&format!("not judged: {}", refused(refusal))));
         return text;

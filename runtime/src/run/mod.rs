@@ -26,14 +26,16 @@ mod time_share;
 
 pub use child::{ServedRequest, Serving, serve};
 pub use child_fault::ChildFault;
-pub use duel::{BrokenDuel, Duel, DuelRound, EndedRound, Pair, Referee, RoundId, Side, duel};
+pub use duel::{
+    BrokenDuel, Duel, DuelCase, DuelRound, DuelSettings, EndedRound, Pair, Referee, RoundId, Side, duel,
+};
 #[cfg(test)]
 pub(crate) use duel::{RoundRunner, go};
 pub use event::{Event, RunEnding};
 pub use outcome::{Failure, How, Outcome, Repeat, TreeMemory};
 pub use profiler::perf_can_record;
 pub use program::Program;
-pub use protocol::CHILD_FLAG;
+pub use protocol::{CHILD_FLAG, DUEL_FLAG};
 pub use schedule::RunTask;
 pub(crate) use stop::half_width;
 

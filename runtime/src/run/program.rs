@@ -24,6 +24,8 @@ pub struct Program {
     pub path: PathBuf,
     /// Variables set for every child.
     pub variables: Vec<(String, String)>,
+    /// The folder in which children are started; `None` for that of this process.
+    directory: Option<PathBuf>,
     /// The stamp of the file then; `None` where children are started as what this very process runs.
     stamp: Option<FileStamp>,
 }
@@ -54,7 +56,7 @@ impl Program {
     pub fn own() -> io::Result<Self> {
         let path = std::env::current_exe()?;
         let stamp = if Path::new(OWN).exists() { None } else { Some(FileStamp::of(&path)?) };
-        Ok(Self { path, variables: Vec::new(), stamp })
+        Ok(Self { path, variables: Vec::new(), directory: None, stamp })
     }
 
     /// The fault of a child that could not be started.
@@ -68,6 +70,16 @@ impl Program {
     /// When there is none.
     pub fn at(self, path: PathBuf) -> io::Result<Self> {
         Ok(Self { stamp: Some(FileStamp::of(&path)?), path, ..self })
+    }
+
+    /// Returns the program at this path, whose children are started in this folder. A child is refused once
+    /// another one is there.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn apart(path: &Path, directory: &Path) -> io::Result<Self> {
+        let (path, directory) = (path.to_owned(), Some(directory.to_owned()));
+        Ok(Self { stamp: Some(FileStamp::of(&path)?), path, variables: Vec::new(), directory })
     }
 
     /// Returns the digest that tells this program from any other: the 128-bit XXH3 hash of its file, in
@@ -101,7 +113,11 @@ impl Program {
         if FileStamp::of(&self.path)? != *stamp {
             return Err(io::Error::other("another program was built in its place since the run began"));
         }
-        Ok(Command::new(&self.path))
+        let mut command = Command::new(&self.path);
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        Ok(command)
     }
 
     /// The same, with a folder in which systems under test find what an earlier child has kept for the run.

@@ -18,6 +18,9 @@ pub(super) const VERSION: u32 = 8;
 /// The argument that makes a bench binary a child.
 pub const CHILD_FLAG: &str = "--weighbridge-child";
 
+/// The argument that makes a bench binary tell whoever judges a duel what it has: flags come after it.
+pub const DUEL_FLAG: &str = "--weighbridge-duel";
+
 /// A frame longer than this is not one of ours.
 pub(super) const LONGEST: u32 = 256 << 20;
 

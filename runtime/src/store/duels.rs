@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::files::replace;
+use super::files::{read_record, replace, write_record};
 use super::layout::duel_of;
 use super::runs::names_or_none;
 use super::{Disk, Files, Layout, Runs, StoreError};
@@ -40,7 +40,15 @@ impl Duels {
         Ok(ids)
     }
 
-    /// Writes what came of a duel, as JSON, and says where.
+    /// The result of a duel.
+    ///
+    /// # Errors
+    /// When its file is not there, was changed since it was written, or says what cannot be.
+    pub fn read(&self, duel: &RunId) -> Result<Comparison, StoreError> {
+        read_record(&*self.files, &self.layout.duel(duel))
+    }
+
+    /// Writes what came of a duel in its envelope, and says where.
     ///
     /// # Errors
     /// Those of the file system.
@@ -48,11 +56,11 @@ impl Duels {
         let path = self.layout.duel(duel);
         let folder = self.layout.duels();
         self.files.make_dirs(&folder).map_err(StoreError::io("make", &folder))?;
-        self.write_to(&path, comparison)?;
+        write_record(&*self.files, &path, comparison)?;
         Ok(path)
     }
 
-    /// Writes a comparison, as JSON, to a file that the user names.
+    /// Writes a comparison, as JSON without an envelope, to a file that the user names.
     ///
     /// # Errors
     /// Those of the file system.

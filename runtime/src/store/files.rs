@@ -213,6 +213,29 @@ where
     record::read(&content).map_err(|source| StoreError::Record { path: path.to_owned(), source })
 }
 
+/// Reads a document of a kind that only the tool keeps out of its envelope; `None` where there is no such
+/// file.
+///
+/// # Errors
+/// When it cannot be read, was changed since it was written, or says what cannot be.
+pub fn read_document<R: Document + serde::de::DeserializeOwned>(
+    path: &Path,
+) -> Result<Option<R>, StoreError> {
+    match read_record(&Disk, path) {
+        Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
+    }
+}
+
+/// Writes a document of a kind that only the tool keeps, in its envelope; makes the folders above it.
+///
+/// # Errors
+/// When it says what cannot be; those of the file system. What was there stays then.
+pub fn write_document<R: Document>(path: &Path, document: &R) -> Result<(), StoreError> {
+    Disk.make_dirs(folder(path)).map_err(StoreError::io("write", path))?;
+    write_record(&Disk, path, document)
+}
+
 /// Gives a stored file that was edited on purpose the digest of what it holds now. Whether anything was to be
 /// changed: a file that is right is not touched.
 ///

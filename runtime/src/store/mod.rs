@@ -19,7 +19,7 @@ pub use baseline_name::BaselineName;
 pub use baselines::{Baselines, StoredBaseline};
 pub use duels::Duels;
 pub use error::StoreError;
-pub use files::{Disk, Files, read_file, read_text, redigest, replace_file};
+pub use files::{Disk, Files, read_document, read_file, read_text, redigest, replace_file, write_document};
 pub use layout::{Layout, OutputStream};
 pub use lock::{Attempt, MachineLock, RunLock};
 pub use prune::{PrunePolicy, PruneResult};

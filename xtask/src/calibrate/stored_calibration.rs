@@ -1,19 +1,16 @@
 //! What a calibration found, kept so that `compare-baseline` can say how often it errs here.
 
-use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use weighbridge::data::{
-    Comparison, MachineId, Verdict, clopper_pearson, median, read_file, replace_file, robust_spread,
+    Comparison, Document, DocumentKind, MachineId, Verdict, clopper_pearson, median, read_document,
+    robust_spread, write_document,
 };
 
 use super::trial::Trial;
 use crate::place::Place;
-
-/// The version of the file.
-const SCHEMA: u32 = 1;
 
 /// Deviations by which the interval of one look reaches out: its level is 2 % on both sides together.
 const LOOK: f64 = 2.326;
@@ -27,7 +24,6 @@ const MOST_ROUNDS: f64 = 24.0;
 /// The calibration of one suite, as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StoredCalibration {
-    schema: u32,
     /// `<package>/<bench target>`.
     pub(crate) suite: String,
     /// The machine that it holds for.
@@ -73,6 +69,18 @@ pub(crate) struct Power {
     pub(crate) found: u64,
 }
 
+impl Document for StoredCalibration {
+    const KIND: DocumentKind = DocumentKind::Calibration;
+
+    fn check(&self) -> Result<(), String> {
+        let too_many = |case: &&CaseCalibration| case.false_alarms > case.tries;
+        match self.cases.iter().find(too_many) {
+            Some(case) => Err(format!("{} has more false alarms than tries", case.case)),
+            None => Ok(()),
+        }
+    }
+}
+
 impl StoredCalibration {
     /// The calibration from these trials of one suite; `None` where no case was decided by rounds.
     pub(super) fn of(suite: &str, trials: &[Trial]) -> Option<Self> {
@@ -88,7 +96,6 @@ impl StoredCalibration {
         let cases: Vec<CaseCalibration> =
             names.iter().map(|name| CaseCalibration::of(name, trials)).collect();
         (!cases.is_empty()).then(|| Self {
-            schema: SCHEMA,
             suite: suite.to_owned(),
             machine: environment.machine_id().as_str().to_owned(),
             taken: trials.last().map_or_else(String::new, |trial| trial.comparison.candidate.to_string()),
@@ -184,8 +191,7 @@ pub(super) fn left_out(trials: &[Trial]) -> Vec<String> {
 /// Keeps a calibration.
 pub(super) fn write(place: &Place, calibration: &StoredCalibration) -> Result<PathBuf> {
     let file = file(place, &calibration.machine, &calibration.suite);
-    let text = serde_json::to_vec_pretty(calibration).context("failed to put the calibration into JSON")?;
-    replace_file(&file, &text)?;
+    write_document(&file, calibration)?;
     Ok(file)
 }
 
@@ -197,17 +203,35 @@ pub(crate) fn read(place: &Place, comparison: &Comparison) -> Result<Option<Stor
     let Some(environment) = &comparison.environment else { return Ok(None) };
     let machine: MachineId = environment.machine_id();
     let file = file(place, machine.as_str(), &comparison.suite);
-    let text = match read_file(&file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("failed to read `{}`", file.display())),
-    };
-    let calibration: StoredCalibration = serde_json::from_slice(&text).with_context(|| {
-        format!("`{}` is no calibration: `{} calibrate` writes it anew", file.display(), weighbridge::tool())
-    })?;
-    Ok((calibration.schema == SCHEMA).then_some(calibration))
+    Ok(read_document(&file)?)
 }
 
 fn file(place: &Place, machine: &str, suite: &str) -> PathBuf {
     place.layout.calibrations().join(machine).join(format!("{}.json", suite.replace('/', "@")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use weighbridge::data::Environment;
+
+    use super::*;
+    use crate::fixtures::{self, home};
+
+    #[test]
+    fn a_calibration_that_was_edited_is_refused_by_name() {
+        let home = home();
+        let mut comparison = fixtures::comparison(fixtures::row());
+        let environment = comparison.environment.insert(Environment::default());
+        let machine = environment.machine_id().as_str().to_owned();
+        let (suite, taken) = (comparison.suite.clone(), "20260101-000000-000001".to_owned());
+        let calibration = StoredCalibration { suite, machine, taken, cases: Vec::new() };
+        let file = write(&home.place, &calibration).expect("writable");
+        assert_eq!(read(&home.place, &comparison).expect("sound"), Some(calibration));
+        let edited = fs::read_to_string(&file).expect("written").replace("20260101", "20260102");
+        fs::write(&file, edited).expect("writable");
+        let error = read(&home.place, &comparison).expect_err("edited").to_string();
+        assert!(error.contains(&file.display().to_string()) && error.contains("it was changed"), "{error}");
+    }
 }

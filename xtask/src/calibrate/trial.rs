@@ -3,7 +3,8 @@
 use anyhow::Result;
 use weighbridge::data::{Comparison, Row};
 
-use crate::fight::fight;
+use crate::compare_baseline::stated_policy;
+use crate::fight::{Fight, fight};
 use crate::place::Place;
 use crate::programs::BuiltProgram;
 
@@ -29,7 +30,16 @@ impl Trial {
         if share > 0.0 {
             flags.push(format!("--inject={share}"));
         }
-        let comparison = fight(program, copy, "a copy of itself".to_owned(), &[], place, &flags)?;
+        let asked = Fight {
+            candidate: program,
+            baseline: copy,
+            name: "a copy of itself".to_owned(),
+            changes: &[],
+            policy: &stated_policy(place)?,
+            flags: &flags,
+            notes: Vec::new(),
+        };
+        let comparison = fight(asked, place)?;
         Ok(Self { share, comparison })
     }
 

@@ -13,6 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use toml::Table;
 
+use super::verified::remove;
 use crate::git::git;
 
 /// Files and folders above a repository that change what is built in it.
@@ -30,6 +31,32 @@ pub(super) struct Around {
 /// The place of a folder in an image.
 pub(super) fn image(image: &Path, folder: &Path) -> PathBuf {
     image.join(folder.strip_prefix("/").unwrap_or(folder))
+}
+
+/// Removes all that lies in an image beside the way down to the checkout: links are made anew, and nothing
+/// else belongs there. A link on the way is none.
+///
+/// # Errors
+/// When something cannot be removed.
+pub(super) fn clear(image: &Path, checkout: &Path) -> Result<()> {
+    let mut folder = image.to_owned();
+    let way = checkout.strip_prefix(image).unwrap_or(Path::new("")).components();
+    for next in std::iter::once(None).chain(way.map(Some)) {
+        if let Some(next) = next {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                if entry.file_name() != next.as_os_str() {
+                    remove(&entry.path())?;
+                }
+            }
+            folder.push(next);
+        }
+        match fs::symlink_metadata(&folder) {
+            Ok(there) if there.is_dir() => {}
+            Ok(_) => return remove(&folder),
+            Err(_) => return Ok(()),
+        }
+    }
+    Ok(())
 }
 
 /// Links what lies around a repository into the image that its checkout lies in.

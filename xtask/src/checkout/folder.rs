@@ -10,7 +10,6 @@ use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
-use weighbridge::data::read_text;
 
 use crate::git::git;
 use crate::place::Place;
@@ -18,8 +17,10 @@ use crate::stop;
 
 /// The file that is written whenever a checkout is used.
 const USED: &str = "used";
-/// The file with what git said of the checkout when it was whole.
+/// The file that is written after the last file of a checkout.
 const WHOLE: &str = "whole";
+/// Files and folders that cargo and rustup look for in all folders above the one that they are called in.
+const READ_ABOVE: [&str; 4] = [".cargo", "Cargo.toml", "rust-toolchain", "rust-toolchain.toml"];
 /// The file that is written once it was built.
 const BUILT: &str = "built";
 
@@ -87,29 +88,37 @@ pub(crate) fn is_checkout(name: &str) -> bool {
     name.split_once('-').is_some_and(|(commit, lock)| digits(commit, 12) && digits(lock, 8))
 }
 
-/// Returns whether a folder has all files of a commit, or of one whose id begins so, as they were when it was
-/// checked out. What is only there in part is no revision: a command that was killed, a cache that restored
-/// some of its files, somebody who wrote into it.
-pub(super) fn is_whole(folder: &Path, top: &Path, commit: &str) -> bool {
-    let stated = read_text(&folder.join(WHOLE)).ok();
-    let is_at = || git(top, &["rev-parse", "HEAD"]).is_ok_and(|head| head.starts_with(commit));
-    stated.is_some() && is_at() && state(top).ok() == stated
-}
-
 /// Returns whether a folder was marked as whole once.
 pub(super) fn was_whole(folder: &Path) -> bool {
     folder.join(WHOLE).exists()
 }
 
 /// Marks a folder as whole: after the last file.
-pub(super) fn mark_whole(folder: &Path, top: &Path) -> Result<()> {
-    fs::write(folder.join(WHOLE), state(top)?).context("failed to mark the checkout as whole")
+pub(super) fn mark_whole(folder: &Path) -> Result<()> {
+    fs::write(folder.join(WHOLE), b"").context("failed to mark the checkout as whole")
 }
 
-/// The files that git takes for changed, which right after a checkout may be some: of other line ends, say.
-/// Cargo writes the lock file itself.
-fn state(top: &Path) -> Result<String> {
-    git(top, &["status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude,glob)**/Cargo.lock"])
+/// Refuses what somebody has put above the files of a checkout, where cargo and rustup look for theirs.
+///
+/// # Errors
+/// What lies there.
+pub(super) fn refuse_above(folder: &Path) -> Result<()> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let user = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo"));
+    for above in folder.ancestors().take(3) {
+        for name in READ_ABOVE {
+            let there = above.join(name);
+            let is_own = [&home, &user].into_iter().any(|own| own.as_ref() == Some(&there));
+            if fs::symlink_metadata(&there).is_ok() && !is_own {
+                return Err(stop::usage(format!(
+                    "`{}` lies above the revisions that are rebuilt, and cargo would build them by it: \
+                     remove it",
+                    there.display()
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Returns whether a checkout was built before.
@@ -136,18 +145,13 @@ pub(crate) fn last_used(folder: &Path) -> SystemTime {
 /// Begins a target directory with a copy of the one that was used last, so that dependencies are not built
 /// for each revision. What was just checked out is newer than all of it, so cargo builds that. One directory
 /// for all revisions would not do: cargo tells packages of a workspace by their place in it, and takes what
-/// it built of one revision for another's. A folder that is not whole any more gives nothing. `top` is where
-/// the files lie in each.
-pub(super) fn take_over(all: &Path, top: &Path, target: &Path) {
+/// it built of one revision for another's. One that is not as it was left gives nothing (`is_sound`).
+pub(super) fn take_over(all: &Path, target: &Path, is_sound: impl Fn(&Path) -> bool) {
     let Ok(entries) = fs::read_dir(all) else { return };
     let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     folders.retain(|folder| was_built(folder) && folder.join("target").exists());
     folders.sort_by_key(|folder| Reverse(last_used(folder)));
-    let is_sound = |folder: &PathBuf| {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        name.split_once('-').is_some_and(|(commit, _)| is_whole(folder, &folder.join(top), commit))
-    };
-    let Some(donor) = folders.into_iter().find(is_sound) else { return };
+    let Some(donor) = folders.into_iter().find(|folder| is_sound(folder)) else { return };
     let partial = target.with_extension("partial");
     drop(fs::remove_dir_all(&partial));
     let mut copy = Command::new("cp");

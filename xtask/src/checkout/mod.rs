@@ -6,9 +6,11 @@
 //! of the folders around the repository is linked into their image ([`around`]).
 
 mod around;
+mod build_note;
 mod folder;
 mod large_files;
 mod submodules;
+mod verified;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +25,7 @@ use crate::programs::{self, BuiltProgram};
 use crate::repository::{Repository, short};
 use crate::toolchain::Toolchain;
 use around::Around;
+use build_note::BuildNote;
 pub(crate) use folder::{is_checkout, last_used, rebuilds};
 
 /// A revision, checked out.
@@ -37,12 +40,16 @@ pub(crate) struct Checkout {
     pub(crate) toolchain: Toolchain,
     /// Things to know of it.
     pub(crate) notes: Vec<String>,
+    /// True if its build is one that was kept, and is as it was left.
+    is_kept: bool,
+    note: Option<BuildNote>,
     target: PathBuf,
     missing: Vec<PathBuf>,
 }
 
 impl Checkout {
-    /// Checks a commit out, or takes the checkout that is kept of it if no file of it has changed.
+    /// Checks a commit out, or takes the checkout that is kept of it if every file of it is the commit's. A
+    /// build that is kept is taken if it is as it was left.
     ///
     /// # Errors
     /// Where it cannot be checked out whole: files that git keeps elsewhere are not to be had.
@@ -52,16 +59,33 @@ impl Checkout {
         let lock_text = committed.clone().map_or_else(|| fs::read(&lock).unwrap_or_default(), String::into);
         let all = rebuilds(place)?;
         let folder = all.join(folder::name(commit, &lock_text));
+        folder::refuse_above(&folder)?;
         let around = folder.join("around");
         let top = around::image(&around, repository.top());
+        around::clear(&around, &top)?;
         let root = top.join(repository.workspace());
         let mut notes = Vec::new();
-        if !folder::is_whole(&folder, &top, commit) {
+        let found = verified::look(repository.top(), commit, &top)?;
+        if !(found.is_whole && folder::was_whole(&folder)) {
             if folder::was_whole(&folder) {
-                notes.push(format!("what was kept of {} was not whole, and is made anew", short(commit)));
+                notes.push(format!(
+                    "what was kept of {} was not whole, or not as the commit has it, and is made anew",
+                    short(commit)
+                ));
             }
             check_out(repository, commit, &folder, &top)?;
-            folder::mark_whole(&folder, &top)?;
+            folder::mark_whole(&folder)?;
+        } else if let Some(first) = found.others.first() {
+            for other in &found.others {
+                verified::remove(other)?;
+            }
+            let first = first.strip_prefix(&top).unwrap_or(first).display().to_string();
+            let more = and_more(found.others.len());
+            notes.push(format!(
+                "removed from what was kept of {}, since the commit does not have it: `{}`{more}",
+                short(commit),
+                visible_in_line(&first)
+            ));
         }
         if committed.is_none() && lock.exists() {
             // The same dependencies on both sides, where the repository does not keep them.
@@ -77,12 +101,25 @@ impl Checkout {
             ));
         }
         let target = folder.join("target");
+        let noted = |folder: &Path| BuildNote::of(folder, place.layout.data());
+        let is_as_left = |folder: &Path| noted(folder).is_some_and(|note| note.fits(&folder.join("target")));
+        let note = noted(&folder);
+        let is_kept = target.exists() && is_as_left(&folder);
+        if target.exists() && !is_kept {
+            notes.push(match &note {
+                Some(_) => {
+                    "what was kept of its build is not as it was left here, and is built anew".to_owned()
+                }
+                None => "the user has no folder for a note of its build, which is built anew".to_owned(),
+            });
+            verified::remove(&target)?;
+        }
         if !target.exists() {
-            folder::take_over(&all, top.strip_prefix(&folder).unwrap_or(&top), &target);
+            folder::take_over(&all, &target, is_as_left);
         }
         folder::mark_used(&folder)?;
         let toolchain = Toolchain::of_revision(&place.root, &root);
-        Ok(Self { folder, top, root, toolchain, notes, target, missing })
+        Ok(Self { folder, top, root, toolchain, notes, is_kept, note, target, missing })
     }
 
     /// Builds its bench programs.
@@ -110,7 +147,19 @@ impl Checkout {
             None => error,
         })?;
         folder::mark_built(&self.folder)?;
+        if let Some(note) = &self.note {
+            note.make(&self.target)?;
+        }
         Ok(built)
+    }
+
+    /// The state of its files and of its build, in words.
+    pub(crate) fn state(&self) -> &'static str {
+        if self.is_kept {
+            "its files are the commit's, its build is as it was left"
+        } else {
+            "its files are the commit's, and it was built now"
+        }
     }
 
     fn cargo(&self) -> Command {

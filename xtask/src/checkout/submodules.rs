@@ -46,6 +46,25 @@ pub(super) fn check_out(work_tree: &Path, top: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The submodules of a commit, by their paths, each with its commit.
+///
+/// # Errors
+/// When git cannot list them.
+pub(super) fn listed(repository: &Path, commit: &str) -> Result<Vec<(PathBuf, String)>> {
+    let all = git(repository, &["ls-tree", "-r", "-z", "--full-tree", commit])?;
+    let of_submodule = |entry: &str| {
+        let (about, path) = entry.split_once('\t')?;
+        let commit = about.strip_prefix("160000 commit ")?;
+        Some((PathBuf::from(path), commit.to_owned()))
+    };
+    Ok(all.split('\0').filter_map(of_submodule).collect())
+}
+
+/// A repository of the user's that has this commit of the submodule at a path.
+pub(super) fn known(repository: &Path, path: &Path, commit: &str) -> Option<PathBuf> {
+    source(repository, &repository.join(path), &path.display().to_string(), commit)
+}
+
 /// A repository here that has this commit of the submodule.
 fn source(work_tree: &Path, here: &Path, name: &str, commit: &str) -> Option<PathBuf> {
     let common = git(work_tree, &["rev-parse", "--path-format=absolute", "--git-common-dir"]).ok()?;

@@ -45,7 +45,12 @@ fn a_checkout_that_is_not_whole_is_made_again_and_one_that_is_stays_as_it_is() {
     fs::write(&built, "").expect("writable");
     fs::write(first.root.join("Cargo.lock"), "# cargo brought it up to date\n").expect("writable");
     let again = checkout(&home, &repository).expect("checked out");
-    assert!(built.exists() && again.notes.is_empty(), "a whole one is used as it is");
+    assert!(!built.exists(), "it is not of the commit");
+    assert!(again.notes[0].ends_with("`src/generated.txt`"), "{:?}", again.notes);
+    let inode = |file: &Path| std::os::unix::fs::MetadataExt::ino(&fs::metadata(file).expect("there"));
+    let before = inode(&source);
+    let again = checkout(&home, &repository).expect("checked out");
+    assert!(before == inode(&source) && again.notes.is_empty(), "a whole one is used as it is");
 
     // A cache that lost a file, and somebody who changed one.
     for change in [None, Some("// b\n")] {
@@ -55,7 +60,7 @@ fn a_checkout_that_is_not_whole_is_made_again_and_one_that_is_stays_as_it_is() {
         }
         let again = checkout(&home, &repository).expect("checked out");
         assert_eq!(fs::read_to_string(&source).expect("there"), "// a\n");
-        assert!(again.notes[0].ends_with("was not whole, and is made anew"), "{:?}", again.notes);
+        assert!(again.notes[0].ends_with("and is made anew"), "{:?}", again.notes);
     }
 
     // The folder of a repository that is no more: a clone was made anew, and a cache kept the folder.
@@ -67,6 +72,85 @@ fn a_checkout_that_is_not_whole_is_made_again_and_one_that_is_stays_as_it_is() {
     fs::remove_file(first.folder.join("whole")).expect("there");
     assert!(checkout(&home, &repository).expect("checked out").notes.is_empty());
     assert!(source.exists());
+}
+
+#[test]
+fn a_commit_that_is_not_the_work_trees_is_kept_as_well() {
+    let (home, repository) = repository(&[("Cargo.toml", "[workspace]\n"), ("src/lib.rs", "// a\n")]);
+    write(&home.place.root, &[("src/lib.rs", "// b\n"), ("src/more.rs", "")]);
+    fs::remove_file(home.place.root.join("Cargo.toml")).expect("there");
+    commit_all(&home.place.root);
+    let before = repository.commit("HEAD~1").expect("there");
+    for _ in 0..3 {
+        let made = Checkout::of(&repository, &before, &home.place).expect("checked out");
+        assert!(made.notes.is_empty(), "{:?}", made.notes);
+        assert_eq!(fs::read_to_string(made.root.join("src/lib.rs")).expect("there"), "// a\n");
+        assert!(made.root.join("Cargo.toml").exists() && !made.root.join("src/more.rs").exists());
+    }
+}
+
+#[test]
+fn what_somebody_left_in_a_checkout_is_found_whatever_its_own_git_says() {
+    let (home, repository) = repository(&[
+        ("Cargo.toml", "[package]\nname = \"a\"\n"),
+        (".gitignore", ".cargo/\n*.log\n"),
+        ("Cargo.lock", ""),
+        ("src/lib.rs", "// a\n"),
+    ]);
+    let made = checkout(&home, &repository).expect("checked out");
+    let source = made.root.join("src/lib.rs");
+    let is_the_commits = || fs::read_to_string(&source).expect("there") == "// a\n";
+
+    // Git is told not to look.
+    git(&made.top, &["update-index", "--assume-unchanged", "src/lib.rs"]).expect("told");
+    fs::write(&source, "// b\n").expect("writable");
+    assert_eq!(git(&made.top, &["status", "--porcelain"]).expect("asked"), "");
+    let again = checkout(&home, &repository).expect("checked out");
+    assert!(is_the_commits() && again.notes[0].ends_with("is made anew"), "{:?}", again.notes);
+
+    // Another commit of whoever wrote there, which is its `HEAD`.
+    fs::write(&source, "// b\n").expect("writable");
+    commit_all(&made.top);
+    assert_eq!(checkout(&home, &repository).expect("checked out").notes.len(), 1);
+    assert!(is_the_commits());
+
+    // A repository of its own in the place of the user's.
+    fs::remove_file(made.top.join(".git")).expect("there");
+    git(&made.top, &["init", "--quiet"]).expect("a repository");
+    assert_eq!(checkout(&home, &repository).expect("checked out").notes.len(), 1);
+    assert!(made.top.join(".git").is_file());
+
+    // Files that git passes over, and cargo reads.
+    let hidden = made.root.join(".cargo/config.toml");
+    write(&made.root, &[(".cargo/config.toml", "[build]\nrustflags = [\"-C\", \"opt-level=0\"]\n")]);
+    let again = checkout(&home, &repository).expect("checked out");
+    assert!(!hidden.exists() && again.notes[0].contains("`.cargo"), "{:?}", again.notes);
+    fs::write(made.root.join("Cargo.lock"), "# others\n").expect("writable");
+    assert!(checkout(&home, &repository).expect("checked out").notes.is_empty());
+    assert_eq!(fs::read_to_string(made.root.join("Cargo.lock")).expect("there"), "");
+}
+
+#[test]
+fn nothing_lies_above_a_checkout_but_what_lies_above_the_repository() {
+    let (home, repository) = repository(&[("Cargo.toml", "[workspace]\n")]);
+    let made = checkout(&home, &repository).expect("checked out");
+    let above = made.top.parent().expect("a folder");
+    write(above, &[("Cargo.toml", "[workspace]\n"), (".cargo/config.toml", "[build]\n")]);
+    checkout(&home, &repository).expect("checked out");
+    assert!(!above.join("Cargo.toml").exists() && !above.join(".cargo").exists());
+    // A link on the way down is none, and where it leads to stays.
+    let elsewhere = home.directory.path().join("elsewhere");
+    write(&elsewhere, &[("kept", "")]);
+    fs::remove_dir_all(above).expect("there");
+    symlink(&elsewhere, above).expect("writable");
+    checkout(&home, &repository).expect("checked out");
+    assert!(elsewhere.join("kept").exists() && above.is_dir());
+    for folder in [&made.folder, &home.place.layout.rebuilds(), home.place.layout.data()] {
+        write(folder, &[("rust-toolchain", "nightly\n")]);
+        let error = checkout(&home, &repository).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("lies above the revisions that are rebuilt"), "{error}");
+        fs::remove_file(folder.join("rust-toolchain")).expect("there");
+    }
 }
 
 #[test]
@@ -88,7 +172,8 @@ fn a_submodule_is_there_at_the_commit_of_the_revision() {
     let made = checkout(&home, &repository).expect("checked out");
     let read = || fs::read_to_string(made.root.join("vendored/dep/src/lib.rs")).expect("there");
     assert_eq!(read(), "// old\n");
-    assert!(checkout(&home, &repository).expect("checked out").notes.is_empty(), "it is whole");
+    let again = checkout(&home, &repository).expect("checked out");
+    assert!(again.notes.is_empty(), "it is whole: {:?}", again.notes);
 
     // Nowhere to be had.
     fs::remove_dir_all(&here).expect("there");
@@ -155,8 +240,8 @@ fn packages_and_configuration_around_the_repository_lie_around_a_checkout_too() 
     let place = checkout(&home, &repository).expect("checked out").root.join("../others");
     fs::remove_file(&place).expect("a link");
     fs::create_dir(&place).expect("writable");
-    let taken = checkout(&home, &repository).err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(taken.contains("is in the place of a link"), "{taken}");
+    checkout(&home, &repository).expect("checked out");
+    assert!(place.join("helper/Cargo.toml").exists(), "what lay in the place of the link is gone");
 }
 
 #[test]

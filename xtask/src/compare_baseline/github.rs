@@ -51,6 +51,9 @@ pub(super) fn annotations(judged: &[JudgedSuite]) -> String {
         if let Some(fake) = fake {
             say("warning", &format!("{} ran on no device", comparison.suite), fake);
         }
+        for note in &comparison.notes {
+            say("warning", &format!("the gate of {}", comparison.suite), note);
+        }
         if let Some(refusal) = &comparison.refused {
             say("error", &format!("{} was not judged", comparison.suite), &refusal.to_string());
         }

@@ -1,10 +1,9 @@
 //! One suite beside its baseline.
 
 use anyhow::Result;
-use weighbridge::data::{
-    Comparison, Exit, Policy, RunManifest, RunRecord, StoredBaseline, fake_device, judge,
-};
+use weighbridge::data::{Comparison, Exit, RunManifest, RunRecord, StoredBaseline, fake_device, judge};
 
+use super::gate_rules::GateRules;
 use crate::lock;
 use crate::place::Place;
 
@@ -44,13 +43,15 @@ impl JudgedSuite {
         place: &Place,
         stored: &StoredBaseline,
         manifest: &RunManifest,
-        policy: &Policy,
+        rules: &GateRules,
     ) -> Result<Self> {
+        let policy = &rules.policy;
         let runs = place.runs();
         let run: RunRecord = runs.load(&manifest.id)?;
         let history = runs.history(&stored.baseline, &manifest.id, HISTORY)?;
-        let comparison = judge(&stored.baseline, &run, &history, policy);
-        let missing = lock::missing(place, manifest)?;
+        let mut comparison = judge(&stored.baseline, &run, &history, policy);
+        comparison.notes.extend(rules.told.iter().cloned());
+        let missing = rules.missing(&manifest.suite, &manifest.planned.cases);
         let missing = lock::known_ids(missing, stored.baseline.cases.iter().map(|case| &case.id));
         let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };
         let exit = Exit::from(comparison.outcome(policy)).or(ids);

@@ -27,6 +27,12 @@ pub(super) fn of(name: &str, judged: &[JudgedSuite], exit: Exit) -> String {
                 writeln!(text, "- {}", code(&change.to_string())).expect(FITS);
             }
         }
+        if !comparison.notes.is_empty() {
+            text.push('\n');
+            for note in &comparison.notes {
+                writeln!(text, "- **note**: {}", markdown(note)).expect(FITS);
+            }
+        }
         if let Some(refusal) = &comparison.refused {
             writeln!(text, "\n**Nothing judged**: {}", markdown(&refusal.to_string())).expect(FITS);
         }

@@ -1,6 +1,7 @@
 //! `compare-baseline`: judges every suite that has a baseline of a name against its latest run.
 
 pub(crate) mod details;
+mod gate_rules;
 mod github;
 mod json;
 mod judged_suite;
@@ -15,13 +16,15 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use weighbridge::data::{BaselineName, Environment, Policy, RunManifest, StoredBaseline, nearest};
+use weighbridge::data::{Baseline, BaselineName, Environment, Policy, RunManifest, StoredBaseline, nearest};
 
 use crate::command_output::CommandOutput;
 use crate::inert;
 use crate::pick;
 use crate::place::Place;
+use crate::repository::Repository;
 use crate::stop;
+pub(crate) use gate_rules::{GateRules, RulesOf};
 use github::Actions;
 pub(crate) use judged_suite::{JudgedSuite, JudgedSuites};
 use rebuild::DuelRequest;
@@ -74,6 +77,10 @@ pub(crate) struct CompareBaseline {
     /// Judge this suite alone: `<package>/<bench target>`.
     #[arg(long, value_parser = crate::pick::suite_name)]
     pub(crate) suite: Option<String>,
+    /// Judge by the settings of the gate, the list of scenarios and the accepted changes of this revision,
+    /// or by those of the work tree: `tree` [default: those of the commit that is compared with].
+    #[arg(long, value_name = "REV")]
+    pub(crate) rules: Option<String>,
     /// Compare although the machine is another one.
     #[arg(long, env = "WEIGHBRIDGE_ALLOW_DIFFERENT_MACHINE", hide_env_values = true)]
     pub(crate) allow_different_machine: bool,
@@ -115,14 +122,15 @@ pub(crate) fn run(args: &CompareBaseline, place: &Place) -> Result<CommandOutput
 /// The same, in GitHub Actions or not.
 fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<CommandOutput> {
     let mut remarks = Vec::new();
-    let policy = policy(args, place)?;
+    let rules = rules(args, place)?;
+    let policy = &rules.policy;
     let duels =
-        || DuelRequest { suite: args.suite.as_deref(), bench_args: &args.bench_args, place, policy: &policy };
+        || DuelRequest { suite: args.suite.as_deref(), bench_args: &args.bench_args, place, rules: &rules };
     let judged = match (&args.rebuild, &args.program, &args.name) {
         (Some(revision), ..) => rebuild::judge_all(&duels(), revision, &mut remarks),
         (None, Some(program), _) => rebuild::judge_program(&duels(), program),
         (None, None, Some(name)) if args.bench_args.is_empty() => {
-            judge_all(args, name, place, &policy, &mut remarks)
+            judge_all(args, name, place, &rules, &mut remarks)
         }
         (None, None, _) => Err(stop::usage(
             "compare-baseline needs the name of a stored baseline; \
@@ -142,6 +150,9 @@ fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Co
     let comparisons = judged.iter().map(|one| &one.comparison);
     for metric in policy.absent_metrics(comparisons, &|_| is_part) {
         open.push(format!("the metric `{metric}` is to gate, and no case that was compared has it"));
+    }
+    if judged.is_empty() {
+        remarks.extend(rules.told.iter().map(|line| format!("note: {line}")));
     }
     let exit = judged.iter().fold(Exit::Fine, |exit, one| exit.or(one.exit));
     let exit = if open.is_empty() { exit } else { exit.or(Exit::NothingToJudge) };
@@ -180,7 +191,7 @@ fn judge_all(
     args: &CompareBaseline,
     wanted: &str,
     place: &Place,
-    policy: &Policy,
+    rules: &GateRules,
     remarks: &mut Vec<String>,
 ) -> Result<JudgedSuites> {
     let name = called(args, wanted, place)?;
@@ -201,7 +212,7 @@ fn judge_all(
     for manifest in &picked.runs {
         let suite = &manifest.suite;
         match against(place, &name, manifest, &named)? {
-            Some(stored) => judged.suites.push(JudgedSuite::of(place, stored, manifest, policy)?),
+            Some(stored) => judged.suites.push(JudgedSuite::of(place, stored, manifest, rules)?),
             None if explicit => {
                 return Err(stop::nothing(format!(
                     "{suite} has no baseline `{name}`: make one with {}",
@@ -232,7 +243,7 @@ fn judge_all(
             judged
                 .open
                 .push(format!("{suite} has a baseline `{name}` and no complete run: run `cargo bench`"));
-        } else if !policy.removed_passes {
+        } else if !rules.policy.removed_passes {
             judged.open.push(format!(
                 "{suite} has a baseline `{name}` and is no bench target here any more: `--removed pass` \
                  lets it go"
@@ -259,16 +270,79 @@ fn called(args: &CompareBaseline, wanted: &str, place: &Place) -> Result<Baselin
     Ok(BaselineName::typed(wanted, &newest.environment)?)
 }
 
-/// The same, and the arguments over it.
-pub(crate) fn policy(args: &CompareBaseline, place: &Place) -> Result<Policy> {
-    let stated = stated_policy(place)?;
-    Ok(Policy {
+/// The rules of the gate, and the arguments over them.
+fn rules(args: &CompareBaseline, place: &Place) -> Result<GateRules> {
+    let mut rules = stated_rules(args, place)?;
+    let stated = std::mem::take(&mut rules.policy);
+    rules.policy = Policy {
         threshold: args.threshold,
         inconclusive_passes: args.inconclusive.map_or(stated.inconclusive_passes, Open::passes),
         removed_passes: args.removed.map_or(stated.removed_passes, Open::passes),
         allow_different_machine: args.allow_different_machine,
         ..stated
-    })
+    };
+    Ok(rules)
+}
+
+/// The rules of the commit that is compared with, unless the command line says whose.
+fn stated_rules(args: &CompareBaseline, place: &Place) -> Result<GateRules> {
+    let repository = Repository::find(&place.root);
+    let base = match (&repository, &args.rebuild) {
+        (Err(_), _) => None, // which will be told where it is needed
+        (Ok(repository), Some(revision)) => Some((repository.commit(revision)?, revision.clone())),
+        (Ok(repository), None) => of_baseline(args, place, repository),
+    };
+    let of = |commit: &str, name: &str| {
+        let repository = repository.as_ref().ok()?;
+        Some(RulesOf { repository, commit: commit.to_owned(), name: name.to_owned() })
+    };
+    let base = base.and_then(|(commit, name)| of(&commit, &name));
+    let since = |rules: GateRules| match (&base, &args.rebuild) {
+        (Some(base), Some(_)) => rules.since(base.repository, &base.commit),
+        _ => rules,
+    };
+    match args.rules.as_deref() {
+        Some(gate_rules::TREE) => {
+            Ok(since(GateRules::of_tree(place, base.as_ref(), "`--rules tree` says so")?))
+        }
+        Some(revision) => {
+            let repository = Repository::find(&place.root)?;
+            let commit = repository.commit(revision)?;
+            let of = RulesOf { repository: &repository, commit, name: revision.to_owned() };
+            Ok(since(GateRules::of_revision(place, &of)?))
+        }
+        None => match &base {
+            Some(base) => Ok(since(GateRules::of_revision(place, base)?)),
+            None => GateRules::of_tree(place, None, "the commit that is compared with is not known here"),
+        },
+    }
+}
+
+/// The rules by which a run is held against a baseline, to be shown: those of the baseline's commit, or the
+/// work tree's where that is not known here.
+pub(crate) fn rules_beside(place: &Place, baseline: &Baseline) -> Result<GateRules> {
+    let of_commit = || {
+        let repository = Repository::find(&place.root).ok()?;
+        let commit = repository.commit(baseline.environment.software.get("commit")?).ok()?;
+        let of = RulesOf { repository: &repository, commit, name: format!("the baseline {}", baseline.name) };
+        GateRules::of_revision(place, &of).ok()
+    };
+    match of_commit() {
+        Some(rules) => Ok(rules),
+        None => GateRules::of_tree(place, None, "the commit of the baseline is not known here"),
+    }
+}
+
+/// The commit of the newest baseline that is meant, where the repository has it, and its name for people.
+fn of_baseline(args: &CompareBaseline, place: &Place, repository: &Repository) -> Option<(String, String)> {
+    // What is wrong with the name will be told where the baseline is read.
+    let name = called(args, args.name.as_ref()?, place).ok()?;
+    let (named, _) = place.baselines().named(&name).ok()?;
+    let meant = named.iter().map(|stored| &stored.baseline);
+    let meant = meant.filter(|one| args.suite.as_ref().is_none_or(|suite| *suite == one.suite));
+    let newest = meant.max_by(|one, other| one.run.as_str().cmp(other.run.as_str()))?;
+    let commit = repository.commit(newest.environment.software.get("commit")?).ok()?;
+    Some((commit, format!("the baseline {name}")))
 }
 
 /// The baseline to judge a run by: its machine's, else that of another machine, which the judge will refuse

@@ -1,19 +1,16 @@
 //! `--rebuild REV`: builds an earlier revision in a worktree of its own, and measures both programs in turns.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
-use weighbridge::data::{
-    Acceptance, Comparison, EnvironmentChange, Exit, Layout, Policy, Verdict, fake_device, quantity,
-    replace_file,
-};
+use weighbridge::data::{Comparison, EnvironmentChange, Exit, Verdict, fake_device, quantity};
 
-use super::{JudgedSuite, JudgedSuites};
+use super::{GateRules, JudgedSuite, JudgedSuites};
 use crate::build_facts::BuildFacts;
 use crate::calibrate::stored_calibration;
 use crate::checkout::Checkout;
-use crate::fight::fight;
+use crate::fight::{Fight, fight};
 use crate::lock;
 use crate::place::Place;
 use crate::programs::{self, BuiltProgram};
@@ -28,7 +25,7 @@ pub(super) struct DuelRequest<'a> {
     /// Arguments for the bench programs.
     pub(super) bench_args: &'a [String],
     pub(super) place: &'a Place,
-    pub(super) policy: &'a Policy,
+    pub(super) rules: &'a GateRules,
 }
 
 /// Measures the work tree in turns with a revision, suite by suite.
@@ -42,18 +39,18 @@ pub(super) fn judge_all(
     let commit = repository.commit(revision)?;
     let state = if repository.is_dirty()? { ", with changes that are not committed" } else { "" };
     remarks.push(format!("candidate: the work tree at {}{state}", short(&repository.commit("HEAD")?)));
-    remarks.push(format!("baseline: {revision} at {}", short(&commit)));
 
-    let mut checkout = Checkout::of(&repository, &commit, place)?;
-    let accepted = since(&repository, &commit, &checkout.folder, asked.policy)?;
-    let theirs = checkout
-        .build()
-        .with_context(|| format!("the baseline {revision} ({}) does not build", short(&commit)))?;
-    remarks.extend(checkout.notes.iter().map(|note| format!("note: {note}")));
+    // First: a change may run anything while it is built, and the baseline is looked at after that.
     let ours = programs::build(&place.root)?;
     if ours.is_empty() {
         return Err(stop::nothing("no bench target of this workspace is built on weighbridge"));
     }
+    let mut checkout = Checkout::of(&repository, &commit, place)?;
+    let theirs = checkout
+        .build()
+        .with_context(|| format!("the baseline {revision} ({}) does not build", short(&commit)))?;
+    remarks.push(format!("baseline: {revision} at {}: {}", short(&commit), checkout.state()));
+    remarks.extend(checkout.notes.iter().map(|note| format!("note: {note}")));
     let changes = BuildFacts::of(repository.top(), &place.root, &Toolchain::default())
         .changes_since(&BuildFacts::of(&checkout.top, &checkout.root, &checkout.toolchain));
     let meant = |program: &&BuiltProgram| asked.suite.is_none_or(|suite| suite == program.suite);
@@ -65,7 +62,6 @@ pub(super) fn judge_all(
                     program: baseline,
                     name: format!("{revision} ({})", short(&commit)),
                     changes: &changes,
-                    accepted: accepted.as_deref(),
                 };
                 judged.suites.push(duel(asked, candidate, against)?);
             }
@@ -77,7 +73,7 @@ pub(super) fn judge_all(
     let is_gone = |program: &&BuiltProgram| !ours.iter().any(|own| own.suite == program.suite);
     for gone in theirs.iter().filter(meant).filter(is_gone) {
         let told = format!("{} was there in {revision} and is gone", gone.suite);
-        match asked.policy.removed_passes {
+        match asked.rules.policy.removed_passes {
             true => remarks.push(format!("note: {told}")),
             false => judged.open.push(format!("{told}: `--removed pass` lets it go")),
         }
@@ -103,7 +99,7 @@ pub(super) fn judge_program(asked: &DuelRequest<'_>, program: &Path) -> Result<J
     };
     let baseline = BuiltProgram { path, ..candidate.clone() };
     let name = program.display().to_string();
-    let against = DuelBaseline { program: &baseline, name, changes: &[], accepted: None };
+    let against = DuelBaseline { program: &baseline, name, changes: &[] };
     let suites = vec![duel(asked, candidate, against)?];
     Ok(JudgedSuites { suites, open: Vec::new() })
 }
@@ -115,40 +111,21 @@ struct DuelBaseline<'a> {
     name: String,
     /// The changes since in how the two are built.
     changes: &'a [EnvironmentChange],
-    /// The file of what was accepted since.
-    accepted: Option<&'a Path>,
 }
 
-/// One suite: the candidate's program measures both.
+/// One suite.
 fn duel(asked: &DuelRequest<'_>, candidate: &BuiltProgram, against: DuelBaseline<'_>) -> Result<JudgedSuite> {
-    let DuelRequest { place, policy, bench_args, .. } = asked;
-    let mut flags = flags(bench_args, policy);
-    flags.extend(against.accepted.map(|file| format!("--accepted={}", file.display())));
-    let DuelBaseline { program, name, changes, .. } = against;
-    let comparison = fight(candidate, program, name, changes, place, &flags)?;
+    let DuelRequest { place, rules, bench_args: flags, .. } = asked;
+    let DuelBaseline { program: baseline, name, changes } = against;
+    let (policy, notes) = (&rules.policy, rules.told.clone());
+    let comparison = fight(Fight { candidate, baseline, name, changes, policy, flags, notes }, place)?;
     // What was filtered out is not missing.
-    let missing = if bench_args.is_empty() { missing(place, &comparison)? } else { Vec::new() };
+    let missing = if flags.is_empty() { missing(rules, &comparison) } else { Vec::new() };
     let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };
     let exit = Exit::from(comparison.outcome(policy)).or(ids);
     let calibrated = calibrated(place, &comparison)?;
     let fake = comparison.environment.as_ref().and_then(fake_device);
     Ok(JudgedSuite { comparison, missing, calibrated, fake, exit })
-}
-
-/// The file of those changes that were accepted since a commit; `None` where none were.
-fn since(repository: &Repository, commit: &str, folder: &Path, policy: &Policy) -> Result<Option<PathBuf>> {
-    let relative = Layout::accepted_file(Path::new(""));
-    let before =
-        repository.file(commit, &relative).map_or_else(|| Ok(Vec::new()), |text| Acceptance::read(&text));
-    // What cannot be read there accepts nothing there.
-    let before = before.unwrap_or_default();
-    let new: Vec<Acceptance> = policy.accepted.iter().filter(|one| !before.contains(one)).cloned().collect();
-    if new.is_empty() {
-        return Ok(None);
-    }
-    let file = folder.join("accepted-since.toml");
-    replace_file(&file, Acceptance::write(&new).map_err(anyhow::Error::msg)?.as_bytes())?;
-    Ok(Some(file))
 }
 
 /// The calibration of this machine, in lines: its error rate, and what it finds of the cases that were not
@@ -175,18 +152,9 @@ fn calibrated(place: &Place, comparison: &Comparison) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// The flags that a bench program is given.
-fn flags(bench_args: &[String], policy: &Policy) -> Vec<String> {
-    let mut flags = bench_args.to_vec();
-    if let Some(threshold) = policy.threshold {
-        flags.push(format!("--threshold={}%", threshold * 100.0));
-    }
-    flags
-}
-
-/// Scenarios of the committed list that the duel has no row of.
-fn missing(place: &Place, comparison: &Comparison) -> Result<Vec<String>> {
+/// Scenarios of the committed lists that the duel has no row of.
+fn missing(rules: &GateRules, comparison: &Comparison) -> Vec<String> {
     let there = comparison.rows.iter().filter(|row| row.verdict != Verdict::Removed);
-    let missing = lock::missing_of(place, &comparison.suite, there.map(|row| &row.case))?;
-    Ok(lock::known_ids(missing, comparison.rows.iter().map(|row| &row.case)))
+    let missing = rules.missing(&comparison.suite, there.map(|row| &row.case));
+    lock::known_ids(missing, comparison.rows.iter().map(|row| &row.case))
 }

@@ -21,6 +21,7 @@ fn args(name: &str) -> CompareBaseline {
         markdown: None,
         format: ComparisonFormat::Table,
         suite: None,
+        rules: None,
         allow_different_machine: false,
     }
 }

@@ -25,6 +25,9 @@ pub(super) fn of(judged: &[JudgedSuite]) -> String {
         for change in &comparison.environment_changes {
             line(&mut text, &format!("changed: {change}"));
         }
+        for note in &comparison.notes {
+            line(&mut text, &format!("note: {note}"));
+        }
         if let Some(refusal) = &comparison.refused {
             line(&mut text, &format!("nothing judged: {refusal}"));
         }

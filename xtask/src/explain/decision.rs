@@ -63,6 +63,9 @@ pub(super) fn duel(comparison: &Comparison, row: &Row, ascii: bool) -> String {
 pub(super) fn stored(comparison: &Comparison, row: &Row, repeats: usize) -> String {
     let baseline = &comparison.baseline;
     let mut text = format!("against the stored baseline `{}`: {}\n", baseline.name, said(row));
+    for note in &comparison.notes {
+        line(&mut text, &format!("  note: {note}"));
+    }
     for change in &comparison.environment_changes {
         line(&mut text, &format!("  changed since then: {change}"));
     }

@@ -71,8 +71,8 @@ pub(crate) fn run(args: &Explain, place: &Place) -> Result<CommandOutput> {
     }
     match last_baseline(place, manifest, &mut said.remarks)? {
         Some(stored) => {
-            let policy = compare_baseline::stated_policy(place)?;
-            let judged = JudgedSuite::of(place, &stored, manifest, &policy)?;
+            let rules = compare_baseline::rules_beside(place, &stored.baseline)?;
+            let judged = JudgedSuite::of(place, &stored, manifest, &rules)?;
             let row = judged.comparison.rows.iter().find(|row| row.case == case.id);
             let repeats =
                 case.primary_metric().and_then(|metric| metric.estimate).map_or(0, |estimate| estimate.n);

@@ -1,7 +1,7 @@
 use weighbridge::data::{
-    Basis, Cause, ComparedBaseline, Comparison, DisturbedSamples, Effect, Evidence, Exit, InconclusiveReason,
-    JudgedRounds, Ledger, Method, Observation, Outcome, Row, RowMark, RunId, RunRecord, Stationarity,
-    Tolerance, UnstoppedEpoch, Verdict, VerdictCounts,
+    Basis, Cause, ComparedBaseline, Comparison, DisturbedSamples, Duels, Effect, Evidence, Exit,
+    InconclusiveReason, JudgedRounds, Ledger, Method, Observation, Outcome, Row, RowMark, RunId, RunRecord,
+    Stationarity, Tolerance, UnstoppedEpoch, Verdict, VerdictCounts,
 };
 
 use super::*;
@@ -68,14 +68,13 @@ fn duel(home: &Home, number: u64, verdict: Verdict, by_cpu: usize, effect: (f64,
         candidate: RunId::new(number, 7),
         environment: None,
         environment_changes: Vec::new(),
+        notes: Vec::new(),
         refused: None,
         failures: Vec::new(),
-        counts: VerdictCounts::default(),
+        counts: VerdictCounts::of(&rows),
         rows,
     };
-    let file = home.place.layout.duel(&comparison.candidate);
-    std::fs::create_dir_all(home.place.layout.duels()).expect("writable");
-    std::fs::write(file, serde_json::to_vec(&comparison).expect("serializable")).expect("writable");
+    Duels::new(home.place.layout.clone()).write(&comparison.candidate, &comparison).expect("writable");
 }
 
 fn told(home: &Home) -> String {

@@ -8,9 +8,9 @@ use weighbridge::data::{Acceptance, BaselineName, Comparison, Layout, MachineId,
 
 use super::accepted_file;
 use crate::command_output::CommandOutput;
-use crate::compare_baseline::JudgedSuite;
+use crate::compare_baseline::{GateRules, JudgedSuite};
 use crate::place::Place;
-use crate::{compare_baseline, duels, explain, pick, stop};
+use crate::{duels, explain, pick, stop};
 
 /// Arguments of `history accept`.
 #[derive(Debug, Args)]
@@ -128,8 +128,9 @@ fn compared(args: &Accept, place: &Place, remarks: &mut Vec<String>) -> Result<(
             manifest.suite
         ))
     })?;
-    let policy = compare_baseline::stated_policy(place)?;
-    let judged = JudgedSuite::of(place, &stored, manifest, &policy)?;
+    // Whoever accepts is whoever works in this tree.
+    let rules = GateRules::of_tree(place, None, "a change is accepted there")?;
+    let judged = JudgedSuite::of(place, &stored, manifest, &rules)?;
     Ok((judged.comparison, machine))
 }
 

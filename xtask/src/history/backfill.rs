@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use weighbridge::data::{Comparison, Verdict, quantity, read_file, replace_file};
+use weighbridge::data::{
+    Comparison, Document, DocumentKind, Verdict, quantity, read_document, write_document,
+};
 
 use super::revisions::{RevisionDuel, Revisions};
 use crate::command_output::{CommandOutput, say};
@@ -49,6 +51,14 @@ pub(crate) struct BackfillStep {
     pub(crate) unusable: Option<String>,
 }
 
+impl Document for BackfillStep {
+    const KIND: DocumentKind = DocumentKind::Step;
+
+    fn check(&self) -> Result<(), String> {
+        self.comparisons.iter().try_for_each(Document::check)
+    }
+}
+
 pub(crate) fn run(args: &Backfill, place: &Place) -> Result<CommandOutput> {
     let (from, to) = args
         .range
@@ -66,9 +76,11 @@ pub(crate) fn run(args: &Backfill, place: &Place) -> Result<CommandOutput> {
     let mut before = Revision { subject: repository.subject(&from)?, id: from };
     let mut steps = Vec::new();
     let mut kept = 0;
+    let mut remarks = Vec::new();
     for (at, commit) in commits.iter().enumerate() {
         let file = file(place, &before, commit, args);
-        let step = match read(&file) {
+        // What cannot be read is measured again.
+        let step = match read(&file, &mut remarks) {
             Some(step) => {
                 kept += 1;
                 step
@@ -87,14 +99,14 @@ pub(crate) fn run(args: &Backfill, place: &Place) -> Result<CommandOutput> {
                     comparisons,
                     unusable,
                 };
-                replace_file(&file, &serde_json::to_vec(&step)?)?;
+                write_document(&file, &step)?;
                 step
             }
         };
         steps.push(step);
         before = commit.clone();
     }
-    let mut said = CommandOutput::fine(told(&steps));
+    let mut said = CommandOutput { remarks, ..CommandOutput::fine(told(&steps)) };
     if kept > 0 {
         said.remarks.push(format!("note: {kept} of {} commits were measured before", commits.len()));
     }
@@ -109,20 +121,23 @@ fn file(place: &Place, before: &Revision, commit: &Revision, args: &Backfill) ->
     place.layout.backfill().join(name)
 }
 
-fn read(file: &Path) -> Option<BackfillStep> {
-    // What cannot be read is measured again.
-    serde_json::from_slice(&read_file(file).ok()?).ok()
+/// The step in a file. One that cannot be believed is passed over, with a remark.
+fn read(file: &Path, remarks: &mut Vec<String>) -> Option<BackfillStep> {
+    read_document(file).unwrap_or_else(|error| {
+        remarks.push(format!("warning: passed over a measured commit: {error}"));
+        None
+    })
 }
 
 /// Every step that is kept.
-pub(super) fn stored(place: &Place) -> Vec<BackfillStep> {
+pub(super) fn stored(place: &Place, remarks: &mut Vec<String>) -> Vec<BackfillStep> {
     let Ok(entries) = fs::read_dir(place.layout.backfill()) else { return Vec::new() };
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.sort();
     files
         .iter()
         .filter(|file| file.extension().is_some_and(|end| end == "json"))
-        .filter_map(|file| read(file))
+        .filter_map(|file| read(file, remarks))
         .collect()
 }
 
@@ -155,4 +170,37 @@ fn told(steps: &[BackfillStep]) -> String {
         }
     }
     table.text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{comparison, home, row};
+
+    #[test]
+    fn a_measured_commit_whose_file_was_edited_is_passed_over_by_name() {
+        let home = home();
+        let file = home.place.layout.backfill().join("a-b-00000000.json");
+        let step = BackfillStep {
+            before: "a".into(),
+            commit: "b".into(),
+            subject: "a change".into(),
+            arguments: Vec::new(),
+            comparisons: vec![comparison(row())],
+            unusable: None,
+        };
+        write_document(&file, &step).expect("writable");
+        let stored = || {
+            let mut remarks = Vec::new();
+            (stored(&home.place, &mut remarks).len(), remarks)
+        };
+        assert_eq!(stored(), (1, Vec::new()));
+        let edited = fs::read_to_string(&file).expect("written").replace("a change", "no change");
+        fs::write(&file, edited).expect("writable");
+        let (count, remarks) = stored();
+        assert_eq!(count, 0);
+        assert!(remarks[0].contains(&file.display().to_string()) && remarks[0].contains("it was changed"));
+        fs::write(&file, serde_json::to_vec(&step).expect("JSON")).expect("writable");
+        assert_eq!(stored().0, 0, "one without a digest is none");
+    }
 }

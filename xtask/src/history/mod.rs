@@ -112,10 +112,12 @@ pub(crate) fn run(args: &HistoryArgs, place: &Place) -> Result<CommandOutput> {
 
 /// Follows a metric of a case from commit to commit.
 pub(crate) fn follow(args: &Trend, place: &Place) -> Result<CommandOutput> {
-    let duels = by_duels(place, args);
+    let mut remarks = Vec::new();
+    let duels = by_duels(place, args, &mut remarks);
     match by_runs(args, place) {
         Ok(mut said) => {
             said.text.push_str(&duels);
+            said.remarks.append(&mut remarks);
             Ok(said)
         }
         // Duels alone are a history as well.
@@ -123,7 +125,8 @@ pub(crate) fn follow(args: &Trend, place: &Place) -> Result<CommandOutput> {
             let mut text = String::new();
             line(&mut text, &format!("{}: from commit to commit", args.case));
             text.push_str(&duels);
-            Ok(CommandOutput { remarks: vec![format!("note: {error:#}")], ..CommandOutput::fine(text) })
+            remarks.push(format!("note: {error:#}"));
+            Ok(CommandOutput { remarks, ..CommandOutput::fine(text) })
         }
         Err(error) => Err(error),
     }
@@ -163,9 +166,9 @@ fn by_runs(args: &Trend, place: &Place) -> Result<CommandOutput> {
 }
 
 /// The table of the duels of `backfill` for the case; empty where there are none.
-fn by_duels(place: &Place, args: &Trend) -> String {
+fn by_duels(place: &Place, args: &Trend, remarks: &mut Vec<String>) -> String {
     let mut table = Table::new(["commit", "against", "slowdown", "verdict"]);
-    let mut steps = backfill::stored(place);
+    let mut steps = backfill::stored(place, remarks);
     if let Ok(repository) = Repository::find(&place.root) {
         let order = repository.order();
         steps.sort_by_key(|step| order.iter().position(|id| *id == step.commit));

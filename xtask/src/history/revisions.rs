@@ -3,11 +3,12 @@
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
-use weighbridge::data::{Comparison, Exit};
+use weighbridge::data::{Comparison, Exit, Policy};
 
 use crate::checkout::Checkout;
 use crate::command_output::say;
-use crate::fight::fight;
+use crate::compare_baseline::{GateRules, RulesOf};
+use crate::fight::{Fight, fight};
 use crate::place::Place;
 use crate::programs::BuiltProgram;
 use crate::repository::{Repository, Revision};
@@ -74,12 +75,25 @@ impl Revisions<'_> {
             }
         }
         let flags = [self.flags, more].concat();
+        let (repository, name) = (self.repository, before.name());
+        let of = RulesOf { repository, commit: before.id.clone(), name };
+        // What the work tree says otherwise is not of these two.
+        let rules = GateRules::of_revision(self.place, &of)?;
         let mut all = Vec::new();
         for candidate in &sides[1] {
             let Some(baseline) = sides[0].iter().find(|program| program.suite == candidate.suite) else {
                 continue;
             };
-            match fight(candidate, baseline, before.name(), &[], self.place, &flags) {
+            let asked = Fight {
+                candidate,
+                baseline,
+                name: before.name(),
+                changes: &[],
+                policy: &Policy { accepted: Vec::new(), ..rules.policy.clone() },
+                flags: &flags,
+                notes: Vec::new(),
+            };
+            match fight(asked, self.place) {
                 Ok(comparison) => all.push(comparison),
                 Err(error) if matches!(stop::exit(&error), Exit::Interrupted | Exit::Usage) => {
                     return Err(error);

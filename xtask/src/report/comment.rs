@@ -204,6 +204,9 @@ fn suite(sheet: &mut Sheet, one: &ToldComparison<'_>) {
     if let Some(fake) = &one.fake {
         writeln!(head, "\n**{}**", inert::markdown(fake)).expect(FITS);
     }
+    for note in &comparison.notes {
+        writeln!(head, "- **note**: {}", inert::markdown(&clip(note))).expect(FITS);
+    }
     if let Some(refusal) = &comparison.refused {
         writeln!(head, "\n**Nothing is judged**: {}", inert::markdown(&refusal.to_string())).expect(FITS);
     }

@@ -109,8 +109,12 @@ fn hold(
     for earlier in past.iter().filter(|earlier| History::belongs(&earlier.manifest, baseline)) {
         earlier.cases.iter().for_each(|case| history.add(&earlier.manifest.id, case));
     }
-    let policy = compare_baseline::stated_policy(place)?;
-    let comparison = judge(baseline, run, &history, &policy);
+    let comparison = if key == "baseline" {
+        let rules = compare_baseline::rules_beside(place, baseline)?;
+        Comparison { notes: rules.told, ..judge(baseline, run, &history, &rules.policy) }
+    } else {
+        judge(baseline, run, &history, &compare_baseline::stated_policy(place)?)
+    };
     Ok(Against { key: key.to_owned(), title, comparison, others: Vec::new() })
 }
 

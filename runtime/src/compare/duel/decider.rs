@@ -13,7 +13,7 @@ use crate::verify::{self, Agreement, ExaminedCase, Severity, agree};
 /// Decides a duel from its rounds. It knows no process and no clock, so rounds of a file decide as they did
 /// when they ran.
 pub struct Decider<'a> {
-    pairs: &'a [Pair<'a>],
+    pairs: &'a [Pair],
     policy: &'a Policy,
     /// Hears of each case as it is decided, confirmation apart.
     told: &'a mut dyn FnMut(usize, &Row),
@@ -57,7 +57,7 @@ enum PairStop {
 impl<'a> Decider<'a> {
     /// A duel of these pairs without a round yet. `told` hears of each pair as soon as it is decided, by its
     /// index.
-    pub fn new(pairs: &'a [Pair<'a>], policy: &'a Policy, told: &'a mut dyn FnMut(usize, &Row)) -> Self {
+    pub fn new(pairs: &'a [Pair], policy: &'a Policy, told: &'a mut dyn FnMut(usize, &Row)) -> Self {
         let (rows, failures, regressed, fresh) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut all =
             Self { pairs, policy, told, current: RunningPair::default(), rows, failures, regressed, fresh };
@@ -194,9 +194,9 @@ impl Referee for Decider<'_> {
 }
 
 /// Both sides must have done the same.
-fn same_work(pair: &Pair<'_>, works: &[Option<Work>; 2], same: Option<bool>) -> Result<(), PairStop> {
+fn same_work(pair: &Pair, works: &[Option<Work>; 2], same: Option<bool>) -> Result<(), PairStop> {
     let [Some(old), Some(new)] = works else { return Ok(()) };
-    let equivalence = pair.candidate.equivalence();
+    let equivalence = pair.candidate.equivalence;
     Err(PairStop::Incomparable(match agree(new, old, equivalence) {
         Agreement::Differs(what) => IncomparableReason::OtherWork(what),
         Agreement::Agrees if equivalence == Equivalence::Exact && same == Some(false) => {
@@ -207,11 +207,11 @@ fn same_work(pair: &Pair<'_>, works: &[Option<Work>; 2], same: Option<bool>) -> 
 }
 
 /// Judges the whole repeats of a round by the same rules as those of a run.
-fn examine(pair: &Pair<'_>, reference: Option<&Work>, round: &DuelRound) -> Result<(), PairStop> {
+fn examine(pair: &Pair, reference: Option<&Work>, round: &DuelRound) -> Result<(), PairStop> {
     let DuelRound::Repeats(sides) = round else { return Ok(()) };
     for (side, repeats) in [Side::Candidate, Side::Baseline].into_iter().zip(sides.iter().rev()) {
         let findings = verify::judge(&ExaminedCase {
-            equivalence: pair.candidate.equivalence(),
+            equivalence: pair.candidate.equivalence,
             agreement: &Agreement::Agrees,
             reference,
             repeats,

@@ -110,6 +110,19 @@ impl Environment {
         }
     }
 
+    /// The same, with what the other one knows beside it: no fact that is known here is replaced.
+    #[must_use]
+    pub(crate) fn with_more(mut self, other: &Self) -> Self {
+        let Self { machine, software, moment, .. } = &mut self;
+        let kinds = [(machine, &other.machine), (software, &other.software), (moment, &other.moment)];
+        for (own, more) in kinds {
+            for (what, value) in more {
+                own.entry(what.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        self
+    }
+
     /// The facts of a workspace alone.
     pub fn of_workspace(folder: &Path) -> Self {
         let mut environment = Self::default();

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use sysinfo::System;
 
 use super::ask::{RunningCommand, ask};
 use super::fact::{Fact, Facts};
 
 /// The facts of its own build that only the bench binary knows; `main!()` bakes it in.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {
     /// `rustc -V` of the build, where it was known then.
     pub rustc: Option<String>,

@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::schedule::RoundRunner;
-use super::{BrokenDuel, Duel, DuelRound, RoundId, Side};
-use crate::bencher::{BLOCK, Budget, Calibrator, Phase, Purpose, RunSettings, Spot, WorkFault};
+use super::{BrokenDuel, Duel, DuelCase, DuelRound, RoundId, Side};
+use crate::bencher::{BLOCK, Calibrator, Phase, Purpose, RunSettings, Spot, WorkFault};
 use crate::metric::{Block, TimedBy};
-use crate::plan::{CaseId, PlannedCase};
 use crate::run::protocol::RepeatRequest;
 use crate::run::reference::ReferenceElements;
 use crate::run::supervised_child::{ChildWatch, EndedRequest, PacedChild, SupervisedChild};
@@ -83,7 +82,7 @@ impl RoundRunner for InTurns<'_> {
         }
         let one = OneRound {
             duel: self.duel,
-            cases: [&pair.baseline, &pair.candidate.id],
+            cases: [&pair.baseline, &pair.candidate],
             number: self.duel.drawn(of),
             known: self.known.as_ref(),
             away: &self.away,
@@ -111,7 +110,7 @@ impl RoundRunner for InTurns<'_> {
 /// A round that is being run.
 struct OneRound<'a> {
     duel: &'a Duel<'a>,
-    cases: [&'a CaseId; 2],
+    cases: [&'a DuelCase; 2],
     /// Draws the order and the padding, and names the scratch directories.
     number: u32,
     known: Option<&'a ReferenceElements>,
@@ -159,7 +158,7 @@ impl OneRound<'_> {
         let (duel, second) = (self.duel, 1 - first);
         let work = [sides[0].work, sides[1].work];
         let mut turn = |side: usize, iterations: u64| {
-            let ended = match sides[side].block(iterations, duel.watch(duel.is_resident(self.cases[side]))) {
+            let ended = match sides[side].block(iterations, duel.watch(self.cases[side].resident)) {
                 Ok((block, passed)) => return Ok((block, time_of(&block, passed))),
                 Err(ended) => ended,
             };
@@ -211,7 +210,7 @@ impl OneRound<'_> {
     fn open(&self, side: usize, drawn: u64, tick: &mut dyn FnMut(Duration)) -> Result<SideState, BrokenDuel> {
         let case = self.cases[side];
         let ask = self.duel.ask(case, self.scratch(side), Purpose::Measure);
-        let watch = self.duel.watch(self.duel.is_resident(case));
+        let watch = self.duel.watch(case.resident);
         match self.duel.start(side, drawn)?.open(&ask, watch, tick) {
             Ok(opened) => Ok(SideState::Blocks(opened)),
             Err(ended) => {
@@ -230,7 +229,7 @@ impl OneRound<'_> {
     }
 
     fn scratch(&self, side: usize) -> PathBuf {
-        (self.duel.scratch)(self.cases[side], 2 * self.number + side as u32)
+        (self.duel.scratch)(&self.cases[side].id, 2 * self.number + side as u32)
     }
 }
 
@@ -262,9 +261,9 @@ impl Duel<'_> {
     ) -> Result<(DuelRound, Option<ReferenceElements>), BrokenDuel> {
         let pair = &self.pairs[of.pair];
         let (mut works, mut same, mut known) = ([None, None], None, None);
-        for (side, case) in [&pair.baseline, &pair.candidate.id].into_iter().enumerate() {
-            let ask = self.ask(case, (self.scratch)(case, side as u32), Purpose::Verify);
-            let ended = self.start(side, 0)?.run(&ask, self.watch(self.is_resident(case)), true, tick);
+        for (side, case) in [&pair.baseline, &pair.candidate].into_iter().enumerate() {
+            let ask = self.ask(case, (self.scratch)(&case.id, side as u32), Purpose::Verify);
+            let ended = self.start(side, 0)?.run(&ask, self.watch(case.resident), true, tick);
             let (repeat, spots) = whole(side, ended, &ask)?;
             let Outcome::Measured { work, evidence, .. } = repeat.outcome else { continue };
             works[side] = work;
@@ -294,45 +293,33 @@ impl Duel<'_> {
         }
     }
 
-    fn ask(&self, case: &CaseId, scratch: PathBuf, purpose: Purpose) -> RepeatRequest {
+    fn ask(&self, case: &DuelCase, scratch: PathBuf, purpose: Purpose) -> RepeatRequest {
         RepeatRequest {
-            scenario: case.scenario.clone(),
-            point: case.point.clone(),
-            adapter: case.adapter.clone(),
+            scenario: case.id.scenario.clone(),
+            point: case.id.point.clone(),
+            adapter: case.id.adapter.clone(),
             purpose,
-            budget: self.budget(case),
-            run: RunSettings { profiled: false, ..self.plan.run },
+            budget: case.budget,
+            run: RunSettings { profiled: false, ..self.settings.run },
             epoch: self.epoch,
             key: self.key,
             scratch,
-            memory: (!self.is_resident(case)).then_some(self.plan.memory),
+            memory: (!case.resident).then_some(self.settings.memory),
             paced: purpose == Purpose::Measure,
             keep: false,
         }
     }
 
     fn watch(&self, patient: bool) -> ChildWatch<'_> {
-        let (timeout, memory) = (self.plan.timeout(), self.plan.memory);
+        let (timeout, memory) = (self.settings.timeout, self.settings.memory);
         ChildWatch { timeout, patient, memory, interrupted: self.interrupted, until: None }
     }
 
-    fn is_resident(&self, case: &CaseId) -> bool {
-        self.planned(case).and_then(|planned| planned.adapter).is_some_and(|adapter| adapter.resident)
-    }
-
-    fn budget(&self, case: &CaseId) -> Budget {
-        self.planned(case).map_or(self.plan.budget, |planned| planned.budget)
-    }
-
-    fn planned(&self, case: &CaseId) -> Option<&PlannedCase> {
-        self.plan.cases.iter().find(|planned| planned.id == *case)
-    }
-
     fn start(&self, side: usize, drawn: u64) -> Result<SupervisedChild, BrokenDuel> {
-        let mut program = self.programs[side].clone().on(self.plan.run.platform);
+        let mut program = self.programs[side].clone().on(self.settings.run.platform);
         let padding = "x".repeat((drawn % LONGEST_PADDING) as usize);
         program.variables.push((PADDING.to_owned(), padding));
-        SupervisedChild::start(&program, self.plan.timeout()).map_err(|error| {
+        SupervisedChild::start(&program, self.settings.timeout).map_err(|error| {
             let how = How::Child(program.not_started(&error));
             BrokenDuel::Failed(SIDES[side], Failure::plain(how, Phase::SetUp))
         })

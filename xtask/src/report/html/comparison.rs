@@ -46,6 +46,7 @@ fn section(view: &View<'_>, against: &Against) -> Markup {
             (counts.incomparable) " incomparable."
         }
         @if let Some(refusal) = &comparison.refused { div.banner { b { "Nothing is judged: " } (refusal) } }
+        @for note in &comparison.notes { p.dim { "note: " (note) } }
         @if !comparison.environment_changes.is_empty() {
             details open {
                 summary {

@@ -12,7 +12,9 @@ use crate::compare::VerdictCounts;
 use crate::metric::Block;
 use crate::plan::CaseOrder;
 use crate::plan::fixtures::plan;
-use crate::run::{self, ChildFault, Duel, Event, Failure, How, Program, RoundRunner, RunEnding};
+use crate::run::{
+    self, ChildFault, Duel, DuelCase, DuelSettings, Event, Failure, How, Program, RoundRunner, RunEnding,
+};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -67,14 +69,14 @@ fn part_with_sleep(
     away: Duration,
 ) -> (DuelResult, RunEnding, Vec<RoundId>) {
     let plan = plan(names, 1, CaseOrder::Declared);
-    let pairs: Vec<Pair<'_>> =
-        plan.cases.iter().map(|candidate| Pair { baseline: candidate.id.clone(), candidate }).collect();
+    let cases = plan.cases.iter().map(DuelCase::of);
+    let pairs: Vec<Pair> = cases.map(|case| Pair { baseline: case.clone(), candidate: case }).collect();
     let policy = Policy::default();
     let own = Program::own().unwrap();
     let before = finished.clone();
     let task = Duel {
         programs: [own.clone(), own],
-        plan: &plan,
+        settings: DuelSettings::of(&plan),
         pairs: &pairs,
         finished: &before,
         scratch: &|_, _| PathBuf::new(),
