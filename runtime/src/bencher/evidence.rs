@@ -283,13 +283,15 @@ pub struct ReferenceComparison {
     pub same: Option<bool>,
 }
 
-/// Answers of a body that were read, outside its time. Medians, in nanoseconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Answers of a body that were read, outside its time. Medians over the looks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AnswerReading {
-    /// Reading an answer for the first time.
-    pub first: u64,
-    /// Reading it once more.
-    pub again: u64,
+    /// Answers that were read in a look.
+    pub count: u64,
+    /// Nanoseconds by which reading one for the first time took longer than reading it again.
+    pub late: f64,
+    /// Nanoseconds of reading it again.
+    pub again: f64,
     /// The beginning of the answer to the first known input; empty where that was not asked for.
     pub shown: String,
 }

@@ -1,8 +1,9 @@
 //! Bodies whose answers are proven: each call has an input that was drawn for it, and answers at drawn places
 //! of the measured blocks are read at once and held against the reference's.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::hint::black_box;
+use std::time::Duration;
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -25,6 +26,10 @@ const MOST_INPUTS: u64 = 1024;
 /// Known inputs that are handed out before looks become rarer by half, and how often they do. A repeat of few
 /// blocks is looked at several times, one of thousands in all its parts.
 const LOOKS: [u64; 2] = [4, 4];
+
+/// The most answers of a block that are read, and the time after which no further one is.
+const READ: usize = 64;
+const LONG: Duration = Duration::from_millis(2);
 
 /// Letters of an answer that are shown where it is another one.
 const SHOWN: usize = 60;
@@ -104,15 +109,44 @@ impl Bencher {
         }
     }
 
-    /// Reads an answer: its text, and the nanoseconds that reading it took for the first and the second time.
-    fn read_answer(&self, answer: &impl fmt::Debug) -> (String, [u64; 2]) {
+    /// Reads answers of a block, as many as take little time: how many, and the nanoseconds that it takes for
+    /// the first and for the second time. The last one comes first: a thread that was handed all of them may
+    /// still be at work on it.
+    fn read_answers(&self, answers: &[impl fmt::Debug]) -> (usize, [u64; 2]) {
         let clock = &self.settings.clock;
+        let [others @ .., last] = answers else { return (0, [0; 2]) };
         let begun = clock.now();
-        let text = format!("{answer:?}");
+        read(last);
+        let mut count = 1;
+        for answer in others.iter().take(READ - 1) {
+            if clock.now() - begun > LONG {
+                break;
+            }
+            read(answer);
+            count += 1;
+        }
         let first = clock.now();
-        black_box(format!("{:?}", black_box(answer)));
+        read(last);
+        others[..count - 1].iter().for_each(read);
         let again = clock.now() - first;
-        (text, [(first - begun).as_nanos() as u64, again.as_nanos() as u64])
+        (count, [(first - begun).as_nanos() as u64, again.as_nanos() as u64])
+    }
+}
+
+/// Reads an answer.
+fn read(answer: &impl fmt::Debug) {
+    let mut letters = Letters(0);
+    let _ = write!(letters, "{:?}", black_box(answer)); // it takes whatever it is given
+    black_box(letters.0);
+}
+
+/// Takes letters, and counts them.
+struct Letters(usize);
+
+impl fmt::Write for Letters {
+    fn write_str(&mut self, letters: &str) -> fmt::Result {
+        self.0 += letters.len();
+        Ok(())
     }
 }
 
@@ -126,7 +160,10 @@ struct AnswerLooks {
     wait: u64,
     /// The calls of this block that have known inputs: the first one's place, and the inputs' numbers.
     known: Option<(u64, std::ops::Range<u64>)>,
-    times: [Vec<f64>; 2],
+    /// Nanoseconds of an answer in each look, for the first and the second time, and how many were read.
+    first: Vec<f64>,
+    again: Vec<f64>,
+    counts: Vec<f64>,
     reading: AnswerReading,
 }
 
@@ -135,8 +172,9 @@ impl AnswerLooks {
     fn new(key: HashKey, verifies: bool) -> Self {
         let mut random = SplitMix64::new(draw_secret());
         let wait = if verifies { u64::MAX } else { random.below(2) };
-        let (times, reading) = (Default::default(), AnswerReading::default());
-        Self { key, random, handed: 0, wait, known: None, times, reading }
+        let (first, again, counts) = (Vec::new(), Vec::new(), Vec::new());
+        let reading = AnswerReading::default();
+        Self { key, random, handed: 0, wait, known: None, first, again, counts, reading }
     }
 
     /// Draws whether, and where, a block of so many calls is looked at: two calls that follow each other.
@@ -175,17 +213,13 @@ impl AnswerLooks {
         }
     }
 
-    /// Reads the answers of a block that are looked at; the last one first, while a thread that it was handed
-    /// to may still be at work on it.
+    /// Reads the answers of a block that is looked at, and hands in those to known inputs.
     fn read<T: fmt::Debug>(&mut self, bencher: &Bencher, answers: &[T]) {
         let Some((place, known)) = self.known.take() else { return };
-        if let Some(last) = answers.last() {
-            let (_, times) = bencher.read_answer(last);
-            self.took(times);
-        }
+        let (count, times) = bencher.read_answers(&answers[place as usize..]);
+        self.took(count, times);
         for (number, answer) in known.zip(&answers[place as usize..]) {
-            let (text, times) = bencher.read_answer(answer);
-            self.took(times);
+            let text = format!("{answer:?}");
             if number == 0 {
                 self.reading.shown = visible_in_line(&text).chars().take(SHOWN).collect();
             }
@@ -193,10 +227,15 @@ impl AnswerLooks {
         }
     }
 
-    fn took(&mut self, times: [u64; 2]) {
-        for (all, time) in self.times.iter_mut().zip(times) {
-            all.push(time as f64);
+    fn took(&mut self, count: usize, times: [u64; 2]) {
+        let each = times.map(|time| time as f64 / count.max(1) as f64);
+        for (all, time) in [&mut self.first, &mut self.again].into_iter().zip(each) {
+            all.push(time);
         }
-        [self.reading.first, self.reading.again] = [0, 1].map(|of| median(&self.times[of]) as u64);
+        let late = self.first.iter().zip(&self.again).map(|(first, again)| first - again);
+        self.reading.late = median(&late.collect::<Vec<_>>());
+        self.reading.again = median(&self.again);
+        self.counts.push(count as f64);
+        self.reading.count = median(&self.counts) as u64;
     }
 }

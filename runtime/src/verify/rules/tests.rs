@@ -52,29 +52,30 @@ fn other_work_is_told_with_what_differs() {
 #[test]
 fn an_answer_is_there_when_its_call_is_over() {
     // A call takes a millisecond.
-    let read = |first: u64, again: u64| Some(AnswerReading { first, again, ..AnswerReading::default() });
+    let read =
+        |late: f64, again: f64| Some(AnswerReading { count: 64, late, again, ..AnswerReading::default() });
     let answered = || {
         let mut case = honest();
-        case.evidence.answers = read(30_000, 25_000);
-        case.evidence.compared.as_mut().unwrap().answers = read(24_000, 24_000);
+        case.evidence.answers = read(2_000.0, 25_000.0);
+        case.evidence.compared.as_mut().unwrap().answers = read(1_000.0, 24_000.0);
         case
     };
-    passes(answered(), |case| case.evidence.answers = read(240_000, 25_000));
+    passes(answered(), |case| case.evidence.answers = read(200_000.0, 25_000.0));
     fails(
         answered(),
-        |case| case.evidence.answers = read(300_000, 25_000),
+        |case| case.evidence.answers = read(300_000.0, 25_000.0),
         "answers",
-        "takes 300.0 us for the first time, beside 1000.0 us of a call",
+        "takes 300.0 us more than reading it again, or the reference's, beside 1000.0 us of a call",
     );
     fails(
         answered(),
-        |case| case.evidence.answers = read(900_000, 900_000),
+        |case| case.evidence.answers = read(0.0, 900_000.0),
         "answers",
         "it is made when somebody reads it",
     );
     let large = |case: &mut super::fixture::Case| {
-        case.evidence.answers = read(900_000, 890_000);
-        case.evidence.compared.as_mut().unwrap().answers = read(900_000, 880_000);
+        case.evidence.answers = read(90_000.0, 890_000.0);
+        case.evidence.compared.as_mut().unwrap().answers = read(90_000.0, 880_000.0);
     };
     passes(answered(), large);
     let alike =

@@ -119,7 +119,7 @@ struct ByAddress(HashMap<usize, Vec<u64>>);
 #[adapter(name = "last-by-address", tier = 1)]
 impl Sorter for ByAddress {
     fn sort(&mut self, numbers: Vec<u64>) -> Box<dyn fmt::Debug> {
-        let known = self.0.entry(numbers.as_ptr().addr()).or_insert_with(|| sorted(numbers));
+        let known = self.0.entry(numbers.as_ptr().addr()).or_insert_with(|| sorted(numbers.clone()));
         Box::new(known.clone())
     }
 }
