@@ -127,7 +127,7 @@ fn run(line: &Line, suite: bool, bench: &Bench) -> ProcessEnd {
             xtask(bench, &[&words, &["--help"][..]].concat())
         }
         // `tests/cargo/installed.rs` installs it, from the work tree.
-        ["cargo", "install", "--git", _, "weighbridge-xtask", "--bin", "cargo-weighbridge"] => {
+        ["cargo", "install", "--locked", "--git", _, "weighbridge-xtask", "--bin", "cargo-weighbridge"] => {
             xtask(bench, &["--help"])
         }
         // It tells of a duel, which takes two programs.
