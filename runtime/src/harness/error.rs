@@ -62,6 +62,12 @@ pub(super) enum TargetError {
         budget.as_secs_f64()
     )]
     Waited { budget: Duration },
+    #[error(
+        "{holder} has held the machine for {} minutes: nothing was measured; --no-lock does not wait for other \
+         runs",
+        waited.as_secs() / 60
+    )]
+    Held { holder: String, waited: Duration },
     #[error("failed to install the handler of Ctrl-C: {0}")]
     Signal(#[from] ctrlc::Error),
 }
@@ -84,6 +90,7 @@ impl TargetError {
             | Self::NoDevice { .. }
             | Self::Backend { .. }
             | Self::Waited { .. }
+            | Self::Held { .. }
             | Self::OtherPackage { .. }
             | Self::Store(store::StoreError::NoBaseline { .. }) => Exit::NothingToJudge,
             Self::Settings { .. }

@@ -32,6 +32,7 @@ mod targets;
 mod time_limit;
 mod traces;
 mod usage;
+mod wait;
 
 pub use exit_code::Exit;
 pub use runner::{Runner, RunnerEnd};
