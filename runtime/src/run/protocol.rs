@@ -19,7 +19,7 @@ pub(super) const VERSION: u32 = 8;
 pub const CHILD_FLAG: &str = "--weighbridge-child";
 
 /// A frame longer than this is not one of ours.
-pub(super) const LONGEST: u32 = 256 << 20;
+pub(super) const LONGEST: u32 = 128 << 20;
 
 /// Message from the parent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
