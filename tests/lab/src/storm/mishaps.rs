@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
-use weighbridge::data::{CaseRecord, PrunePolicy, RunStatus, redigest};
+use weighbridge::data::{PrunePolicy, RunId, RunStatus, redigest};
 
 use super::disks;
 use super::draw::StormDraws;
@@ -125,7 +125,7 @@ fn lost_file(lab: &Lab, trial: &FaultTrial, draw: &mut StormDraws, harm: &mut Ha
     }
     let ended = trial.finish(&mut lab.bench(trial, &["--resume", &run]))?;
     trial.expect_an_end(&ended, "--resume", harm);
-    match run.parse().ok().map(|id| trial.store().load_whole(&id)) {
+    match run.parse::<RunId>().ok().map(|id| trial.store().load_whole(&id)) {
         Some(Ok(record)) if record.manifest.status == RunStatus::Complete => {}
         _ => harm.lost.push(format!("the run is not whole after --resume: {}", last(&ended.said))),
     }
@@ -187,21 +187,15 @@ fn hanging_tool(lab: &Lab, trial: &FaultTrial, draw: &mut StormDraws, harm: &mut
 /// No case has failed for it, then or when there is room again.
 fn full_disk(lab: &Lab, trial: &FaultTrial, draw: &mut StormDraws, harm: &mut Harm) -> Result<()> {
     let size = format!("size={}k", 40 + draw.below(120));
-    disks::full(
-        lab,
-        trial,
-        &size,
-        &mut |harm| {
-            let ids: Vec<_> = trial.runs().iter().filter_map(|run| run.parse().ok()).collect();
-            let runs = ids.iter().filter_map(|id| trial.store().load(id).ok());
-            let failed: usize =
-                runs.map(|run| run.cases.iter().filter(|case| CaseRecord::has_failed(case)).count()).sum();
-            if failed > 0 {
-                harm.lost.push(format!("{failed} cases have failed for want of room"));
-            }
-        },
-        harm,
-    )
+    let mut look = |harm: &mut Harm| {
+        let ids = trial.runs().into_iter().filter_map(|run| run.parse::<RunId>().ok());
+        let runs = ids.filter_map(|id| trial.store().load(&id).ok());
+        let failed: usize = runs.map(|run| run.cases.iter().filter(|case| case.has_failed()).count()).sum();
+        if failed > 0 {
+            harm.lost.push(format!("{failed} cases have failed for want of room"));
+        }
+    };
+    disks::full(lab, trial, &size, &mut look, harm)
 }
 
 /// It is refused with what differs, and changes nothing.
@@ -238,7 +232,7 @@ fn scratch(lab: &Lab, trial: &FaultTrial, harm: &mut Harm) -> Result<()> {
     fs::create_dir_all(folder.join("case.1/deep"))?;
     fs::write(folder.join("case.1/deep/file"), vec![7; 1 << 16])?;
     let is_complete = run
-        .parse()
+        .parse::<RunId>()
         .ok()
         .and_then(|id| trial.store().manifest(&id).ok())
         .is_some_and(|manifest| manifest.status == RunStatus::Complete);
@@ -250,7 +244,7 @@ fn scratch(lab: &Lab, trial: &FaultTrial, harm: &mut Harm) -> Result<()> {
     if !left.is_empty() && !is_complete {
         harm.left.push(format!("scratch {} of {run} after pruning", left.join(", ")));
     }
-    fs::remove_dir_all(&folder).or_else(|_| if folder.exists() { bail!("scratch stays") } else { Ok(()) })?;
+    let _ = fs::remove_dir_all(&folder); // pruning may have done so
     fs::create_dir_all(&folder)?;
     trial.expect_a_resume(lab, harm)
 }

@@ -81,7 +81,7 @@ fn crates(metadata: &Metadata, checksums: &HashMap<(String, String), Option<Stri
         next.extend(needs[id].iter().copied().filter(|dep| reached.insert(dep)));
     }
     let mut packages: Vec<_> = metadata.packages.iter().filter(|one| reached.contains(&one.id)).collect();
-    packages.sort_by(|a, b| (a.name.as_str(), &a.version).cmp(&(b.name.as_str(), &b.version)));
+    packages.sort_by(|a, b| (a.name.to_string(), &a.version).cmp(&(b.name.to_string(), &b.version)));
     let places: HashMap<&PackageId, usize> =
         packages.iter().zip(0..).map(|(one, at)| (&one.id, at)).collect();
     let of = |one: &&cargo_metadata::Package| {
