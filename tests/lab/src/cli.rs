@@ -31,7 +31,7 @@ pub(crate) enum LabCommand {
     Foreign(Foreign),
     /// Compare bodies of known kinds many times, with and without busy neighbours, and keep every round.
     Evidence(Evidence),
-    /// Write the bill of materials: the packages that the product is made of, as CycloneDX has it.
+    /// Write the bill of materials: the packages that the product is made of, as `CycloneDX` has it.
     Bill(Bill),
     /// Do what continuous integration does.
     Ci(Ci),

@@ -1,4 +1,4 @@
-//! A bill of materials, in the form of CycloneDX 1.5.
+//! A bill of materials, in the form of `CycloneDX` 1.5.
 //!
 //! There are crates that make one. They bring thirty to sixty packages for a format of which five members are
 //! needed, and know nothing of the packages of Python.

@@ -14,7 +14,7 @@ use crate::place::Place;
 
 pub(crate) use check::{SHOWN, SupplyOutcome, check};
 
-/// `bill`: the bill of materials, as CycloneDX has it in JSON.
+/// `bill`: the bill of materials, as `CycloneDX` has it in JSON.
 pub(crate) fn run(args: &Bill, place: &Place) -> Result<Output> {
     let materials = materials::Materials::of(&place.root)?;
     let text = serde_json::to_string_pretty(&bill::bill(&materials))? + "\n";
