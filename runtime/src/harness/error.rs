@@ -63,8 +63,8 @@ pub(super) enum TargetError {
     )]
     Waited { budget: Duration },
     #[error(
-        "{holder} has held the machine for {} minutes: nothing was measured; --no-lock does not wait for other \
-         runs",
+        "{holder} has held the machine for {} minutes: nothing was measured; --no-lock does not wait for \
+         other runs",
         waited.as_secs() / 60
     )]
     Held { holder: String, waited: Duration },

@@ -38,8 +38,8 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Tells whether a document has more parts than that, by the marks that stand before each: one in a text counts
-/// too.
+/// Tells whether a document has more parts than that, by the marks that stand before each: one in a text
+/// counts too.
 fn has_more_parts(document: &[u8], most: usize) -> bool {
     document.len() > most && document.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() > most
 }

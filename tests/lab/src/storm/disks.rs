@@ -46,7 +46,8 @@ pub(super) fn storm(lab: &Lab, draw: &mut StormDraws, faults: usize) -> Result<T
     Ok(toll)
 }
 
-/// A data directory on a disk with so much room, which then gets more. `look` sees what is stored, both times.
+/// A data directory on a disk with so much room, which then gets more. `look` sees what is stored, both
+/// times.
 pub(super) fn full(
     lab: &Lab,
     trial: &FaultTrial,

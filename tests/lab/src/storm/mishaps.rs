@@ -1,5 +1,5 @@
-//! Mishaps: what happens to people, and what others may have put in the way. A file is lost, a clock was ahead,
-//! a tool hangs, the surroundings change between a run and its resume.
+//! Mishaps: what happens to people, and what others may have put in the way. A file is lost, a clock was
+//! ahead, a tool hangs, the surroundings change between a run and its resume.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -65,8 +65,8 @@ pub(crate) fn check(place: &Place) -> Result<SupplyOutcome> {
     let wrong = wrongs(&Materials::of(&place.root)?.crates, &policy);
     Ok(match &wrong[..] {
         [] => SupplyOutcome::Unadvised(
-            "there is no `cargo-deny`: licences, sources and duplicates were checked, and advisories were not \
-             (`cargo install --locked cargo-deny`)"
+            "there is no `cargo-deny`: licences, sources and duplicates were checked, and advisories were \
+             not (`cargo install --locked cargo-deny`)"
                 .to_owned(),
         ),
         wrong => SupplyOutcome::Wrong(format!("found: {}", wrong.join("; "))),
