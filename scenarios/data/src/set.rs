@@ -135,7 +135,7 @@ impl DataSet {
     /// them, who is to read and never to write.
     ///
     /// # Errors
-    /// A file that is another one.
+    /// A file that is another one. One that is gone is none: it is made anew when it is needed.
     pub fn check_unchanged(&self) -> weighbridge::Result<()> {
         self.fields.iter().try_for_each(SetField::check_file)
     }
@@ -200,7 +200,11 @@ impl SetField {
     }
 
     fn check_file(&self) -> weighbridge::Result<()> {
-        let file = File::open(&self.cached)?;
+        let file = match File::open(&self.cached) {
+            // Nobody can have read anything else in it, and it is made anew.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            opened => opened?,
+        };
         // One that was cut would end the process that reads it.
         if file.metadata()?.len() != self.rows.len() as u64 {
             return Err(self.changed());
