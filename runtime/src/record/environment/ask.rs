@@ -49,7 +49,8 @@ fn listen(child: Child, thread: thread::Builder) -> io::Result<(Pid, Receiver<io
     // Who no longer waits for it needs no answer.
     let listening = thread.spawn(move || drop(tell.send(child.wait_with_output())));
     if let Err(error) = listening {
-        let _ = killpg(group, Signal::SIGKILL).and_then(|()| waitpid(group, None).map(drop)); // it may have ended
+        // It may have ended by itself.
+        let _ = killpg(group, Signal::SIGKILL).and_then(|()| waitpid(group, None).map(drop));
         return Err(error);
     }
     Ok((group, end))
