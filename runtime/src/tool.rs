@@ -10,7 +10,7 @@ const ANYWHERE: &str = "cargo weighbridge";
 
 /// The line that installs it.
 pub(crate) const INSTALL: &str = concat!(
-    "cargo install --git ",
+    "cargo install --locked --git ",
     env!("CARGO_PKG_REPOSITORY"),
     " weighbridge-xtask --bin cargo-weighbridge"
 );

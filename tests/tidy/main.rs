@@ -190,6 +190,7 @@ fn only_report_prints_only_device_and_supervision_read_clocks_and_only_layout_na
                 "run/",
                 "report/progress.rs",
                 "harness/session.rs",
+                "harness/wait.rs",
                 "record/environment/ask.rs", // deadlines of programs that are asked
             ];
             assert!(

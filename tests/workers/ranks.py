@@ -6,6 +6,15 @@ import sys
 import tiny
 
 
+def inverted(path):
+    """Turns the first byte of a file into another one."""
+    os.chmod(path, 0o644)
+    with open(path, "r+b") as file:
+        (first,) = file.read(1)
+        file.seek(0)
+        file.write(bytes([255 - first]))
+
+
 class Rank(tiny.Worker):
     rank = None
 
@@ -13,6 +22,8 @@ class Rank(tiny.Worker):
         self.rank = said.get("rank")
         if self.rank and self.fault == "ignores-its-shard":
             said["pipeline"].update(first=0, end=said["pipeline"]["end"] - said["pipeline"]["first"])
+        if self.fault == "writes-into-its-data":
+            inverted(said["data"]["fields"][0]["path"])
         return super().open(said)
 
     def on_open(self, said):

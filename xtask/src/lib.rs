@@ -9,7 +9,7 @@
 //! ```
 //!
 //! and an alias in `.cargo/config.toml`: `xtask = "run --quiet --package xtask --"`; or without either, as
-//! `cargo weighbridge`, by `cargo install --path xtask --bin cargo-weighbridge`.
+//! `cargo weighbridge`, by `cargo install --locked --path xtask --bin cargo-weighbridge`.
 //!
 //! What knows the scenarios of the catalogue is in a crate of its own, `weighbridge-catalogue`; it takes its
 //! runs, tables and exit codes from the public modules here, and so may any other program of commands.

@@ -98,7 +98,7 @@ fn understand(file: &Path) -> Result<SuiteFile> {
     if is_of_orbax(&root) {
         return Err(stop::usage(format!(
             "{name}: this is a suite of Orbax's benchmarks; `cargo catalogue suite` reads those: \
-             `cargo install --git {} weighbridge-catalogue`",
+             `cargo install --locked --git {} weighbridge-catalogue`",
             env!("CARGO_PKG_REPOSITORY")
         )));
     }

@@ -64,6 +64,12 @@ pub(super) enum TargetError {
     Waited { budget: Duration },
     #[error("interrupted")]
     Interrupted,
+    #[error(
+        "{holder} has held the machine for {} minutes: nothing was measured; --no-lock does not wait for \
+         other runs",
+        waited.as_secs() / 60
+    )]
+    Held { holder: String, waited: Duration },
     #[error("failed to install the handler of Ctrl-C: {0}")]
     Signal(#[from] ctrlc::Error),
 }
@@ -86,6 +92,7 @@ impl TargetError {
             | Self::NoDevice { .. }
             | Self::Backend { .. }
             | Self::Waited { .. }
+            | Self::Held { .. }
             | Self::OtherPackage { .. }
             | Self::Store(store::StoreError::NoBaseline { .. }) => Exit::NothingToJudge,
             Self::Interrupted => Exit::Interrupted,

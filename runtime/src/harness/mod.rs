@@ -34,6 +34,7 @@ mod targets;
 mod time_limit;
 mod traces;
 mod usage;
+mod wait;
 
 pub use exit_code::Exit;
 pub use judge::{DuelOrder, DuelProgram, Unjudged, judge_duel};

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::stated_budgets::stated;
 use super::usage::UsageError;
+use super::wait::wait_for_machine;
 use super::{Context, Suite, TargetError, resume};
 use crate::bencher::{INJECT, RunSettings, draw_epoch};
 use crate::device::{DeviceInfo, Platform, add_libraries, find_device};
@@ -54,7 +54,7 @@ impl Session {
     ) -> Result<Option<Self>, TargetError> {
         let Context { suite, args, .. } = context;
         let before = Instant::now();
-        let Some(locks) = lock(context)? else { return Ok(None) };
+        let Some(locks) = wait_for_machine(context)? else { return Ok(None) };
         let budget = args.budget.map(|budget| budget.saturating_sub(before.elapsed()));
         let layout = Layout::new(suite.data(args.data.as_deref())).with_workspace(suite.workspace());
         let environment = Environment::capture(layout.data(), &suite.workspace(), build).with_more(device);
@@ -252,36 +252,6 @@ pub(super) fn build(suite: &Suite) -> Build {
         features: Vec::new(),
         crates,
     }
-}
-
-/// Waits for other measuring runs on this machine; `None` when interrupted. Without a lock where none is
-/// wanted.
-fn lock(context: &Context<'_>) -> Result<Option<Vec<MachineLock>>, TargetError> {
-    let mut taken = Vec::new();
-    if context.args.no_lock {
-        return Ok(Some(taken));
-    }
-    let begun = Instant::now();
-    let is_over = || context.args.budget.is_some_and(|budget| begun.elapsed() >= budget);
-    let mut told = false;
-    // Always in one order, so that no two runs wait for each other.
-    for path in Layout::machine_locks() {
-        let lock = MachineLock::wait(&path, &context.suite.name(), |holder| {
-            if !told {
-                context.terminal.remark(&format!("waiting for {holder} (--no-lock does not wait)"));
-                told = true;
-            }
-            !context.interrupted.load(Ordering::Relaxed) && !is_over()
-        })?;
-        match lock {
-            Some(lock) => taken.push(lock),
-            None if is_over() => {
-                return Err(TargetError::Waited { budget: context.args.budget.unwrap_or_default() });
-            }
-            None => return Ok(None),
-        }
-    }
-    Ok(Some(taken))
 }
 
 /// The references that nobody selected: they are verified and not measured.

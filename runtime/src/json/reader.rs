@@ -22,7 +22,7 @@ pub(crate) struct Reader<'a>(pub(crate) Tree<'a>);
 /// Where it is no JSON, with line and column; where it does not fit the type, with the path to the part that
 /// does not.
 pub(crate) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Error> {
-    T::deserialize(Reader(serde_json::from_slice(text)?))
+    T::deserialize(Reader(Tree::of(text)?))
 }
 
 /// Reads settings. TOML becomes a tree of values first, so that no type is read in a second way.

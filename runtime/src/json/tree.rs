@@ -19,6 +19,31 @@ pub(crate) enum Tree<'a> {
     Object(Vec<(Cow<'a, str>, Tree<'a>)>),
 }
 
+/// The most parts that a document may have: elements and entries, wherever they are nested. A tree of so many
+/// takes half a gigabyte, and a repeat of a fast stream has a third of them. Of shorter documents any may be
+/// read.
+const MOST_PARTS: usize = 1 << 24;
+
+impl<'a> Tree<'a> {
+    /// The tree of a document that somebody else may have written.
+    ///
+    /// # Errors
+    /// Where it is no JSON, with line and column; that it has more parts than can be kept.
+    pub(crate) fn of(document: &'a [u8]) -> Result<Self, serde_json::Error> {
+        if has_more_parts(document, MOST_PARTS) {
+            let said = format_args!("it has more than {MOST_PARTS} parts");
+            return Err(serde::de::Error::custom(said));
+        }
+        serde_json::from_slice(document)
+    }
+}
+
+/// Tells whether a document has more parts than that, by the marks that stand before each: one in a text
+/// counts too.
+fn has_more_parts(document: &[u8], most: usize) -> bool {
+    document.len() > most && document.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() > most
+}
+
 impl<'de> Deserialize<'de> for Tree<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Grower)
@@ -94,5 +119,21 @@ impl<'de> Visitor<'de> for Grower {
             entries.push((key, object.next_value()?));
         }
         Ok(Tree::Object(entries))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_of_too_many_parts_is_refused_before_there_is_a_tree_of_it() {
+        for (document, parts) in [("[1,2,3]", 3), (r#"{"a":1,"b":[]}"#, 3), ("[[[[]]]]", 4)] {
+            assert!(!has_more_parts(document.as_bytes(), parts), "{document}");
+            assert!(has_more_parts(document.as_bytes(), parts - 1), "{document}");
+        }
+        let many = format!("[{}0]", "0,".repeat(MOST_PARTS));
+        let refused = Tree::of(many.as_bytes()).unwrap_err().to_string();
+        assert_eq!(refused, "it has more than 16777216 parts");
     }
 }

@@ -126,13 +126,14 @@ impl Subprocess {
     /// That it is left unread for too long. One to a child that has ended is none that counts: whoever
     /// listens next is told better.
     pub(crate) fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
+        self.frames.begin();
         send(&mut self.socket, message)
     }
 
     /// The next whole message that has arrived.
     ///
     /// # Errors
-    /// When what has arrived is none.
+    /// When what has arrived is none, or more than an answer to what was sent last.
     pub(crate) fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         self.frames.next()
     }

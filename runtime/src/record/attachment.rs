@@ -1,7 +1,11 @@
 //! What was attached to a case beside its figures: traces, each of a repeat of its own that counts nowhere.
 
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::OFlag;
 use serde::{Deserialize, Serialize};
 
 use crate::bencher::visible_in_line;
@@ -87,11 +91,7 @@ impl Allocations {
     /// Why that cannot be read, in words.
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let wrong = |why: String| format!("`{}` cannot be read: {why}", path.display());
-        let bytes = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
-        if bytes > LONGEST {
-            return Err(wrong(format!("it has {bytes} bytes")));
-        }
-        let text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+        let text = content(path).map_err(|error| wrong(error.to_string()))?;
         let read: Self = crate::json::read(&text).map_err(|error| wrong(error.to_string()))?;
         let shown = |text: &str| visible_in_line(&text.chars().take(LETTERS).collect::<String>());
         let sites = read.sites.into_iter().take(SITES).map(|site| AllocationSite {
@@ -101,6 +101,19 @@ impl Allocations {
         });
         Ok(Self { operation: shown(&read.operation), peak: read.peak, sites: sites.collect() })
     }
+}
+
+/// The content of a file that a worker has written: it may have put a pipe there, or write on.
+fn content(path: &Path) -> io::Result<Vec<u8>> {
+    let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let mut content = Vec::new();
+    if file.take(LONGEST + 1).read_to_end(&mut content)? as u64 > LONGEST {
+        return Err(io::Error::other(format!("it has more than {LONGEST} bytes")));
+    }
+    Ok(content)
 }
 
 #[cfg(test)]
@@ -129,5 +142,9 @@ mod tests {
         for text in ["", "{}", "[1]", negative, &" ".repeat(2 << 20)] {
             assert!(read(text).unwrap_err().contains("cannot be read"), "{text:.20}");
         }
+        let place = tempfile::tempdir().unwrap();
+        let pipe = place.path().join("save.json");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(Allocations::read(&pipe).unwrap_err().ends_with("it is no file"));
     }
 }

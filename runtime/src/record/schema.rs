@@ -183,7 +183,7 @@ fn open(file: &[u8], expected: DocumentKind) -> Result<Tree<'_>, SchemaError> {
     if found != content {
         return Err(SchemaError::OtherDigest { found, content });
     }
-    Ok(serde_json::from_str(record)?)
+    Ok(Tree::of(record.as_bytes())?)
 }
 
 impl DocumentKind {

@@ -22,7 +22,7 @@ pub const CHILD_FLAG: &str = "--weighbridge-child";
 pub const DUEL_FLAG: &str = "--weighbridge-duel";
 
 /// A frame longer than this is not one of ours.
-pub(super) const LONGEST: u32 = 256 << 20;
+pub(super) const LONGEST: u32 = 128 << 20;
 
 /// Message from the parent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use nix::unistd::{AccessFlags, access};
+use nix::unistd::{AccessFlags, access, geteuid};
 
 use super::BaselineName;
 use crate::plan::CaseId;
@@ -239,22 +239,21 @@ impl Layout {
         root.join(machine.as_str()).join(harmless(suite))
     }
 
-    /// The locks that keep two measuring runs of one machine apart, whatever their data directories. Runs
-    /// with folders of their own for temporary files meet in the machine's, which comes last, so that no two
-    /// wait for each other.
-    pub fn machine_locks() -> Vec<PathBuf> {
-        locks_in(&std::env::temp_dir(), Path::new("/tmp"))
+    /// The lock that keeps two measuring runs of this user apart, whatever their data directories.
+    pub fn user_lock() -> PathBuf {
+        std::env::temp_dir().join(format!("weighbridge-{}.lock", geteuid()))
+    }
+
+    /// The lock that keeps the measuring runs of all users of this machine apart, those with folders of their
+    /// own for temporary files too; `None` where there is no folder in which all may write.
+    pub fn machine_lock() -> Option<PathBuf> {
+        lock_in(Path::new("/tmp"))
     }
 }
 
-/// A lock in one's own folder, and in the one of all where that can be written.
-fn locks_in(own: &Path, all: &Path) -> Vec<PathBuf> {
-    let name = "weighbridge.lock";
-    let mut locks = vec![own.join(name)];
-    if own != all && access(all, AccessFlags::W_OK).is_ok() {
-        locks.push(all.join(name));
-    }
-    locks
+/// A lock in the folder of all, where that can be written.
+fn lock_in(all: &Path) -> Option<PathBuf> {
+    access(all, AccessFlags::W_OK).is_ok().then(|| all.join("weighbridge.lock"))
 }
 
 /// The manifest in a run's directory, whatever that is called just now.
@@ -305,15 +304,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_folders_for_temporary_files_have_one_lock_between_them() {
-        let [one, other, all] = [(); 3].map(|()| tempfile::tempdir().unwrap());
-        let shared = all.path().join("weighbridge.lock");
-        for own in [one, other] {
-            let locks = locks_in(own.path(), all.path());
-            assert_eq!(locks, [own.path().join("weighbridge.lock"), shared.clone()]);
-        }
-        assert_eq!(locks_in(all.path(), all.path()), [shared]);
-        assert_eq!(locks_in(all.path(), Path::new("/nowhere")).len(), 1);
+    fn the_lock_of_a_user_is_another_one_than_that_of_all_which_is_where_all_may_write() {
+        let all = tempfile::tempdir().unwrap();
+        assert_eq!(lock_in(all.path()), Some(all.path().join("weighbridge.lock")));
+        assert_eq!(lock_in(Path::new("/nowhere")), None);
+        assert_ne!(Some(Layout::user_lock()), lock_in(&std::env::temp_dir()));
+        assert!(Layout::user_lock().ends_with(format!("weighbridge-{}.lock", geteuid())));
     }
 
     #[test]

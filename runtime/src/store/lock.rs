@@ -1,17 +1,22 @@
-//! The lock that keeps two measuring runs of one machine apart: each would be a disturbance of the other.
+//! The locks that keep two measuring runs of one machine apart: each would be a disturbance of the other.
 //!
-//! It holds for the whole machine and not for a data directory, since processors do not know of directories.
-//! The system lets go of it when its holder ends, however it ends. A run has a lock of its own beside it, on
-//! its folder: two processes that take it up again never both go on, whatever the first lock is told to do.
+//! They hold for the whole machine and not for a data directory, since processors do not know of directories.
+//! The system lets go of them when their holder ends, however it ends. One is the user's own; another is of
+//! all users, and anybody may hold it or put something else in its place. So the kernel says who holds it. A
+//! run has a lock of its own beside them, on its folder: two processes that take it up again never both go
+//! on, whatever the first locks are told to do.
 
-use std::fs::{File, OpenOptions, Permissions, TryLockError};
+use std::fmt;
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use nix::fcntl::OFlag;
+use nix::sys::stat::{major, minor};
+use nix::unistd::geteuid;
 
 use super::StoreError;
 use crate::bencher::visible_in_line;
@@ -59,8 +64,71 @@ impl RunLock {
 pub enum Attempt {
     /// It is ours.
     Taken(MachineLock),
-    /// Another holds it, and says this of itself.
-    Held(String),
+    /// Another holds it.
+    Held(LockHolder),
+}
+
+/// The process that holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockHolder {
+    /// Its number, as the kernel tells it.
+    process: Option<u32>,
+    /// Its user, as the kernel tells.
+    user: Option<u32>,
+    /// The words that it or another one has left of itself; empty where there are none.
+    said: String,
+}
+
+impl LockHolder {
+    /// Asks the kernel who holds the lock on a file. One in another container, or of a system that does not
+    /// say, stays unknown.
+    fn of(file: &mut File) -> Self {
+        let said = signature(file).unwrap_or_default();
+        let process = file.metadata().ok().and_then(|about| {
+            let place = format!("{:02x}:{:02x}:{}", major(about.dev()), minor(about.dev()), about.ino());
+            holder_among(&fs::read_to_string("/proc/locks").ok()?, &place)
+        });
+        let user = process.and_then(|process| Some(fs::metadata(format!("/proc/{process}")).ok()?.uid()));
+        Self { process, user, said }
+    }
+
+    /// One of whom nothing is known.
+    #[cfg(test)]
+    pub(crate) fn unknown() -> Self {
+        Self { process: None, user: None, said: String::new() }
+    }
+
+    /// Tells whether it is a process of this user.
+    pub fn is_own(&self) -> bool {
+        self.user == Some(geteuid().as_raw())
+    }
+}
+
+/// A holder says of itself what it measures. Another user's file keeps its old text, so the kernel's word
+/// comes first.
+impl fmt::Display for LockHolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.process {
+            Some(process) if !self.said.starts_with(&format!("{SIGNED}{process}: ")) => {
+                write!(f, "{SIGNED}{process}")?;
+            }
+            None if self.said.is_empty() => f.write_str(UNNAMED)?,
+            _ => f.write_str(&self.said)?,
+        }
+        match self.user {
+            Some(user) if !self.is_own() => write!(f, " of user {user}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The process that has a lock on the file at this place, among those that the kernel lists: `1: FLOCK
+/// ADVISORY WRITE 4242 fd:01:1234 0 EOF`.
+fn holder_among(locks: &str, place: &str) -> Option<u32> {
+    let held = locks.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    held.filter(|words| words.get(1) == Some(&"FLOCK") && words.get(5) == Some(&place))
+        .find_map(|words| words[4].parse().ok())
+        .filter(|process| *process > 0)
 }
 
 impl MachineLock {
@@ -75,25 +143,20 @@ impl MachineLock {
                 sign(&mut file, who);
                 Ok(Attempt::Taken(Self { _file: file }))
             }
-            Err(TryLockError::WouldBlock) => {
-                // Between its start and its first word a holder says nothing, and another user's file keeps
-                // its old text.
-                let said = signature(&mut file).unwrap_or_default();
-                Ok(Attempt::Held(if said.is_empty() { UNNAMED.to_owned() } else { said }))
-            }
+            Err(TryLockError::WouldBlock) => Ok(Attempt::Held(LockHolder::of(&mut file))),
             Err(TryLockError::Error(error)) => Err(StoreError::lock(path)(error)),
         }
     }
 
-    /// Waits for the lock. `waiting` is called with what its holder says of itself each time it is not free,
-    /// and ends the waiting by giving `false`.
+    /// Waits for the lock. `waiting` is called with its holder each time it is not free, and ends the waiting
+    /// by giving `false`.
     ///
     /// # Errors
     /// As [`MachineLock::attempt`].
     pub fn wait(
         path: &Path,
         who: &str,
-        mut waiting: impl FnMut(&str) -> bool,
+        mut waiting: impl FnMut(&LockHolder) -> bool,
     ) -> Result<Option<Self>, StoreError> {
         loop {
             match Self::attempt(path, who)? {
@@ -170,7 +233,8 @@ mod tests {
         let Attempt::Held(by) = MachineLock::attempt(&path, "second").expect("lockable") else {
             panic!("the first holds it");
         };
-        assert_eq!(by, format!("process {}: first", std::process::id()));
+        assert_eq!(by.to_string(), format!("process {}: first", std::process::id()));
+        assert!(by.is_own() || by.process.is_none(), "{by:?}");
 
         let mut looks = 0;
         let waited = MachineLock::wait(&path, "second", |_| {
@@ -212,7 +276,8 @@ mod tests {
         let Attempt::Held(by) = MachineLock::attempt(&theirs, "second").expect("lockable") else {
             panic!("the first holds it");
         };
-        assert_eq!(by, UNNAMED);
+        let own = format!("process {}", std::process::id());
+        assert!([UNNAMED.to_owned(), own].contains(&by.to_string()), "{by}");
         assert_eq!(std::fs::read_to_string(&theirs).expect("there"), "precious");
 
         let ours = directory.path().join("ours");
@@ -238,12 +303,34 @@ mod tests {
         let Attempt::Held(by) = MachineLock::attempt(&path, "second").expect("lockable") else {
             panic!("the first holds it");
         };
-        assert!(by.contains("\\u{1b}[31mred\\u{202e}"), "{by}");
+        assert!(by.to_string().contains("\\u{1b}[31mred\\u{202e}"), "{by}");
         std::fs::write(&path, format!("process 1: {}", "x".repeat(1 << 20))).expect("ours");
         let Attempt::Held(by) = MachineLock::attempt(&path, "second").expect("lockable") else {
             panic!("the first holds it");
         };
-        assert!(by.len() <= 300, "{}", by.len());
+        assert!(by.said.len() <= 300, "{}", by.said.len());
+    }
+
+    #[test]
+    fn the_kernel_says_who_holds_a_lock_and_an_old_word_in_the_file_does_not_count() {
+        let locks = "1: POSIX  ADVISORY  WRITE 7 fd:01:1234 0 EOF\n\
+                     2: FLOCK  ADVISORY  WRITE 8 fd:01:12345 0 EOF\n\
+                     3: FLOCK  ADVISORY  WRITE 4242 fd:01:1234 0 EOF\n\
+                     3: -> FLOCK  ADVISORY  WRITE 9 fd:01:1234 0 EOF\n\
+                     4: FLOCK  ADVISORY  WRITE 0 fd:01:99 0 EOF\n";
+        assert_eq!(holder_among(locks, "fd:01:1234"), Some(4242));
+        assert_eq!(holder_among(locks, "fd:01:99"), None, "of another container");
+        assert_eq!(holder_among("", "fd:01:1234"), None);
+
+        let other = geteuid().as_raw() + 1;
+        let holder =
+            |said: &str| LockHolder { process: Some(4242), user: Some(other), said: said.to_owned() };
+        assert!(!holder("").is_own());
+        assert_eq!(holder("process 7: old").to_string(), format!("process 4242 of user {other}"));
+        assert_eq!(
+            holder("process 4242: p/suite").to_string(),
+            format!("process 4242: p/suite of user {other}")
+        );
     }
 
     #[test]

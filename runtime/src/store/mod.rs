@@ -21,7 +21,7 @@ pub use duels::Duels;
 pub use error::StoreError;
 pub use files::{Disk, Files, read_document, read_file, read_text, redigest, replace_file, write_document};
 pub use layout::{Layout, OutputStream};
-pub use lock::{Attempt, MachineLock, RunLock};
+pub use lock::{Attempt, LockHolder, MachineLock, RunLock};
 pub use prune::{PrunePolicy, PruneResult};
 pub use runs::{RunListing, Runs, Unreadable};
 

@@ -16,8 +16,9 @@
 //! The cache holds no more than its cap, `$WEIGHBRIDGE_DATA_CACHE_CAP` (16 GiB): see [`super::room`].
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use weighbridge::{Error, FieldKind, Result};
@@ -29,6 +30,9 @@ use super::real::RealFiles;
 use super::room::{Cap, make_room};
 use super::statistics::Statistics;
 use super::{DataSet, DataSpec, FieldSpec, Origin, layout, real};
+
+/// The rights of a file that nobody writes to.
+const READ_ALONE: u32 = 0o444;
 
 /// The number of bytes that are generated at a time.
 const CHUNK: usize = 4 << 20;
@@ -260,6 +264,8 @@ impl FieldFile {
     }
 
     fn finish(self) -> std::io::Result<FieldEntry> {
+        // Workers read it, and so does what they are held against: nobody writes into it by accident.
+        self.file.set_permissions(Permissions::from_mode(READ_ALONE))?;
         self.file.sync_all()?;
         Ok(FieldEntry {
             kind: self.kind,
@@ -344,11 +350,16 @@ mod tests {
         assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), written);
     }
 
+    fn replace(file: &Path, content: &[u8]) {
+        fs::remove_file(file).unwrap();
+        fs::write(file, content).unwrap();
+    }
+
     #[test]
     fn damaged_data_are_detected_and_made_again() {
         let damage: [fn(&Path); 7] = [
-            |folder| fs::write(folder.join("features.bin"), [1; 100]).unwrap(),
-            |folder| fs::write(folder.join("features.bin"), [1; 160]).unwrap(),
+            |folder| replace(&folder.join("features.bin"), &[1; 100]),
+            |folder| replace(&folder.join("features.bin"), &[1; 160]),
             |folder| fs::remove_file(folder.join("features.bin")).unwrap(),
             |folder| fs::write(folder.join(layout::MANIFEST), "{").unwrap(),
             |folder| fs::remove_file(folder.join(layout::MANIFEST)).unwrap(),

@@ -1,10 +1,11 @@
 //! A data set that is there: mapped, checked, and touched once.
 
 use std::fs::File;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use memmap2::{Mmap, MmapOptions};
+use memmap2::{Mmap, MmapMut, MmapOptions};
 use weighbridge::{Error, FieldKind, skip};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -29,6 +30,8 @@ struct SetField {
     normalisation: Option<Normalisation>,
     leaf: Option<Leaf>,
     path: PathBuf,
+    /// The file in the cache, of which `path` may be a copy.
+    cached: PathBuf,
     digest: String,
 }
 
@@ -106,10 +109,35 @@ impl DataSet {
     pub(super) fn copied_to(mut self, directory: &Path) -> std::io::Result<Self> {
         for field in &mut self.fields {
             let copy = directory.join(layout::field_file(&field.kind.name));
-            std::fs::copy(&field.path, &copy)?;
+            // The rights of the original, by which nobody writes, are not those of a copy.
+            io::copy(&mut File::open(&field.path)?, &mut File::create(&copy)?)?;
             field.path = copy;
         }
         Ok(self)
+    }
+
+    /// The same with rows in memory of this process: a process that has the files, as a worker has, reaches
+    /// none of what it is held against. They are checked once more, since they were mapped until now.
+    ///
+    /// # Errors
+    /// Memory that cannot be had; files that were changed meanwhile.
+    pub fn held_apart(mut self) -> weighbridge::Result<Self> {
+        for field in &mut self.fields {
+            let mut own = MmapMut::map_anon(field.rows.len())?;
+            own.copy_from_slice(&field.rows);
+            field.rows = own.make_read_only()?;
+            field.check(&field.rows)?;
+        }
+        Ok(self)
+    }
+
+    /// Sees that the files in the cache are what they were when they were mapped: for when a worker has had
+    /// them, who is to read and never to write.
+    ///
+    /// # Errors
+    /// A file that is another one. One that is gone is none: it is made anew when it is needed.
+    pub fn check_unchanged(&self) -> weighbridge::Result<()> {
+        self.fields.iter().try_for_each(SetField::check_file)
     }
 
     /// Maps what lies in `directory`, and says what is wrong when it is not what `spec` asks for.
@@ -167,6 +195,67 @@ impl SetField {
             FieldValues::Leaf(leaf) => Some(leaf),
             _ => None,
         };
-        Ok(Self { kind, rows, row_bytes, normalisation, leaf, path, digest })
+        let cached = path.clone();
+        Ok(Self { kind, rows, row_bytes, normalisation, leaf, path, cached, digest })
+    }
+
+    fn check_file(&self) -> weighbridge::Result<()> {
+        let file = match File::open(&self.cached) {
+            // Nobody can have read anything else in it, and it is made anew.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            opened => opened?,
+        };
+        // One that was cut would end the process that reads it.
+        if file.metadata()?.len() != self.rows.len() as u64 {
+            return Err(self.changed());
+        }
+        #[expect(unsafe_code, reason = "as it was mapped before")]
+        // SAFETY: as above; it is read once, here.
+        let rows = unsafe { MmapOptions::new().map(&file) }?;
+        self.check(&rows)
+    }
+
+    fn check(&self, rows: &[u8]) -> weighbridge::Result<()> {
+        if hex(xxh3_128(rows)) == self.digest { Ok(()) } else { Err(self.changed()) }
+    }
+
+    fn changed(&self) -> Error {
+        Error::new(format!(
+            "{} was written to while it was in use: the data set is there to be read alone, by workers too",
+            self.cached.display()
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{FileExt, PermissionsExt};
+
+    use super::*;
+    use crate::Cache;
+
+    #[test]
+    fn nobody_writes_into_the_files_by_accident_and_who_does_so_on_purpose_is_told() {
+        let place = tempfile::tempdir().unwrap();
+        let open = || Cache::at(place.path()).open(&DataSpec::tokens(100, 4)).unwrap();
+        let (mapped, apart) = (open(), open().held_apart().unwrap());
+        let before = mapped.rows(0, 0..100).to_vec();
+        mapped.check_unchanged().unwrap();
+
+        let path = mapped.path(0);
+        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o444);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
+        let file = fs::File::options().write(true).open(path).unwrap();
+        file.write_all_at(&[!before[0]], 0).unwrap();
+        assert_ne!(mapped.rows(0, 0..100), before, "a mapping shows what others write");
+        assert_eq!(apart.rows(0, 0..100), before, "memory of one's own does not");
+        for set in [&mapped, &apart] {
+            let told = set.check_unchanged().unwrap_err().to_string();
+            assert!(told.contains("was written to while it was in use"), "{told}");
+        }
+        file.set_len(10).unwrap();
+        assert!(apart.check_unchanged().is_err());
+        assert_eq!(open().rows(0, 0..100), before, "who opens it next has it made anew");
     }
 }

@@ -31,6 +31,8 @@ pub(crate) enum LabCommand {
     Foreign(Foreign),
     /// Compare bodies of known kinds many times, with and without busy neighbours, and keep every round.
     Evidence(Evidence),
+    /// Write the bill of materials: the packages that the product is made of, as `CycloneDX` has it.
+    Bill(Bill),
     /// Do what continuous integration does.
     Ci(Ci),
 }
@@ -51,7 +53,7 @@ pub(crate) struct Lies {
 pub(crate) struct Storm {
     /// Faults of this kind alone [default: all].
     pub(crate) kind: Option<FaultKind>,
-    /// Try one fault of thirteen: under a minute.
+    /// Try 25 faults of the thousand: a minute.
     #[arg(long)]
     pub(crate) small: bool,
     /// The seed that faults are drawn from.
@@ -70,10 +72,8 @@ pub(crate) enum FaultKind {
     Records,
     /// What a program finds around it is odd or missing.
     Surroundings,
-}
-
-impl FaultKind {
-    pub(crate) const ALL: [Self; 4] = [Self::Kills, Self::Disks, Self::Records, Self::Surroundings];
+    /// What happens to people: a lost file, a clock that was ahead, a tool that hangs.
+    Mishaps,
 }
 
 /// Arguments of `originals`.
@@ -108,6 +108,14 @@ pub(crate) struct Evidence {
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) tries: u32,
     /// Where the evidence is kept [default: `evidence.json` in the data directory].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Arguments of `bill`.
+#[derive(Debug, Args)]
+pub(crate) struct Bill {
+    /// Write it to this file [default: standard output].
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }

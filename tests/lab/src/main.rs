@@ -11,6 +11,7 @@ mod output;
 mod place;
 mod programs;
 mod storm;
+mod supply;
 
 use std::process::ExitCode;
 
@@ -42,6 +43,7 @@ fn answer(cli: &Cli) -> anyhow::Result<Output> {
         LabCommand::Originals(args) => originals::run(args, place),
         LabCommand::Foreign(args) => foreign::run(args, place),
         LabCommand::Evidence(args) => evidence::run(args, place),
+        LabCommand::Bill(args) => supply::run(args, place),
         LabCommand::Ci(args) => ci::run(args, place),
     }
 }

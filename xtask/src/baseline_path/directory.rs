@@ -46,7 +46,7 @@ impl SharedDirectory {
         let mut looks = 0;
         let mut holder = String::new();
         let lock = MachineLock::wait(&self.path(".lock"), "a baseline is written", |by| {
-            by.clone_into(&mut holder);
+            holder = by.to_string();
             looks += 1;
             looks <= LOOKS
         });

@@ -75,7 +75,7 @@ impl KeptBaselines {
     fn bucket(_: &str, _: &str, _: &str, _: &str) -> Result<Self> {
         Err(stop::usage(format!(
             "this build knows no object store. Build it with the feature `remote`: \
-             `cargo install --git {} weighbridge-xtask --bin cargo-weighbridge --features remote`, \
+             `cargo install --locked --git {} weighbridge-xtask --bin cargo-weighbridge --features remote`, \
              or here `cargo run --package weighbridge-xtask --bin xtask --features remote -- COMMAND`",
             env!("CARGO_PKG_REPOSITORY")
         )))

@@ -71,11 +71,17 @@ impl Blas {
 
     fn of(library: &Library, stream: CUstream) -> Result<Self, String> {
         let lacks = |name: &str| format!("it has no {name}");
-        let create = symbol::<Create>(library, "cublasCreate_v2").ok_or_else(|| lacks("cublasCreate_v2"))?;
-        let set =
-            symbol::<SetStream>(library, "cublasSetStream_v2").ok_or_else(|| lacks("cublasSetStream_v2"))?;
-        let multiply = symbol(library, "cublasGemmEx").ok_or_else(|| lacks("cublasGemmEx"))?;
-        let destroy = symbol(library, "cublasDestroy_v2").ok_or_else(|| lacks("cublasDestroy_v2"))?;
+        // SAFETY: the signatures are the library's, which stays open.
+        let (create, set) = unsafe {
+            (symbol::<Create>(library, "cublasCreate_v2"), symbol::<SetStream>(library, "cublasSetStream_v2"))
+        };
+        // SAFETY: as above, by the types of the fields that take them.
+        let (multiply, destroy) =
+            unsafe { (symbol(library, "cublasGemmEx"), symbol(library, "cublasDestroy_v2")) };
+        let create = create.ok_or_else(|| lacks("cublasCreate_v2"))?;
+        let set = set.ok_or_else(|| lacks("cublasSetStream_v2"))?;
+        let multiply = multiply.ok_or_else(|| lacks("cublasGemmEx"))?;
+        let destroy = destroy.ok_or_else(|| lacks("cublasDestroy_v2"))?;
         let mut handle = std::ptr::null_mut();
         // SAFETY: the signature is the library's; the context is current, and the place outlives the call.
         match unsafe { create(&raw mut handle) } {

@@ -11,8 +11,10 @@ type Version = unsafe extern "C" fn() -> usize;
 /// Its version, `9.10.2`; `None` where there is none.
 pub(super) fn version(fake: bool) -> Option<String> {
     let number = libraries::first(&NAMES, fake, |library| {
-        let ask = symbol::<Version>(library, "cudnnGetVersion").ok_or("it has no cudnnGetVersion")?;
-        // SAFETY: the signature is the library's; it takes nothing, and answers with a constant.
+        // SAFETY: the signature is the library's, which stays open.
+        let ask = unsafe { symbol::<Version>(library, "cudnnGetVersion") };
+        let ask = ask.ok_or("it has no cudnnGetVersion")?;
+        // SAFETY: as above; it takes nothing, and answers with a constant.
         Ok(unsafe { ask() })
     });
     number.ok().and_then(told)

@@ -83,8 +83,10 @@ mod tests {
     #[test]
     fn the_first_library_of_which_it_can_be_made_is_used_and_others_say_why_not() {
         type Size = extern "C" fn(i32) -> i32;
-        let size =
-            |library: &Library| probe::symbol::<Size>(library, "abs").ok_or("it has no abs".to_owned());
+        // SAFETY: the signature is that of C, whose library stays open.
+        let size = |library: &Library| {
+            unsafe { probe::symbol::<Size>(library, "abs") }.ok_or("it has no abs".to_owned())
+        };
         let found = first(&["libnosuch.so.1", "libc.so.6"], false, size).unwrap();
         assert_eq!(found(-9), 9);
         assert_eq!(first(&["libnosuch.so.1"], false, size).map(drop), Err(vec![]));

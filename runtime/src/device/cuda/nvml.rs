@@ -75,29 +75,34 @@ impl Nvml {
 
     fn of(library: &Library, info: &DeviceInfo) -> Result<Self, String> {
         let lacks = |name: &str| format!("the management library has no {name}");
-        let init = symbol::<NvmlInit>(library, "nvmlInit_v2").ok_or_else(|| lacks("nvmlInit_v2"))?;
-        // SAFETY: the signature is the library's.
+        // SAFETY: the signature is the library's, which stays open.
+        let init = unsafe { symbol::<NvmlInit>(library, "nvmlInit_v2") };
+        let init = init.ok_or_else(|| lacks("nvmlInit_v2"))?;
+        // SAFETY: as above.
         match unsafe { init() } {
             0 => {}
             code => return Err(format!("nvmlInit failed (code {code})")),
         }
         let handle =
             handle(library, info.uuid.as_deref()).ok_or("the management library has no such device")?;
-        Ok(Self {
-            handle,
-            power: symbol(library, "nvmlDeviceGetPowerUsage"),
-            power_limit: symbol(library, "nvmlDeviceGetEnforcedPowerLimit"),
-            energy: symbol(library, "nvmlDeviceGetTotalEnergyConsumption"),
-            clock: symbol(library, "nvmlDeviceGetClockInfo"),
-            max_clock: symbol(library, "nvmlDeviceGetMaxClockInfo"),
-            temperature: symbol(library, "nvmlDeviceGetTemperature"),
-            throttle: symbol(library, "nvmlDeviceGetCurrentClocksEventReasons")
-                .or_else(|| symbol(library, "nvmlDeviceGetCurrentClocksThrottleReasons")),
-            rates: symbol(library, "nvmlDeviceGetUtilizationRates"),
-            partition: symbol(library, "nvmlDeviceGetMigMode"),
-            persistence: symbol(library, "nvmlDeviceGetPersistenceMode"),
-            processes: symbol(library, "nvmlDeviceGetComputeRunningProcesses_v3"),
-            version: symbol(library, "nvmlSystemGetDriverVersion"),
+        // SAFETY: the signatures are the library's, by the types of the fields that take them.
+        Ok(unsafe {
+            Self {
+                handle,
+                power: symbol(library, "nvmlDeviceGetPowerUsage"),
+                power_limit: symbol(library, "nvmlDeviceGetEnforcedPowerLimit"),
+                energy: symbol(library, "nvmlDeviceGetTotalEnergyConsumption"),
+                clock: symbol(library, "nvmlDeviceGetClockInfo"),
+                max_clock: symbol(library, "nvmlDeviceGetMaxClockInfo"),
+                temperature: symbol(library, "nvmlDeviceGetTemperature"),
+                throttle: symbol(library, "nvmlDeviceGetCurrentClocksEventReasons")
+                    .or_else(|| symbol(library, "nvmlDeviceGetCurrentClocksThrottleReasons")),
+                rates: symbol(library, "nvmlDeviceGetUtilizationRates"),
+                partition: symbol(library, "nvmlDeviceGetMigMode"),
+                persistence: symbol(library, "nvmlDeviceGetPersistenceMode"),
+                processes: symbol(library, "nvmlDeviceGetComputeRunningProcesses_v3"),
+                version: symbol(library, "nvmlSystemGetDriverVersion"),
+            }
         })
     }
 
@@ -184,14 +189,17 @@ impl Nvml {
 /// The library's handle: by the device's id, since a process may see other devices than the library does.
 fn handle(library: &Library, uuid: Option<&str>) -> Option<NvmlHandle> {
     let mut handle = std::ptr::null_mut();
-    if let (Some(uuid), Some(ask)) = (uuid, symbol::<ByUuid>(library, "nvmlDeviceGetHandleByUUID")) {
+    // SAFETY: the signature is the library's, which stays open.
+    let by_uuid = unsafe { symbol::<ByUuid>(library, "nvmlDeviceGetHandleByUUID") };
+    if let (Some(uuid), Some(ask)) = (uuid, by_uuid) {
         let text = CString::new(uuid).ok()?;
         // SAFETY: the signature is the library's, the text ends with a NUL, and the place outlives the call.
         if unsafe { ask(text.as_ptr(), &raw mut handle) } == 0 {
             return Some(handle);
         }
     }
-    let ask = symbol::<ByIndex>(library, "nvmlDeviceGetHandleByIndex_v2")?;
+    // SAFETY: as above.
+    let ask = unsafe { symbol::<ByIndex>(library, "nvmlDeviceGetHandleByIndex_v2") }?;
     // SAFETY: as above.
     (unsafe { ask(0, &raw mut handle) } == 0).then_some(handle)
 }

@@ -84,11 +84,14 @@ impl Driver {
         if let Some(name) = lacks {
             return Err(no(format!("the driver is too old: it has no {name}")));
         }
-        let elapsed = symbol::<ElapsedFn>(&library, "cuEventElapsedTime_v2")
-            .or_else(|| symbol(&library, "cuEventElapsedTime"))
-            .ok_or_else(|| no("the driver has no cuEventElapsedTime".to_owned()))?;
-        let init =
-            symbol::<InitDriver>(&library, "cuInit").ok_or_else(|| no("it has no cuInit".to_owned()))?;
+        // SAFETY: the signature is the driver's under both names, and it stays open.
+        let elapsed: Option<ElapsedFn> = unsafe {
+            symbol(&library, "cuEventElapsedTime_v2").or_else(|| symbol(&library, "cuEventElapsedTime"))
+        };
+        let elapsed = elapsed.ok_or_else(|| no("the driver has no cuEventElapsedTime".to_owned()))?;
+        // SAFETY: as above.
+        let init = unsafe { symbol::<InitDriver>(&library, "cuInit") };
+        let init = init.ok_or_else(|| no("it has no cuInit".to_owned()))?;
         // SAFETY: the signature is the driver's, and 0 the only flag that it takes.
         match unsafe { init(0) } {
             0 => {}
@@ -105,14 +108,17 @@ impl Driver {
         if count(&library) == Some(0) {
             return Err(no("the driver shows none to this process; see CUDA_VISIBLE_DEVICES".to_owned()));
         }
-        let uuid = symbol(&library, "cuDeviceGetUuid_v2").or_else(|| symbol(&library, "cuDeviceGetUuid"));
+        // SAFETY: the signature is the driver's under both names.
+        let uuid: Option<Uuid> =
+            unsafe { symbol(&library, "cuDeviceGetUuid_v2").or_else(|| symbol(&library, "cuDeviceGetUuid")) };
         let fake = has(&library, "fakegpu_abi");
         Ok(Self { loaded: library, elapsed, uuid, fake })
     }
 
     /// The host's clock: that of the fake where it has one of its own.
     pub(super) fn clock(&self) -> HostClock {
-        match symbol::<Now>(&self.loaded, "fakegpu_now").filter(|_| self.fake) {
+        // SAFETY: the signature is the fake's own, and it stays open.
+        match unsafe { symbol::<Now>(&self.loaded, "fakegpu_now") }.filter(|_| self.fake) {
             Some(now) => HostClock::Fake(now),
             None => HostClock::Monotonic(Clock::monotonic()),
         }
@@ -173,27 +179,33 @@ fn reason(error: &libloading::Error) -> String {
 }
 
 fn has(library: &Library, name: &str) -> bool {
-    symbol::<InitDriver>(library, name).is_some() // its address is asked for, and never called
+    // SAFETY: its address is asked for, and never called.
+    unsafe { symbol::<InitDriver>(library, name) }.is_some()
 }
 
-/// A function of the library. The caller names its signature.
-pub(super) fn symbol<T: Copy>(library: &Library, name: &str) -> Option<T> {
-    // SAFETY: the signature is that of the driver's documentation at every call of this; the library is never
-    // closed.
+/// A function of the library.
+///
+/// # Safety
+/// `T` is a pointer to a function with the signature that the library's documentation gives this name. The
+/// library is never closed while the pointer is there.
+pub(super) unsafe fn symbol<T: Copy>(library: &Library, name: &str) -> Option<T> {
+    // SAFETY: as the caller promises.
     unsafe { library.get::<T>(name) }.ok().map(|found| *found)
 }
 
 fn count(library: &Library) -> Option<i32> {
-    let ask = symbol::<CountDevices>(library, "cuDeviceGetCount")?;
+    // SAFETY: the signature is the driver's, which stays open.
+    let ask = unsafe { symbol::<CountDevices>(library, "cuDeviceGetCount") }?;
     let mut count = 0;
-    // SAFETY: the signature is the driver's, and the place outlives the call.
+    // SAFETY: as above, and the place outlives the call.
     (unsafe { ask(&raw mut count) } == 0).then_some(count)
 }
 
 fn name_of(library: &Library, code: i32) -> String {
-    let named = symbol::<ErrorName>(library, "cuGetErrorName").and_then(|ask| {
+    // SAFETY: the signature is the driver's, which stays open.
+    let named = unsafe { symbol::<ErrorName>(library, "cuGetErrorName") }.and_then(|ask| {
         let mut text: *const c_char = std::ptr::null();
-        // SAFETY: the signature is the driver's; the text is a constant of its own.
+        // SAFETY: as above; the text is a constant of its own.
         let known = unsafe { ask(code, &raw mut text) } == 0 && !text.is_null();
         // SAFETY: as above: it ends with a NUL.
         known.then(|| unsafe { std::ffi::CStr::from_ptr(text) }.to_string_lossy().into_owned())

@@ -3,12 +3,13 @@
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 
 use super::fact::Fact;
@@ -36,14 +37,23 @@ pub(super) fn ask(program: &str, arguments: &[&str], directory: &Path) -> Runnin
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let end = child.map(|child| {
-        let group = Pid::from_raw(child.id() as i32);
-        let (tell, end) = mpsc::channel();
-        // Who no longer waits for it needs no answer.
-        thread::spawn(move || drop(tell.send(child.wait_with_output())));
-        (group, end)
-    });
+    let end = child.and_then(|child| listen(child, thread::Builder::new()));
     RunningCommand { name: format!("{program} {}", arguments.join(" ")), started: Instant::now(), end }
+}
+
+/// Listens to a program in a thread of this kind. One that nobody can listen to is ended: where there can be
+/// no thread, its fact is absent.
+fn listen(child: Child, thread: thread::Builder) -> io::Result<(Pid, Receiver<io::Result<Output>>)> {
+    let group = Pid::from_raw(child.id() as i32);
+    let (tell, end) = mpsc::channel();
+    // Who no longer waits for it needs no answer.
+    let listening = thread.spawn(move || drop(tell.send(child.wait_with_output())));
+    if let Err(error) = listening {
+        // It may have ended by itself.
+        let _ = killpg(group, Signal::SIGKILL).and_then(|()| waitpid(group, None).map(drop));
+        return Err(error);
+    }
+    Ok((group, end))
 }
 
 impl RunningCommand {
@@ -86,6 +96,15 @@ mod tests {
         assert!(failed.ends_with("failed: broken"), "{failed}");
         let missing = ask("weighbridge-no-such-command", &[], Path::new("/")).answer().unwrap_err();
         assert!(missing.contains("cannot be run"), "{missing}");
+    }
+
+    #[test]
+    fn where_there_can_be_no_thread_the_command_is_ended_and_its_fact_is_absent() {
+        let child = Command::new("sleep").arg("1000").process_group(0).spawn().unwrap();
+        let group = Pid::from_raw(child.id() as i32);
+        let no_thread = thread::Builder::new().stack_size(1 << 60);
+        assert!(listen(child, no_thread).is_err());
+        assert!(killpg(group, None).is_err(), "nobody is left of it");
     }
 
     #[test]

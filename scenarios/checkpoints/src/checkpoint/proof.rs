@@ -92,6 +92,7 @@ pub(super) fn prove(
         ));
     }
     let _ = checkpoints.release(); // there may be nothing
+    proof.data.check_unchanged()?;
     deliver(bencher, &digests);
     Ok(())
 }

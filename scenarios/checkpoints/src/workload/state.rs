@@ -94,15 +94,17 @@ impl State {
         }
     }
 
-    /// Its bytes, made or read where the cache does not have them.
+    /// Its bytes, made or read where the cache does not have them. They are in memory of this process: what
+    /// a worker loads is held against them here, and the worker has the files.
     ///
     /// # Errors
     /// As [`Cache::open`]; files that are gone, or are others than when they were named.
     pub fn open(&self, cache: &Cache) -> Result<DataSet, Error> {
-        match self {
+        let mapped = match self {
             Self::File(file) => cache.open_files(&self.data(), file.files()?),
             Self::Llama { .. } | Self::Tensors { .. } => cache.open(&self.data()),
-        }
+        };
+        mapped?.held_apart()
     }
 
     /// The size of all its tensors, in bytes.

@@ -81,6 +81,7 @@ impl Learn for Bencher {
         let before = steps.compilations()?;
         if let Some(remote) = steps.remote()? {
             self.stream_remote(remote, 0)?;
+            data.check_unchanged()?;
         } else {
             let (start, expected) = (Parameters::start(task.channels()), task.expected()?);
             let (epoch, drawn) = (self.epoch(), RandomState::new());

@@ -111,10 +111,11 @@ pub fn load_epochs(
     stream_epochs(bencher, epochs, epoch, spec.expected()?, on_device, data)
 }
 
-/// Times an epoch that holds what is `expected`: where it runs, or as the stream that is made of it here.
+/// Times an epoch that holds what is `expected`: where it runs, or as the stream that is made of it here. A
+/// worker that was measured has left the data set as it was.
 ///
 /// # Errors
-/// What the pipeline says; what the stream says.
+/// What the pipeline says; what the stream says; a data set that the worker wrote to.
 pub fn stream_epochs(
     bencher: &Bencher,
     epochs: &mut dyn Epochs,
@@ -124,7 +125,8 @@ pub fn stream_epochs(
     data: &DataSet,
 ) -> Result<()> {
     if let Some(remote) = epochs.remote()? {
-        return bencher.stream_remote(remote, epoch);
+        bencher.stream_remote(remote, epoch)?;
+        return data.check_unchanged();
     }
     bencher.stream(&mut EpochStream::over(epochs, epoch, expected, on_device, data))
 }

@@ -23,15 +23,22 @@ pub(crate) fn failed(what: &'static str) -> impl Fn(DriverError) -> Error {
 /// it.
 pub(crate) const WRITE_COMBINED: u32 = 4;
 
-/// Bytes of the host that the device copies from and to at full speed.
+/// Bytes of the host that the device copies from and to at full speed. They are zero.
 ///
 /// # Errors
 /// What the driver says.
-#[expect(unsafe_code, reason = "fresh pinned memory holds anything, which is a byte all the same")]
+#[expect(unsafe_code, reason = "fresh pinned memory holds what nobody has written")]
 pub(crate) fn pinned(ctx: &Arc<CudaContext>, bytes: usize, flags: u32) -> Result<PinnedHostSlice<u8>> {
-    // SAFETY: any bits are a byte, and it is written before it is read.
-    let made = unsafe { ctx.alloc_pinned_with_flags(bytes.max(1), flags) };
-    made.map_err(failed("get pinned memory"))
+    let bytes = bytes.max(1);
+    let get = |ctx: &Arc<CudaContext>| {
+        // SAFETY: it is written below before anybody can read it.
+        let mut made: PinnedHostSlice<u8> = unsafe { ctx.alloc_pinned_with_flags(bytes, flags) }?;
+        let start = made.as_mut_ptr()?;
+        // SAFETY: so many bytes lie there, and nobody else has them yet.
+        unsafe { start.write_bytes(0, bytes) };
+        Ok(made)
+    };
+    get(ctx).map_err(failed("get pinned memory"))
 }
 
 /// Bytes of the device, in the order of the stream.
@@ -43,11 +50,13 @@ pub(crate) fn room(stream: &Arc<CudaStream>, bytes: usize) -> Result<CudaSlice<u
 }
 
 /// Switches off the bindings' own events between streams, which would be work for each copy and each launch.
+///
+/// # Safety
+/// Whoever calls this orders the streams that use a buffer one after the other, and frees no buffer that a
+/// stream still uses.
 #[expect(unsafe_code, reason = "who switches them off orders the streams")]
-pub(crate) fn stop_tracking(ctx: &Arc<CudaContext>) {
-    // SAFETY: who calls this orders the streams that use a buffer one after the other. One is used again when
-    // its batch was let go, and so was waited for; of a batch that was skipped nobody reads what a race
-    // leaves.
+pub(crate) unsafe fn stop_tracking(ctx: &Arc<CudaContext>) {
+    // SAFETY: as the caller promises.
     unsafe { ctx.disable_event_tracking() };
 }
 
@@ -82,11 +91,13 @@ impl<'a> ToDevice<'a> {
     ///
     /// # Errors
     /// A skip where there is none; what is impossible in the pipeline; what the driver says.
+    #[expect(unsafe_code, reason = "the streams are ordered here")]
     pub(super) fn new(epochs: Box<dyn Epochs + 'a>, spec: &PipelineSpec) -> Result<Self> {
         // The bindings panic where there is no driver: it is looked for first.
         find_device(Platform::Gpu).map_err(|why| skip(why.to_string()))?;
         let ctx = CudaContext::new(0).map_err(failed("open the device"))?;
-        stop_tracking(&ctx);
+        // SAFETY: there is one stream, and a buffer is used again when its batch was waited for.
+        unsafe { stop_tracking(&ctx) };
         let stream = ctx.new_stream().map_err(failed("make a stream"))?;
         let ready = ctx.new_event(None).map_err(failed("make an event"))?;
         let kinds = spec.output()?;

@@ -34,6 +34,7 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
         bencher.stream(&mut pool)?;
         pool.run_epoch(0)
     })?;
+    data.check_unchanged()?;
     let mut alone = vec![Vec::new(); mesh.bands];
     let mut hash = Xxh3::new();
     // Whose shards come in any order has no place to be looked up by either.
@@ -83,12 +84,14 @@ pub(super) fn describe(spec: &PipelineSpec, mesh: Mesh) -> String {
 mod tests {
     use std::collections::BTreeSet;
     use std::fs;
+    use std::sync::Arc;
 
     use weighbridge::{Budget, ErrorKind, Observation, Purpose, Settings};
     use weighbridge_data::DataSpec;
 
     use super::*;
     use crate::adapters::python::fake::Tiny;
+    use crate::contract::load_epochs;
 
     /// Runs the fake framework over a mesh; nothing where there is no Python.
     #[track_caller]
@@ -142,6 +145,18 @@ mod tests {
         ran_again(&mut tiny, Mesh::line(1), Purpose::Measure).unwrap();
         drop(tiny);
         assert!(started().is_empty());
+    }
+
+    #[test]
+    fn a_worker_that_writes_into_the_data_that_it_is_held_against_is_told() {
+        let Some(mut tiny) = Tiny::new("writes-into-its-data") else { return };
+        let place = tempfile::tempdir().unwrap();
+        let spec = PipelineSpec::new(DataSpec::normal("image", 60, vec![8, 3]), 16);
+        let data = Arc::new(weighbridge_data::Cache::at(place.path()).open(&spec.source).unwrap());
+        let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
+        let mut epochs = bencher.open(|| tiny.open(&spec, &data)).unwrap();
+        let told = load_epochs(&bencher, &mut *epochs, &spec, &data).unwrap_err().to_string();
+        assert!(told.contains("image.bin was written to while it was in use"), "{told}");
     }
 
     #[test]

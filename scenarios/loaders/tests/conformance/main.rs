@@ -13,6 +13,7 @@ mod structure;
 mod wrong;
 
 use std::any::TypeId;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 use tempfile::TempDir;
@@ -251,6 +252,8 @@ fn a_file_that_fails_under_way_is_an_error_that_names_it() {
                 let (_place, data) = data(&spec);
                 let mut epochs = loader.open(&spec, &data).unwrap();
                 // Shortened behind the loader's back. The map of it is not touched any more.
+                let writable = std::fs::Permissions::from_mode(0o644);
+                std::fs::set_permissions(data.path(0), writable).unwrap();
                 std::fs::File::options().write(true).open(data.path(0)).unwrap().set_len(10).unwrap();
                 epochs.begin(0).unwrap();
                 let said = epochs.advance().unwrap_err();

@@ -84,6 +84,7 @@ impl Train for Bencher {
         let mut steps = NotedSteps::from(first, &mut *training, &mut notes);
         stream_epochs(self, &mut steps, first, spec.expected()?, false, data)?;
         let epochs = training.noted()?.unwrap_or(notes);
+        weights.check_unchanged()?;
         Ok((training, epochs))
     }
 }

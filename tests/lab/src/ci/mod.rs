@@ -22,9 +22,9 @@ use skipped::SkippedTest;
 use step::{CiOutcome, CiStep, StepAction, StepCommand};
 
 /// The names of steps, in their order.
-pub(crate) const STEPS: [&str; 13] = [
-    "tree", "test", "features", "lab", "fmt", "clippy", "doc", "lock", "bench", "slowdown", "lies", "storm",
-    "peers",
+pub(crate) const STEPS: [&str; 14] = [
+    "tree", "supply", "test", "features", "lab", "fmt", "clippy", "doc", "lock", "bench", "slowdown", "lies",
+    "storm", "peers",
 ];
 
 /// The baseline that the steps make and judge by.
@@ -151,6 +151,7 @@ fn steps(place: &Place) -> Vec<CiStep> {
     let lab_manifest = "--manifest-path tests/lab/Cargo.toml";
     vec![
         CiStep { name: "tree", does: StepAction::Tree },
+        CiStep { name: "supply", does: StepAction::Supply },
         CiStep {
             name: "test",
             does: StepAction::Command(StepCommand::cargo("test --workspace").by_a_new_user()),
@@ -221,6 +222,7 @@ mod tests {
         let skip = ["test", "features", "clippy", "doc", "peers"];
         let expected = "\
 tree      $ git ls-files --others --exclude-standard  # lists nothing
+supply    $ cargo deny --config .config/deny.toml check
 lab       $ cargo test --manifest-path tests/lab/Cargo.toml --workspace
 fmt       $ cargo fmt --all --check
 fmt       $ cargo fmt --manifest-path tests/lab/Cargo.toml --all --check

@@ -10,6 +10,7 @@ use weighbridge::data::Exit;
 use super::{peers, tree};
 use crate::place::Place;
 use crate::programs::{cargo, of_product};
+use crate::supply::{self, SupplyOutcome};
 
 /// The folder, below the data directory, where somebody who came a minute ago keeps their things: nothing was
 /// made or installed there before.
@@ -29,6 +30,8 @@ pub(super) enum StepAction {
     Command(StepCommand),
     /// Sees that the work tree has nothing that a fresh clone lacks.
     Tree,
+    /// Holds the packages of others against what they may be.
+    Supply,
     /// Installs and checks the light Python frameworks, where they can be had in time.
     Peers,
 }
@@ -123,12 +126,22 @@ pub(super) fn tool<T: AsRef<OsStr>>(place: &Place, program: &str, words: &[T]) -
     Ok(command)
 }
 
+/// Whether the packages of others are what they may be.
+fn supplied(place: &Place) -> Result<CiOutcome> {
+    Ok(match supply::check(place)? {
+        SupplyOutcome::Sound => CiOutcome::Passed,
+        SupplyOutcome::Unadvised(why) => CiOutcome::LeftOut(why),
+        SupplyOutcome::Wrong(what) => CiOutcome::Failed(what),
+    })
+}
+
 impl CiStep {
     /// What it runs, as one would type it.
     pub(super) fn shown(&self) -> String {
         match &self.does {
             StepAction::Command(command) => command.shown(),
             StepAction::Tree => "git ls-files --others --exclude-standard  # lists nothing".to_owned(),
+            StepAction::Supply => supply::SHOWN.to_owned(),
             StepAction::Peers => peers::shown(),
         }
     }
@@ -138,6 +151,7 @@ impl CiStep {
         match &self.does {
             StepAction::Command(command) => command.run(place, skipped),
             StepAction::Tree => tree(&place.root),
+            StepAction::Supply => supplied(place),
             StepAction::Peers => peers::light(place),
         }
     }

@@ -37,8 +37,8 @@ pub(super) fn storm(lab: &Lab, draw: &mut StormDraws, faults: usize) -> Result<T
                 toll.skip(&fault, why);
                 continue;
             }
-            (2, Ok(())) => full(lab, &trial, &format!("nr_inodes={size}"), &mut harm)?,
-            (_, Ok(())) => full(lab, &trial, &format!("size={size}k"), &mut harm)?,
+            (2, Ok(())) => full(lab, &trial, &format!("nr_inodes={size}"), &mut |_| {}, &mut harm)?,
+            (_, Ok(())) => full(lab, &trial, &format!("size={size}k"), &mut |_| {}, &mut harm)?,
         }
         trial.clear();
         toll.add(&fault, &harm);
@@ -46,15 +46,25 @@ pub(super) fn storm(lab: &Lab, draw: &mut StormDraws, faults: usize) -> Result<T
     Ok(toll)
 }
 
-/// A data directory on a disk with so much room, which then gets more.
-fn full(lab: &Lab, trial: &FaultTrial, room: &str, harm: &mut Harm) -> Result<()> {
+/// A data directory on a disk with so much room, which then gets more. `look` sees what is stored, both
+/// times.
+pub(super) fn full(
+    lab: &Lab,
+    trial: &FaultTrial,
+    room: &str,
+    look: &mut dyn FnMut(&mut Harm),
+    harm: &mut Harm,
+) -> Result<()> {
     let data = trial.data();
     mount(&data, room)?;
     let held = broken_off(lab, trial, "\"$0\" \"$@\"", harm);
     // The disk gets more room, as when somebody has cleared it up.
     let resumed = held.and_then(|()| {
+        look(harm);
         mount(&data, "remount,size=64m,nr_inodes=10000")?;
-        trial.expect_a_resume(lab, harm)
+        trial.expect_a_resume(lab, harm)?;
+        look(harm);
+        Ok(())
     });
     trial.expect_nothing_left(harm);
     unmount(&data)?;
@@ -85,7 +95,7 @@ fn broken_off(lab: &Lab, trial: &FaultTrial, script: &str, harm: &mut Harm) -> R
 }
 
 /// Whether file systems can be mounted here.
-fn mountable(trial: &FaultTrial) -> Result<(), String> {
+pub(super) fn mountable(trial: &FaultTrial) -> Result<(), String> {
     let data = trial.data();
     mount(&data, "size=4k").and_then(|()| unmount(&data)).map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! `storm`: kills, full disks, damaged records and odd surroundings, and what they have cost.
+//! `storm`: kills, full disks, damaged records, odd surroundings and mishaps, and what they have cost.
 //!
 //! A bench program of a crate of its own is run as anybody's would be, and broken off. Every fault comes from
 //! a seed, and what is looked at afterwards is the same for all: no finished repeat is gone, changed or
@@ -8,6 +8,7 @@ mod disks;
 mod draw;
 mod kills;
 mod lab;
+mod mishaps;
 mod records;
 mod surroundings;
 mod toll;
@@ -24,13 +25,14 @@ use crate::programs::{self, BuiltProgram};
 use draw::StormDraws;
 use lab::Lab;
 
-/// How many faults of a kind a whole storm has.
-const KILLS: usize = 104;
-const DISKS: usize = 48;
-const RECORDS: usize = 126;
-
-/// A small storm has one fault of so many.
-const SMALL: usize = 13;
+/// How many faults of a kind a whole storm has, and a small one.
+const COUNTS: [(FaultKind, [usize; 2]); 5] = [
+    (FaultKind::Kills, [305, 5]),
+    (FaultKind::Disks, [144, 3]),
+    (FaultKind::Records, [378, 5]),
+    (FaultKind::Surroundings, [surroundings::ALL, 3]),
+    (FaultKind::Mishaps, [117, mishaps::KINDS]),
+];
 
 pub(crate) fn run(args: &Storm, place: &Place) -> Result<Output> {
     let lab = Lab::new(&victim(place)?, programs::of_product(place, "xtask")?)?;
@@ -40,16 +42,20 @@ pub(crate) fn run(args: &Storm, place: &Place) -> Result<Output> {
 }
 
 fn faults(args: &Storm, lab: &Lab) -> Result<Vec<toll::Toll>> {
-    let share = if args.small { SMALL } else { 1 };
     let mut tolls = Vec::new();
-    for kind in FaultKind::ALL.into_iter().filter(|kind| args.kind.is_none_or(|wanted| wanted == *kind)) {
+    for (kind, [whole, small]) in COUNTS {
+        if args.kind.is_some_and(|wanted| wanted != kind) {
+            continue;
+        }
+        let faults = if args.small { small } else { whole };
         // Each kind has draws of its own: one alone has the same faults as in a whole storm.
         let draw = &mut StormDraws::new(args.seed.wrapping_add(kind as u64));
         tolls.push(match kind {
-            FaultKind::Kills => kills::storm(lab, draw, KILLS / share)?,
-            FaultKind::Disks => disks::storm(lab, draw, DISKS / share)?,
-            FaultKind::Records => records::storm(lab, draw, RECORDS / share)?,
-            FaultKind::Surroundings => surroundings::storm(lab, share)?,
+            FaultKind::Kills => kills::storm(lab, draw, faults)?,
+            FaultKind::Disks => disks::storm(lab, draw, faults)?,
+            FaultKind::Records => records::storm(lab, draw, faults)?,
+            FaultKind::Surroundings => surroundings::storm(lab, faults)?,
+            FaultKind::Mishaps => mishaps::storm(lab, draw, faults)?,
         });
     }
     Ok(tolls)
@@ -72,8 +78,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_whole_storm_has_over_two_hundred_faults() {
-        const { assert!(KILLS + DISKS + RECORDS >= 200) };
-        assert!([KILLS, DISKS, RECORDS].iter().all(|faults| faults / SMALL >= 3));
+    fn a_whole_storm_has_a_thousand_faults_and_a_small_one_twenty_five_of_every_kind_some() {
+        let sum = |at: usize| COUNTS.iter().map(|(_, counts)| counts[at]).sum::<usize>();
+        assert_eq!([sum(0), sum(1)], [1_000, 25]);
+        assert!(COUNTS.iter().all(|(_, [whole, small])| *small >= 3 && small < whole));
     }
 }

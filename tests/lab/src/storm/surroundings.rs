@@ -116,9 +116,13 @@ const SURROUNDINGS: &[(&str, ExpectedEnd, Odd)] = &[
     ("no /sys", Well, Mounts("umount -l /sys; exec \"$0\" \"$@\"")),
 ];
 
-/// Tries every `step`th of them.
-pub(super) fn storm(lab: &Lab, step: usize) -> Result<Toll> {
+/// How many there are.
+pub(super) const ALL: usize = SURROUNDINGS.len();
+
+/// Tries so many of them, evenly spread.
+pub(super) fn storm(lab: &Lab, faults: usize) -> Result<Toll> {
     let mut toll = Toll::new("surroundings");
+    let step = ALL.div_ceil(faults.max(1));
     for (number, (fault, end, odd)) in SURROUNDINGS.iter().enumerate().step_by(step) {
         let trial = lab.trial(&format!("odd-{number}"))?;
         if let Some(why) = missing(*odd) {

@@ -14,6 +14,7 @@ mod mark;
 mod overview;
 mod page;
 mod scenarios;
+mod share;
 mod shell;
 mod warnings;
 
@@ -51,6 +52,10 @@ pub(crate) struct ReportHtml {
     /// Write it to this file [default: `report.html` in the data directory].
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Leave out whose it is: the host, its user, the repository's address and all paths. Names of scenarios
+    /// stay.
+    #[arg(long)]
+    pub(crate) share: bool,
 }
 
 pub(crate) fn run(args: &ReportHtml, place: &Place) -> Result<CommandOutput> {
@@ -61,7 +66,7 @@ pub(crate) fn run(args: &ReportHtml, place: &Place) -> Result<CommandOutput> {
     let out = args.out.clone().unwrap_or_else(|| place.layout.data().join("report.html"));
     let mut said = CommandOutput { remarks, ..CommandOutput::fine("") };
     for (at, shown) in picked.iter().enumerate() {
-        let (text, remarks) = page(place, shown)?;
+        let (text, remarks) = page(place, shown, args.share)?;
         said.remarks.extend(remarks);
         let file = match picked.len() {
             1 => out.clone(),
@@ -84,8 +89,11 @@ fn numbered(out: &std::path::Path, at: usize, suite: &str) -> PathBuf {
 }
 
 /// The page of a run, and what there is to say of reading it.
-fn page(place: &Place, shown: &ShownRun) -> Result<(String, Vec<String>)> {
+fn page(place: &Place, shown: &ShownRun, share: bool) -> Result<(String, Vec<String>)> {
     let mut material = view::load(place, &shown.run, shown.against.as_ref(), true)?;
+    if share {
+        share::without_own_names(&mut material)?;
+    }
     let remarks = std::mem::take(&mut material.remarks);
     Ok((of(&View::of(&material)), remarks))
 }

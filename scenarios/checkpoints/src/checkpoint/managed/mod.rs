@@ -459,6 +459,7 @@ impl<'a> ManagedRounds<'a> {
         }
         let _ = self.manager().release(); // there may be nothing
         fs::remove_dir_all(&directory)?;
+        self.data.check_unchanged()?;
         deliver(self.bencher, &digests);
         Ok(())
     }
