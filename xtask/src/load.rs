@@ -294,7 +294,7 @@ mod tests {
         let found =
             session(&["--users", "1,8", "--rate", "5", "--length", "2s", "--shape", "constant"]).unwrap();
         let names: Vec<String> = found.levels.iter().map(|level| level.load.name()).collect();
-        assert_eq!(names, ["1 user", "8 users", "5/s then 5/s"]); // with its warm-up
+        assert_eq!(names, ["1 user", "8 users", "5/s"]);
         assert_eq!(found.levels[2].length, Duration::from_secs(2));
         assert_eq!((&*found.target.host, found.target.port), ("127.0.0.1", 8000));
         assert!(!found.workload.is_repeatable);

@@ -94,7 +94,8 @@ impl Load {
             Load::Closed { users: 1, .. } => "1 user".to_owned(),
             Load::Closed { users, .. } => format!("{users} users"),
             Load::Open { stages, shape } => {
-                let rates: Vec<String> = stages.iter().map(|stage| format!("{}/s", stage.rate)).collect();
+                let mut rates: Vec<String> = stages.iter().map(|stage| format!("{}/s", stage.rate)).collect();
+                rates.dedup(); // a warm-up goes at the first rate
                 let shape = match shape {
                     Shape::Constant => String::new(),
                     Shape::Poisson => " poisson".to_owned(),

@@ -1,9 +1,11 @@
 //! A connection: opened, used again, and never moved to another thread.
 
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -96,6 +98,8 @@ pub(crate) struct ExchangeLimits {
     pub(crate) time: Duration,
     /// The bytes of its body.
     pub(crate) body: usize,
+    /// The bytes of all bodies underway on its core.
+    pub(crate) underway: usize,
 }
 
 type Driver = http1::Connection<TokioIo<Wire>, Full<Bytes>>;
@@ -140,9 +144,16 @@ fn poll_driver(driver: &mut Option<Driver>, context: &mut std::task::Context<'_>
 pub(crate) struct Connection {
     open: Option<Open>,
     pub(crate) counts: ConnectionCounts,
+    /// The bytes of all bodies underway, of this connection and the others of its core.
+    underway: Rc<Cell<usize>>,
 }
 
 impl Connection {
+    /// A place beside others, whose bodies share a bound.
+    pub(crate) fn beside(underway: &Rc<Cell<usize>>) -> Self {
+        Self { underway: Rc::clone(underway), ..Self::default() }
+    }
+
     /// Sends a request and reads its answer to the end, whatever it is. A connection is used again only after an
     /// answer that came whole.
     pub(crate) async fn exchange(
@@ -155,6 +166,7 @@ impl Connection {
         let work = self.attempt(head, body, limits, exchange);
         let done = tokio::time::timeout(limits.time, work).await;
         let failure = done.unwrap_or(Some(Failure::Hung));
+        self.underway.set(self.underway.get() - exchange.body.len());
         // A status or a type that tells more than how the body ended stays.
         exchange.failure = exchange.failure.or(failure);
         if failure.is_some() {
@@ -230,6 +242,11 @@ impl Connection {
             if exchange.body.len() + bytes.len() > limits.body {
                 return Some(Failure::TooLong);
             }
+            let underway = self.underway.get() + bytes.len();
+            if underway > limits.underway {
+                return Some(Failure::NoMemory);
+            }
+            self.underway.set(underway);
             let log = open.notes.get();
             exchange.take(&bytes, log.last_read, log.reads != last);
             last = log.reads;

@@ -1,6 +1,6 @@
 //! One core of the client: a thread with a runtime of its own, and connections that never leave it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -86,6 +86,8 @@ struct CoreState {
     is_over: bool,
     draws: SplitMix64,
     sink: SinkEnd,
+    /// The bytes of all answers that are being read.
+    underway: Rc<Cell<usize>>,
     report: CoreReport,
 }
 
@@ -107,6 +109,7 @@ pub(crate) fn run(part: CorePart) -> std::io::Result<CoreReport> {
         busy: 0,
         is_over: false,
         sink,
+        underway: Rc::default(),
         report: CoreReport::default(),
     }));
     let tasks = LocalSet::new();
@@ -212,7 +215,7 @@ impl CoreState {
 
 /// A place for a connection: takes one job after another.
 async fn slot(shared: Shared) {
-    let mut connection = Connection::default();
+    let mut connection = Connection::beside(&shared.borrow().underway);
     let setting = Arc::clone(&shared.borrow().setting);
     while let Some(job) = poll_fn(|context| shared.borrow_mut().next(context.waker())).await {
         let class = if job.due < setting.measured_from { Class::WarmUp } else { Class::Measured };

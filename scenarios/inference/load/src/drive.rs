@@ -60,8 +60,11 @@ impl Level {
         let length = match &load {
             Load::Closed { .. } => Duration::from_secs(10),
             Load::Open { stages, .. } => stages.iter().map(|stage| stage.length).sum(),
-            // The last one is due within.
-            Load::Trace(arrivals) => Duration::from_nanos(arrivals.last().map_or(0, |last| last.at + 1)),
+            // The last one is due within; a trace of a moment has no rate, and is measured for a second.
+            Load::Trace(arrivals) => {
+                let last = arrivals.last().map_or(0, |last| last.at + 1);
+                Duration::from_nanos(last).max(Duration::from_secs(1))
+            }
         };
         Self { load, warm_up: Duration::ZERO, length, requests: None }
     }
@@ -94,6 +97,8 @@ pub struct ClientLimits {
     pub time: Duration,
     /// The most bytes of an answer.
     pub body: usize,
+    /// The most bytes of all answers that are being read.
+    pub underway: usize,
     /// The most bytes on their way to the disk.
     pub unwritten: usize,
 }
@@ -102,7 +107,21 @@ impl Default for ClientLimits {
     fn default() -> Self {
         // A processor is left to the pacer and to what else there is.
         let cores = std::thread::available_parallelism().map_or(1, |count| (count.get() / 2).max(1));
-        Self { cores, connections: 8192, time: Duration::from_secs(60), body: 8 << 20, unwritten: 256 << 20 }
+        Self {
+            cores,
+            connections: 8192,
+            time: Duration::from_secs(60),
+            body: 8 << 20,
+            underway: 1 << 30,
+            unwritten: 256 << 20,
+        }
+    }
+}
+
+impl ClientLimits {
+    /// The bounds of an exchange on one of so many cores.
+    pub(crate) fn of_exchange(&self, cores: usize) -> ExchangeLimits {
+        ExchangeLimits { time: self.time, body: self.body, underway: self.underway / cores }
     }
 }
 
@@ -156,7 +175,7 @@ pub(crate) fn drive(
         first,
         measured_from,
         end,
-        limits: ExchangeLimits { time: limits.time, body: limits.body },
+        limits: limits.of_exchange(cores),
         most: level.requests.unwrap_or(u64::MAX),
         begun: AtomicU64::new(0),
         stop: Arc::clone(&stop),

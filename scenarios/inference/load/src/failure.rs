@@ -45,11 +45,13 @@ pub enum Failure {
     Short,
     /// The client never came to send it.
     NeverSent,
+    /// All answers underway together had more bytes than the client may keep.
+    NoMemory,
 }
 
 impl Failure {
     /// All of them, in their order on disk.
-    pub const ALL: [Failure; 21] = [
+    pub const ALL: [Failure; 22] = [
         Failure::Refused,
         Failure::Unreachable,
         Failure::NoSocket,
@@ -71,6 +73,7 @@ impl Failure {
         Failure::NoDone,
         Failure::Short,
         Failure::NeverSent,
+        Failure::NoMemory,
     ];
 
     /// The words for it in a table.
@@ -97,6 +100,7 @@ impl Failure {
             Failure::NoDone => "no [DONE]",
             Failure::Short => "shorter than asked",
             Failure::NeverSent => "never sent",
+            Failure::NoMemory => "no memory left for it",
         }
     }
 
@@ -107,7 +111,7 @@ impl Failure {
 
     /// Tells whether the client is to blame.
     pub fn is_of_client(self) -> bool {
-        matches!(self, Failure::NoSocket | Failure::NeverSent)
+        matches!(self, Failure::NoSocket | Failure::NeverSent | Failure::NoMemory)
     }
 
     /// The kind of a status; `None` for 200.

@@ -7,7 +7,7 @@ use weighbridge::data::SplitMix64;
 
 use crate::answer::{Answer, ParseLimits};
 use crate::clock::Stamp;
-use crate::connection::{Connection, ExchangeLimits, RequestHead};
+use crate::connection::{Connection, RequestHead};
 use crate::drive::{ClientLimits, ClientState, DriveError, Level, drive};
 use crate::exchange::{Class, Exchange};
 use crate::figures::{Figures, Gathering, Goals};
@@ -228,7 +228,7 @@ impl Session {
     /// is no stream.
     async fn time_of(&self, connection: &mut Connection, head: &RequestHead, ask: Ask) -> Option<u64> {
         let mut exchange = Exchange::begin(ask, Class::Probe, Stamp::now());
-        let limits = ExchangeLimits { time: self.limits.time, body: self.limits.body };
+        let limits = self.limits.of_exchange(1);
         connection.exchange(head, self.workload.body(&self.target, ask), limits, &mut exchange).await;
         exchange.due = exchange.sent?;
         let answer = Answer::read(&exchange, &self.parse_limits());

@@ -95,7 +95,7 @@ fn reasoning_is_counted_by_its_kind() {
 
 #[test]
 fn the_role_chunk_is_not_the_first_token() {
-    let wait = Duration::from_millis(50);
+    let wait = Duration::from_millis(200);
     let row = row(Behaviour { first: wait, has_ping: true, ..Behaviour::default() });
     // It came before the wait, and the token after it.
     let median = row.figures.first_token.at(0.5).unwrap();
@@ -148,6 +148,22 @@ fn a_line_without_an_end_is_cut_at_the_limit() {
 }
 
 #[test]
+fn answers_that_are_larger_together_than_the_client_may_keep_are_its_own_fault() {
+    let report =
+        run(Behaviour { fault: Some((MockFault::EndlessLine, 2)), ..Behaviour::default() }, |session| {
+            session.limits.underway = 1 << 20;
+            session.levels = vec![users(2, 8)];
+        });
+    let row = &report.rows[0];
+    assert!(row.figures.failures.contains_key(&Failure::NoMemory), "{:?}", row.figures.failures);
+    assert!(
+        row.verdict.reasons().iter().any(|reason| matches!(reason, Reason::Client(_))),
+        "{:?}",
+        row.verdict
+    );
+}
+
+#[test]
 fn a_server_that_hangs_is_given_up_after_the_time_limit() {
     let report = run(Behaviour { fault: Some((MockFault::Hangs, 2)), ..Behaviour::default() }, |session| {
         session.limits.time = Duration::from_millis(300);
@@ -177,7 +193,7 @@ fn a_name_that_does_not_resolve_is_an_error_before_anything_is_sent() {
 
 #[test]
 fn the_probe_refuses_rows_of_a_server_with_a_cache() {
-    let cached = Behaviour { has_cache: true, first: Duration::from_millis(50), ..Behaviour::default() };
+    let cached = Behaviour { has_cache: true, first: Duration::from_millis(200), ..Behaviour::default() };
     let report = run(cached.clone(), |_| {});
     assert!(report.rows[0].verdict.reasons().contains(&Reason::Cache), "{:?}", report.probe);
     let allowed = run(cached, |session| session.allows_cache = true);
