@@ -20,6 +20,7 @@ impl Stamp {
     }
 
     /// The moment so much later.
+    #[must_use]
     pub fn after(self, duration: Duration) -> Stamp {
         Stamp(self.0.saturating_add(duration.as_nanos() as u64))
     }

@@ -110,7 +110,7 @@ impl Default for ClientLimits {
         Self {
             cores,
             connections: 8192,
-            time: Duration::from_secs(60),
+            time: Duration::from_mins(1),
             body: 8 << 20,
             underway: 1 << 30,
             unwritten: 256 << 20,

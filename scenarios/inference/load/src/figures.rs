@@ -80,7 +80,7 @@ pub struct Figures {
     pub failures: BTreeMap<Failure, u64>,
     /// Requests that were due per second.
     pub asked_rate: f64,
-    /// Good answers per second that were complete within the measured time.
+    /// Good answers per second that became complete within the measured time, whenever they were due.
     pub achieved_rate: f64,
     /// To the end of the answer.
     pub latency: Times,
@@ -108,13 +108,17 @@ pub struct Figures {
     pub pings: u64,
     /// Tokens that the server says it has made; `None` unless it says so of every answer.
     pub tokens: Option<u64>,
+    /// Tokens per second in the answers of [`Figures::achieved_rate`], likewise.
+    pub token_rate: Option<f64>,
+    /// Events with tokens per second in the same.
+    pub chunk_rate: f64,
     /// Tokens of prompts, as the server counts them.
     pub prompt_tokens: u64,
     /// Those of them that it had from a cache.
     pub cached_tokens: u64,
     /// Answers whose counts cannot be true of their text.
     pub contradictions: u64,
-    /// Answers that met all goals, per second; `None` without goals.
+    /// Those answers of [`Figures::achieved_rate`] that met all goals; `None` without goals.
     pub goodput: Option<f64>,
     /// The measured seconds.
     pub seconds: f64,
@@ -124,11 +128,6 @@ impl Figures {
     /// Failures of all kinds.
     pub fn failed(&self) -> u64 {
         self.failures.values().sum()
-    }
-
-    /// Tokens per second.
-    pub fn token_rate(&self) -> Option<f64> {
-        self.tokens.map(|tokens| tokens as f64 / self.seconds)
     }
 }
 
@@ -150,9 +149,17 @@ pub(crate) struct Gathering {
     gap: Vec<u64>,
     per_token: Vec<u64>,
     delay: Vec<u64>,
-    within: u64,
-    good: u64,
+    within: Within,
     uncounted: u64,
+    tokens: u64,
+}
+
+/// Good answers that became complete within the measured time.
+#[derive(Default)]
+struct Within {
+    answers: u64,
+    good: u64,
+    chunks: u64,
     tokens: u64,
 }
 
@@ -169,15 +176,25 @@ impl Gathering {
             gap: Vec::new(),
             per_token: Vec::new(),
             delay: Vec::new(),
-            within: 0,
-            good: 0,
+            within: Within::default(),
             uncounted: 0,
             tokens: 0,
         }
     }
 
-    /// Takes an answer; `is_within` tells whether it was complete within the measured time.
-    pub(crate) fn take(&mut self, answer: &Answer, is_within: bool) {
+    /// Takes an answer that became complete within the measured time, whenever it was due.
+    pub(crate) fn take_within(&mut self, answer: &Answer) {
+        if answer.failure.is_some() {
+            return;
+        }
+        self.within.answers += 1;
+        self.within.good += u64::from(self.goals.are_met(answer));
+        self.within.chunks += answer.chunks;
+        self.within.tokens += answer.usage.map_or(0, |usage| usage.completion);
+    }
+
+    /// Takes an answer that was due in the measured time, whenever it became complete.
+    pub(crate) fn take_due(&mut self, answer: &Answer) {
         let figures = &mut self.figures;
         figures.requests += 1;
         self.delay.push(answer.delay);
@@ -200,8 +217,6 @@ impl Gathering {
             }
             None => self.uncounted += 1,
         }
-        self.within += u64::from(is_within);
-        self.good += u64::from(is_within && self.goals.are_met(answer));
         self.latency.push(answer.latency);
         self.first_byte.extend(answer.first_byte);
         self.first_token.extend(answer.first_token);
@@ -216,7 +231,9 @@ impl Gathering {
         let is_counted = self.uncounted == 0 && !self.latency.is_empty();
         Figures {
             asked_rate: self.figures.requests as f64 / seconds,
-            achieved_rate: self.within as f64 / seconds,
+            achieved_rate: self.within.answers as f64 / seconds,
+            token_rate: is_counted.then_some(self.within.tokens as f64 / seconds),
+            chunk_rate: self.within.chunks as f64 / seconds,
             latency: Times::new(self.latency, failed),
             first_byte: Times::new(self.first_byte, failed),
             first_token: Times::new(self.first_token, failed),
@@ -224,9 +241,76 @@ impl Gathering {
             per_token: Times::new(self.per_token, failed),
             delay: Times::new(self.delay, 0),
             tokens: is_counted.then_some(self.tokens),
-            goodput: self.goals.any().then(|| self.good as f64 / seconds),
+            goodput: self.goals.any().then_some(self.within.good as f64 / seconds),
             seconds,
             ..self.figures
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::Class;
+    use crate::tokens::Usage;
+
+    fn answer(latency: u64, failure: Option<Failure>) -> Answer {
+        Answer {
+            class: Class::Measured,
+            failure,
+            latency,
+            first_byte: Some(1),
+            first_token: Some(latency / 2),
+            last_token: Some(latency),
+            gaps: vec![latency / 2],
+            chunks: 2,
+            shared: 0,
+            reasoning: 0,
+            tools: 0,
+            empty: 0,
+            pings: 0,
+            made: 10,
+            usage: Some(Usage { prompt: 3, completion: 2, cached: 0 }),
+            contradicts: false,
+            delay: 0,
+        }
+    }
+
+    fn gathered(due: &[Answer], within: &[Answer], goals: Goals) -> Figures {
+        let mut gathering = Gathering::new(goals, Duration::from_secs(2));
+        due.iter().for_each(|answer| gathering.take_due(answer));
+        within.iter().for_each(|answer| gathering.take_within(answer));
+        gathering.finish()
+    }
+
+    /// An overloaded server: twice as many were due as it answered.
+    #[test]
+    fn rates_are_of_what_was_answered_in_the_time_and_latencies_of_what_was_due_in_it() {
+        let all = vec![answer(100, None); 20];
+        let figures = gathered(&all, &all[..10], Goals::default());
+        assert_eq!((figures.asked_rate, figures.achieved_rate), (10.0, 5.0));
+        assert_eq!((figures.token_rate, figures.chunk_rate), (Some(10.0), 10.0));
+        assert_eq!((figures.latency.count(), figures.tokens, figures.goodput), (20, Some(40), None));
+    }
+
+    #[test]
+    fn goodput_is_of_answers_that_met_every_goal_and_of_no_failure() {
+        let all = [answer(100, None), answer(300, None), answer(100, Some(Failure::Short))];
+        let goal = |first_token, latency| Goals {
+            first_token: Some(Duration::from_nanos(first_token)),
+            latency: Some(Duration::from_nanos(latency)),
+            per_token: None,
+        };
+        assert_eq!(gathered(&all, &all, goal(50, 100)).goodput, Some(0.5));
+        assert_eq!(gathered(&all, &all, goal(200, 300)).goodput, Some(1.0));
+        assert_eq!(gathered(&all, &all, goal(200, 99)).goodput, Some(0.0));
+    }
+
+    #[test]
+    fn a_failure_is_a_latency_beyond_all_others() {
+        let mut all = vec![answer(100, None); 400];
+        assert!(gathered(&all, &all, Goals::default()).latency.at(0.99).is_some());
+        all.extend(vec![answer(1, Some(Failure::Limited)); 8]);
+        assert_eq!(gathered(&all, &all, Goals::default()).latency.at(0.99), None);
     }
 }

@@ -54,14 +54,18 @@ pub(crate) fn write(exchange: &Exchange, to: &mut Vec<u8>) {
         stamp(exchange.first_byte),
         exchange.end.0,
     ];
-    numbers.iter().for_each(|number| to.extend_from_slice(&number.to_le_bytes()));
+    for number in numbers {
+        to.extend_from_slice(&number.to_le_bytes());
+    }
     let small = [
         exchange.ask.words,
         exchange.ask.tokens.unwrap_or(u32::MAX),
         exchange.reads.len() as u32,
         exchange.body.len() as u32,
     ];
-    small.iter().for_each(|number| to.extend_from_slice(&number.to_le_bytes()));
+    for number in small {
+        to.extend_from_slice(&number.to_le_bytes());
+    }
     to.extend_from_slice(&exchange.status.to_le_bytes());
     let class = match exchange.class {
         Class::WarmUp => 0,
@@ -214,7 +218,9 @@ mod tests {
     fn an_exchange_is_read_as_it_was_written() {
         let mut bytes = MARK.to_vec();
         let written = [exchange(None), exchange(Some(Failure::NeverSent)), exchange(Some(Failure::Refused))];
-        written.iter().for_each(|exchange| write(exchange, &mut bytes));
+        for exchange in &written {
+            write(exchange, &mut bytes);
+        }
         let read: Vec<Exchange> =
             Records::open(file(&bytes).path()).unwrap().collect::<Result<_, _>>().unwrap();
         assert_eq!(read, written);

@@ -10,6 +10,7 @@ use crate::clock::Stamp;
 use crate::connection::{Connection, RequestHead};
 use crate::drive::{ClientLimits, ClientState, DriveError, Level, drive};
 use crate::exchange::{Class, Exchange};
+use crate::failure::Failure;
 use crate::figures::{Figures, Gathering, Goals};
 use crate::probe::{CacheProbe, PAIRS};
 use crate::record::{RecordError, Records};
@@ -177,8 +178,17 @@ impl Session {
         let limits = self.parse_limits();
         for exchange in Records::open(file)? {
             let exchange = exchange?;
-            if exchange.class == Class::Measured {
-                gathering.take(&Answer::read(&exchange, &limits), exchange.end <= end);
+            let is_within = (begin..=end).contains(&exchange.end);
+            let is_due = exchange.class == Class::Measured;
+            if !is_within && !is_due {
+                continue;
+            }
+            let answer = Answer::read(&exchange, &limits);
+            if is_within {
+                gathering.take_within(&answer);
+            }
+            if is_due {
+                gathering.take_due(&answer);
             }
         }
         let verdict = Verdict::Valid; // judged at the end of the session
@@ -233,7 +243,7 @@ impl Session {
         exchange.due = exchange.sent?;
         let answer = Answer::read(&exchange, &self.parse_limits());
         // An answer that is short is slow enough to be compared.
-        let is_answered = answer.failure.is_none_or(|failure| failure.is_cut());
+        let is_answered = answer.failure.is_none_or(Failure::is_cut);
         answer.first_token.or(answer.first_byte).filter(|_| is_answered)
     }
 }

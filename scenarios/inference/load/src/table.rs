@@ -32,9 +32,9 @@ pub fn table(report: &Report) -> String {
         text.push_str(&details(row));
     }
     text.push_str(
-        "TTFT (time to first token) and latency count from the moment at which a request was due. `gap` is the \
-         time between reads that brought tokens. `client` is what the client delayed. A percentile is shown \
-         where the count bears it out.\n",
+        "TTFT (time to first token) and latency count from the moment at which a request was due.\n\
+         gap: between reads that brought tokens. client: what the client delayed. A percentile is shown\n\
+         where the count bears it out, with the interval that holds it in 95 of 100 samples.\n",
     );
     writeln!(text, "{}, seed {}", report.target, report.seed).unwrap_or(());
     text
@@ -73,7 +73,7 @@ fn details(row: &Row) -> String {
         lines.extend((!stated.is_empty()).then(|| format!("{name}: {}", stated.join(", "))));
     }
     if figures.chunks > 0 {
-        let tokens = figures.token_rate().map_or_else(
+        let tokens = figures.token_rate.map_or_else(
             || "the server does not count tokens".to_owned(),
             |per_second| format!("{} tokens/s by the server's count", rate(per_second)),
         );
@@ -82,7 +82,7 @@ fn details(row: &Row) -> String {
             per_token.map_or_else(String::new, |found| format!(", {} per token", time(found.value)));
         lines.push(format!(
             "{} chunks/s, {} of {} shared a read with one before; {tokens}{per_token}",
-            rate(figures.chunks as f64 / figures.seconds),
+            rate(figures.chunk_rate),
             figures.shared,
             figures.chunks,
         ));

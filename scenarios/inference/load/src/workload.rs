@@ -106,10 +106,10 @@ struct RequestBody<'a> {
     prompt: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
-    /// vLLM and SGLang: no end before so many.
+    /// vLLM and `SGLang`: no end before so many.
     #[serde(skip_serializing_if = "Option::is_none")]
     min_tokens: Option<u32>,
-    /// vLLM, SGLang and llama.cpp.
+    /// vLLM, `SGLang` and llama.cpp.
     #[serde(skip_serializing_if = "Option::is_none")]
     ignore_eos: Option<bool>,
     temperature: u32,

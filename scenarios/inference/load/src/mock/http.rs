@@ -58,10 +58,9 @@ pub(super) async fn read(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Re
 fn parse(bytes: &[u8]) -> io::Result<Option<(MockRequest, usize)>> {
     let Some(head) = memmem::find(bytes, b"\r\n\r\n") else { return Ok(None) };
     let text = String::from_utf8_lossy(&bytes[..head]);
-    let field = text.lines().filter_map(|line| line.split_once(':'));
-    let length =
-        field.filter(|(name, _)| name.eq_ignore_ascii_case("content-length")).map(|(_, value)| value);
-    let length: usize = length.last().and_then(|value| value.trim().parse().ok()).unwrap_or(0);
+    let mut fields = text.lines().filter_map(|line| line.split_once(':'));
+    let length = fields.find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let length: usize = length.and_then(|(_, value)| value.trim().parse().ok()).unwrap_or(0);
     let end = head + 4 + length;
     let Some(body) = bytes.get(head + 4..end) else { return Ok(None) };
     if body.is_empty() {
