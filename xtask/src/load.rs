@@ -18,7 +18,7 @@ use crate::stop;
 /// Arguments of `load`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  load http://127.0.0.1:8000 --users 1,8,64\n  \
-                        load http://127.0.0.1:8000 --rate 10 --shape poisson --length 60s --target-ttft 200ms")]
+                        load http://127.0.0.1:8000 --rate 10 --length 60s --target-ttft 200ms")]
 pub(crate) struct LoadArgs {
     /// The server. `/v1/chat/completions` is added to a URL without a path; another path is a plain GET.
     #[arg(default_value = Target::DEFAULT)]

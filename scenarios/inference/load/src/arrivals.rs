@@ -62,7 +62,7 @@ impl Think {
 pub enum Load {
     /// So many users, each of whom waits for the answer.
     Closed {
-        /// How many.
+        /// Their number.
         users: u32,
         /// The rest between an answer and the next request.
         think: Think,
@@ -199,7 +199,8 @@ mod tests {
         assert_eq!(found[..6], [0.0, 0.0, 0.0, 0.0, 0.0, 0.5]);
     }
 
-    /// 100,000 distances: the mean has a standard error of 0.3 %, and an exponential one deviates by its mean.
+    /// 100,000 distances: the mean has a standard error of 0.3 %, and an exponential one deviates by its
+    /// mean.
     #[test]
     fn poisson_arrivals_have_the_mean_and_the_deviation_of_their_rate() {
         let found = times(Shape::Poisson, &[(1000.0, 100)]);

@@ -83,7 +83,7 @@ fn content_type(answer: &Response<Incoming>) -> String {
     value.unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// What a slot has counted.
+/// The counts of a place for connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ConnectionCounts {
     pub(crate) opened: u64,
@@ -104,8 +104,8 @@ pub(crate) struct ExchangeLimits {
 
 type Driver = http1::Connection<TokioIo<Wire>, Full<Bytes>>;
 
-/// An open connection. Its driver is polled by whoever waits for an answer: an exchange is one task, and a read
-/// is handed on before the next one.
+/// An open connection. Its driver is polled by whoever waits for an answer: an exchange is one task, and a
+/// read is handed on before the next one.
 struct Open {
     driver: Option<Driver>,
     sender: SendRequest<Full<Bytes>>,
@@ -154,8 +154,8 @@ impl Connection {
         Self { underway: Rc::clone(underway), ..Self::default() }
     }
 
-    /// Sends a request and reads its answer to the end, whatever it is. A connection is used again only after an
-    /// answer that came whole.
+    /// Sends a request and reads its answer to the end, whatever it is. A connection is used again only
+    /// after an answer that came whole.
     pub(crate) async fn exchange(
         &mut self,
         head: &RequestHead,
@@ -178,7 +178,8 @@ impl Connection {
         }
     }
 
-    /// The same without a limit of time. The failure of the transport, after which the connection is of no use.
+    /// The same without a limit of time. The failure of the transport, after which the connection is of no
+    /// use.
     async fn attempt(
         &mut self,
         head: &RequestHead,
@@ -187,8 +188,8 @@ impl Connection {
         exchange: &mut Exchange,
     ) -> Option<Failure> {
         let mut answer = None;
-        // A server may close an idle connection in the moment in which we use it: a request that was never sent
-        // is sent on a new one, once.
+        // A server may close an idle connection in the moment in which we use it: a request that was never
+        // sent is sent on a new one, once.
         for _ in 0..2 {
             if let Err(failure) = self.ready(head, exchange).await {
                 return Some(failure);

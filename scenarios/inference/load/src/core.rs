@@ -22,7 +22,7 @@ use crate::pacer::{Due, Wish};
 use crate::sink::SinkEnd;
 use crate::workload::{Ask, Workload};
 
-/// What all cores of a level have in common.
+/// The setting that all cores of a level share.
 pub(crate) struct LevelSetting {
     pub(crate) head: RequestHead,
     pub(crate) target: crate::target::Target,
@@ -53,7 +53,7 @@ pub(crate) struct CorePart {
     pub(crate) connections: usize,
 }
 
-/// What a core tells of itself.
+/// A core's account of itself.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CoreReport {
     pub(crate) counts: ConnectionCounts,

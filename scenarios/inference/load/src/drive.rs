@@ -19,7 +19,7 @@ use crate::sink::Sink;
 use crate::target::{Target, TargetError};
 use crate::workload::Workload;
 
-/// Why a level could not be driven at all.
+/// The reason that a level could not be driven at all.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
     /// The target has no address.
@@ -125,7 +125,7 @@ impl ClientLimits {
     }
 }
 
-/// What the client tells of itself after a level.
+/// The client's account of itself after a level.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientState {
     /// Connections that were opened.

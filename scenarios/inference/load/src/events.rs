@@ -115,7 +115,8 @@ impl<'a> Iterator for Events<'a> {
 mod tests {
     use super::*;
 
-    /// The data of events, `:` for a ping, `!` for a line that is too long, and what is unfinished in brackets.
+    /// The data of events, `:` for a ping, `!` for a line that is too long, and what is unfinished in
+    /// brackets.
     fn parts(text: &str) -> Vec<String> {
         let text_of = |data: Cow<'_, [u8]>| String::from_utf8_lossy(&data).into_owned();
         Events::new(text.as_bytes(), 20)

@@ -76,8 +76,8 @@ impl Exchange {
         }
     }
 
-    /// The nanoseconds by which the client was late: from the due time until the kernel had the request, without
-    /// the time that the connection took.
+    /// The nanoseconds by which the client was late: from the due time until the kernel had the request,
+    /// without the time that the connection took.
     pub fn delay(&self) -> u64 {
         let taken = self.sent.unwrap_or(self.started).since(self.due);
         taken.saturating_sub(self.connecting.unwrap_or(0))
@@ -89,8 +89,8 @@ impl Exchange {
         self.reads.get(place).map(|read| (place, read.at))
     }
 
-    /// Notes bytes of the body that came by the read with this stamp; `is_new` tells whether it is another read
-    /// than that of the bytes before.
+    /// Notes bytes of the body that came by the read with this stamp; `is_new` tells whether it is another
+    /// read than that of the bytes before.
     pub(crate) fn take(&mut self, bytes: &[u8], at: Stamp, is_new: bool) {
         self.body.extend_from_slice(bytes);
         let upto = self.body.len() as u32;

@@ -104,7 +104,8 @@ impl Failure {
         }
     }
 
-    /// Tells whether the answer began well and was cut, or is shorter than asked: it would count as a fast one.
+    /// Tells whether the answer began well and was cut, or is shorter than asked: it would count as a fast
+    /// one.
     pub fn is_cut(self) -> bool {
         matches!(self, Failure::Closed | Failure::NoContent | Failure::NoDone | Failure::Short)
     }

@@ -65,7 +65,7 @@ impl Times {
         self.sorted.last().copied()
     }
 
-    /// How many there are.
+    /// Their number.
     pub fn count(&self) -> usize {
         self.sorted.len()
     }
@@ -278,8 +278,12 @@ mod tests {
 
     fn gathered(due: &[Answer], within: &[Answer], goals: Goals) -> Figures {
         let mut gathering = Gathering::new(goals, Duration::from_secs(2));
-        due.iter().for_each(|answer| gathering.take_due(answer));
-        within.iter().for_each(|answer| gathering.take_within(answer));
+        for answer in due {
+            gathering.take_due(answer);
+        }
+        for answer in within {
+            gathering.take_within(answer);
+        }
         gathering.finish()
     }
 

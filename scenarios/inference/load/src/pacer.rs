@@ -55,8 +55,8 @@ pub(crate) struct Pacer {
 impl Pacer {
     /// Runs until nothing more is due.
     pub(crate) fn run(mut self) {
-        // The kernel may end a sleep 50 us late to save power; not for this thread. An older kernel does it all
-        // the same, and the delay is measured.
+        // The kernel may end a sleep 50 us late to save power; not for this thread. An older kernel does
+        // it all the same, and the delay is measured.
         #[cfg(target_os = "linux")]
         let _ = nix::sys::prctl::set_timerslack(1);
         let mut users: BinaryHeap<Reverse<Wish>> = BinaryHeap::new();

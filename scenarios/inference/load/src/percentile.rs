@@ -16,12 +16,12 @@ pub struct Percentile {
     pub high: u64,
 }
 
-/// The percentile `share` of these values, which are in order, and of `failed` more that are greater than any:
-/// a request that failed has no latency, and was not fast.
+/// The percentile `share` of these values, which are in order, and of `failed` more that are greater than
+/// any: a request that failed has no latency, and was not fast.
 ///
-/// The bounds are order statistics: the k-th of n values lies above the true percentile p with the probability
-/// P(Binomial(n, p) < k). They assume only that the values are independent; those of a server under load follow
-/// each other, so that true intervals are wider.
+/// The bounds are order statistics: the k-th of n values lies above the true percentile p with the
+/// probability P(Binomial(n, p) < k). They assume only that the values are independent; those of a server
+/// under load follow each other, so that true intervals are wider.
 ///
 /// `None` where no value bounds it above: p50 takes 6 values, p90 36, p99 368 and p99.9 3,688.
 pub fn percentile(sorted: &[u64], failed: u64, share: f64) -> Option<Percentile> {

@@ -23,7 +23,7 @@ const MOST: usize = 1 << 30;
 /// No such number.
 const NONE: u64 = u64::MAX;
 
-/// Why records cannot be read.
+/// The reason that records cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The file cannot be read.

@@ -27,7 +27,7 @@ const NUMBERS: u64 = 1 << 40;
 /// The most tokens of an answer to the probe: the first is all that it looks at.
 const PROBE_TOKENS: u32 = 8;
 
-/// Why a session ended without rows.
+/// The reason that a session ended without rows.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// A level could not be driven.
@@ -52,9 +52,9 @@ pub enum SessionError {
 /// A session, before it runs.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// Where requests go.
+    /// The endpoint of the requests.
     pub target: Target,
-    /// What they ask.
+    /// Their prompts and lengths.
     pub workload: Workload,
     /// The levels of load. The first is the sentinel if there are several.
     pub levels: Vec<Level>,
@@ -77,7 +77,7 @@ pub struct Row {
     pub name: String,
     /// The figures.
     pub figures: Figures,
-    /// What the client tells of itself.
+    /// The client's account of itself.
     pub client: ClientState,
     /// The verdict.
     pub verdict: Verdict,
@@ -126,8 +126,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// If the target's name does not resolve, or records cannot be written. A server that fails is no error: its
-    /// rows are refused.
+    /// If the target's name does not resolve, or records cannot be written. A server that fails is no
+    /// error: its rows are refused.
     pub fn run(&self) -> Result<Report, SessionError> {
         let sentinel = self.levels.first().ok_or(SessionError::NoLevel)?;
         let temporary;
@@ -234,8 +234,8 @@ impl Session {
         Ok(probe)
     }
 
-    /// The time to the first token of one request, from the moment it was sent; to the first bytes where there
-    /// is no stream.
+    /// The time to the first token of one request, from the moment it was sent; to the first bytes where
+    /// there is no stream.
     async fn time_of(&self, connection: &mut Connection, head: &RequestHead, ask: Ask) -> Option<u64> {
         let mut exchange = Exchange::begin(ask, Class::Probe, Stamp::now());
         let limits = self.limits.of_exchange(1);

@@ -60,7 +60,7 @@ fn cells(row: &Row) -> [String; 13] {
     ]
 }
 
-/// What stands below the table for a row: reasons, failures by kind, intervals, chunks and tokens.
+/// The lines below the table for a row: reasons, failures by kind, intervals, chunks and tokens.
 fn details(row: &Row) -> String {
     let (figures, client) = (&row.figures, &row.client);
     let mut lines = Vec::new();

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 
 use hyper::Uri;
 
-/// Why a target is none.
+/// The reason that a target is none.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// No URL.

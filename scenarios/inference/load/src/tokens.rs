@@ -168,7 +168,7 @@ mod tests {
         check(r#"{"choices":[{"delta":{"reasoning_content":"ab"}}]}"#, 0, 2, 0);
         check(r#"{"choices":[{"delta":{"reasoning":"ab"}}]}"#, 0, 2, 0);
         check(
-            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}]}"#,
             0,
             0,
             3,

@@ -2,7 +2,7 @@
 
 use crate::arrivals::Arrival;
 
-/// Why a trace is none. Lines count from 1.
+/// The reason that a trace is none. Lines count from 1.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum TraceError {
     /// A line that is none of a trace.
@@ -29,8 +29,8 @@ pub enum TraceError {
 /// The longest time of a trace: a week.
 const LONGEST: f64 = 7.0 * 86_400.0;
 
-/// Reads a trace: lines of `SECONDS` or `SECONDS,WORDS,TOKENS`, in the order of time. Blank lines and lines that
-/// begin with `#` are passed over.
+/// Reads a trace: lines of `SECONDS` or `SECONDS,WORDS,TOKENS`, in the order of time. Blank lines and
+/// lines that begin with `#` are passed over.
 ///
 /// # Errors
 ///

@@ -12,8 +12,8 @@ use crate::probe::CacheProbe;
 /// The bounds beyond which a row is refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// The client's delay at p99: this time, or `delay_share` of the median time to the first token if that is
-    /// longer.
+    /// The client's delay at p99: this time, or `delay_share` of the median time to the first token if
+    /// that is longer.
     pub delay: Duration,
     /// See there.
     pub delay_share: f64,

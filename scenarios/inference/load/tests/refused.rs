@@ -219,8 +219,8 @@ fn token_counts_that_contradict_the_text_refuse_the_row() {
     assert_eq!((absent.verdict.reasons(), absent.figures.tokens), (&[][..], None));
 }
 
-/// 40 requests a second for 5 s, and a stall of 3 s in them: those that are due in its first 100 ms wait for at
-/// least 2.9 s, though a client that waits for answers would have sent a few alone.
+/// 40 requests a second for 5 s, and a stall of 3 s in them: those that are due in its first 100 ms wait
+/// for at least 2.9 s, though a client that waits for answers would have sent a few alone.
 #[test]
 fn a_stall_of_three_seconds_is_three_seconds_in_the_tail() {
     let second = Duration::from_secs(1);

@@ -13,7 +13,7 @@ use nix::time::{ClockId, clock_gettime};
 use tokio::net::TcpStream;
 use tokio::task::LocalSet;
 
-/// What a loop did in its time.
+/// The work of a loop in its time.
 #[derive(Clone, Copy, Debug)]
 pub struct LoopResult {
     /// Requests that were answered.

@@ -1,5 +1,5 @@
-//! The load client against the mock server on loopback: its speed beside a bare loop over hyper, and how far its
-//! times are off those that the server stamped.
+//! The load client against the mock server on loopback: its speed beside a bare loop over hyper, and how
+//! far its times are off those that the server stamped.
 //!
 //! `cargo bench -p weighbridge-load` prints both; `-- SECONDS` sets the time of each measurement.
 

@@ -66,7 +66,8 @@ fn line(users: u32, length: Duration) -> Result<(), Box<dyn std::error::Error>> 
     };
     let row = &report.rows[0];
     println!(
-        "{users} users, {} requests: TTFT off by {:.3} ms, p99 {:.3} ms, at most {:.3} ms; gaps {:.4} of the true; \
+        "{users} users, {} requests: TTFT off by {:.3} ms, p99 {:.3} ms, at most {:.3} ms; \
+         gaps {:.4} of the true; \
          {}",
         errors.len(),
         at(&errors, 0.5),

@@ -6,9 +6,9 @@
 mod behaviour;
 mod http;
 mod reply;
+mod state;
 
 use std::cell::RefCell;
-use std::collections::HashSet;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
@@ -19,20 +19,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::LocalSet;
 
-use crate::clock::Stamp;
+use state::{MockState, SharedState};
 
 pub use behaviour::{Behaviour, LineEnd, MockFault, MockUsage, Stall};
-
-/// What the server knows of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Served {
-    /// The first word of its prompt, which no other prompt has.
-    pub prompt: String,
-    /// The moment at which it had been read.
-    pub received: Stamp,
-    /// The moments before each write with tokens.
-    pub writes: Vec<Stamp>,
-}
+pub use state::Served;
 
 /// A server that runs until it is dropped.
 #[derive(Debug)]
@@ -42,18 +32,6 @@ pub struct MockServer {
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
-
-/// The state that the connections of a server share.
-struct MockState {
-    behaviour: Behaviour,
-    seen: HashSet<String>,
-    requests: u64,
-    /// The moment of the first request: a stall counts from it.
-    first: Option<Stamp>,
-    served: Arc<Mutex<Vec<Served>>>,
-}
-
-type SharedState = Rc<RefCell<MockState>>;
 
 impl MockServer {
     /// Starts a server at a free port of loopback.
@@ -78,7 +56,7 @@ impl MockServer {
         format!("http://{}", self.address)
     }
 
-    /// What it has served by now, in the order of completion.
+    /// The requests that it has served by now, in the order of completion.
     pub fn served(&self) -> Vec<Served> {
         self.served.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -101,7 +79,7 @@ fn serve(
 ) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let state = MockState { behaviour, seen: HashSet::new(), requests: 0, first: None, served };
+    let state = MockState::new(behaviour, served);
     let state = Rc::new(RefCell::new(state));
     let tasks = LocalSet::new();
     tasks.block_on(&runtime, async move {

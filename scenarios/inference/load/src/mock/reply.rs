@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 
 use super::behaviour::{Behaviour, MockFault, MockUsage};
 use super::http::MockRequest;
-use super::{Served, SharedState};
+use super::state::{Served, SharedState};
 use crate::clock::Stamp;
 
 /// An endless line ends here after all, should nobody hang up.
