@@ -180,7 +180,7 @@ impl Answer {
         let (invisible, halves) = (4 + self.made / 50, 2 + self.chunks / 20);
         usage.completion > asked
             || usage.completion > self.made + invisible
-            || usage.completion + halves < self.chunks
+            || usage.completion.saturating_add(halves) < self.chunks
             || usage.completion.saturating_mul(64) < self.made
     }
 }
@@ -268,6 +268,7 @@ mod tests {
         check(56, None, true); // more than bytes
         check(7, None, true); // fewer than events
         check(0, None, true);
+        check(u64::MAX, None, true);
     }
 
     #[test]

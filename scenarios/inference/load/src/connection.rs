@@ -18,7 +18,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 use crate::clock::Stamp;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Read};
 use crate::failure::Failure;
 use crate::target::{Api, Target};
 use crate::wire::{Wire, WireNotes};
@@ -102,6 +102,10 @@ pub(crate) struct ExchangeLimits {
     pub(crate) underway: usize,
 }
 
+/// A connection that was idle for so long may have been closed by the server in the moment in which it was
+/// used again: servers do so after a few seconds.
+const IDLE: Duration = Duration::from_secs(1);
+
 type Driver = http1::Connection<TokioIo<Wire>, Full<Bytes>>;
 
 /// An open connection. Its driver is polled by whoever waits for an answer: an exchange is one task, and a
@@ -110,9 +114,16 @@ struct Open {
     driver: Option<Driver>,
     sender: SendRequest<Full<Bytes>>,
     notes: WireNotes,
+    /// The moment at which it was opened.
+    since: Stamp,
 }
 
 impl Open {
+    /// The moment from which it was idle.
+    fn last_use(&self) -> Stamp {
+        self.since.max(self.notes.get().last_read)
+    }
+
     /// Waits for something, and drives the connection meanwhile.
     async fn drive<F: Future>(
         &mut self,
@@ -166,7 +177,7 @@ impl Connection {
         let work = self.attempt(head, body, limits, exchange);
         let done = tokio::time::timeout(limits.time, work).await;
         let failure = done.unwrap_or(Some(Failure::Hung));
-        self.underway.set(self.underway.get() - exchange.body.len());
+        self.underway.set(self.underway.get() - std::mem::take(&mut exchange.room));
         // A status or a type that tells more than how the body ended stays.
         exchange.failure = exchange.failure.or(failure);
         if failure.is_some() {
@@ -188,13 +199,14 @@ impl Connection {
         exchange: &mut Exchange,
     ) -> Option<Failure> {
         let mut answer = None;
-        // A server may close an idle connection in the moment in which we use it: a request that was never
-        // sent is sent on a new one, once.
+        // A server may close an idle connection in the moment in which we use it: such a request is sent on
+        // a new one, once.
         for _ in 0..2 {
             if let Err(failure) = self.ready(head, exchange).await {
                 return Some(failure);
             }
             let open = self.open.as_mut()?;
+            let was_idle = exchange.started.since(open.last_use()) > IDLE.as_nanos() as u64;
             open.notes.begin();
             let request = head.request(body.clone());
             match open.drive(|sender| sender.send_request(request)).await {
@@ -202,7 +214,7 @@ impl Connection {
                     answer = Some(head);
                     break;
                 }
-                Err(error) if error.is_canceled() => self.open = None,
+                Err(error) if error.is_canceled() || was_idle && self.is_unanswered() => self.open = None,
                 Err(error) => {
                     self.note(exchange);
                     return Some(failure_of(&error));
@@ -217,11 +229,16 @@ impl Connection {
         self.body(answer.into_body(), limits, exchange).await
     }
 
+    /// Tells whether no byte of an answer has come.
+    fn is_unanswered(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.notes.get().first_read.is_none())
+    }
+
     /// Notes what the wire tells of the head.
     fn note(&self, exchange: &mut Exchange) {
         let Some(open) = &self.open else { return };
         let log = open.notes.get();
-        exchange.sent = (log.last_write > exchange.started).then_some(log.last_write);
+        exchange.sent = log.first_write;
         exchange.first_byte = log.first_read;
     }
 
@@ -243,11 +260,13 @@ impl Connection {
             if exchange.body.len() + bytes.len() > limits.body {
                 return Some(Failure::TooLong);
             }
-            let underway = self.underway.get() + bytes.len();
-            if underway > limits.underway {
+            // A server may send byte by byte: a read takes more room than that.
+            let room = bytes.len() + size_of::<Read>();
+            if self.underway.get() + room > limits.underway {
                 return Some(Failure::NoMemory);
             }
-            self.underway.set(underway);
+            self.underway.set(self.underway.get() + room);
+            exchange.room += room;
             let log = open.notes.get();
             exchange.take(&bytes, log.last_read, log.reads != last);
             last = log.reads;
@@ -304,7 +323,7 @@ async fn opened(socket: TcpStream) -> Result<Open, Failure> {
     let notes = WireNotes::default();
     let wire = TokioIo::new(Wire::new(socket, notes.clone()));
     let (sender, driver) = http1::handshake(wire).await.map_err(|_| Failure::Unreachable)?;
-    Ok(Open { driver: Some(driver), sender, notes })
+    Ok(Open { driver: Some(driver), sender, notes, since: Stamp::now() })
 }
 
 fn failure_to_connect(error: &io::Error) -> Failure {

@@ -8,6 +8,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::Pid;
 
 use crate::arrivals::{Load, Stage};
@@ -156,6 +157,7 @@ pub(crate) fn drive(
     let head = RequestHead::new(target, target.addresses()?, workload.stream)
         .ok_or_else(|| DriveError::Head(target.to_string()))?;
     let failed = |error| DriveError::Records { path: file.to_owned(), error };
+    allow_files();
     let (users, think) = match level.load {
         Load::Closed { users, think } => (Some(users as usize), Some(think)),
         _ => (None, None),
@@ -251,6 +253,16 @@ fn merged(reports: Vec<CoreReport>) -> ClientState {
     }
     state.late.sort_unstable();
     state
+}
+
+/// Lets this process have as many sockets as the system allows: the usual limit is for programs that read
+/// files.
+fn allow_files() {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < hard
+    {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
+    }
 }
 
 /// The processors that this process may use.

@@ -37,7 +37,8 @@ pub struct Exchange {
     pub started: Stamp,
     /// The nanoseconds that a new connection took, where one was opened for it.
     pub connecting: Option<u64>,
-    /// The moment at which the kernel had taken all of the request.
+    /// The moment at which the kernel had taken the first of the request: for the rest of a long one the
+    /// server may have to make room.
     pub sent: Option<Stamp>,
     /// The moment at which the first bytes of the answer had been read.
     pub first_byte: Option<Stamp>,
@@ -53,6 +54,8 @@ pub struct Exchange {
     pub reads: Vec<Read>,
     /// The body.
     pub body: Vec<u8>,
+    /// The bytes that it takes while it is read. No record has them.
+    pub(crate) room: usize,
 }
 
 impl Exchange {
@@ -73,10 +76,11 @@ impl Exchange {
             is_stream: false,
             reads: Vec::new(),
             body: Vec::new(),
+            room: 0,
         }
     }
 
-    /// The nanoseconds by which the client was late: from the due time until the kernel had the request,
+    /// The nanoseconds by which the client was late: from the due time until the kernel had its first bytes,
     /// without the time that the connection took.
     pub fn delay(&self) -> u64 {
         let taken = self.sent.unwrap_or(self.started).since(self.due);

@@ -190,7 +190,8 @@ impl Gathering {
         self.within.answers += 1;
         self.within.good += u64::from(self.goals.are_met(answer));
         self.within.chunks += answer.chunks;
-        self.within.tokens += answer.usage.map_or(0, |usage| usage.completion);
+        let tokens = answer.usage.map_or(0, |usage| usage.completion);
+        self.within.tokens = self.within.tokens.saturating_add(tokens);
     }
 
     /// Takes an answer that was due in the measured time, whenever it became complete.
@@ -211,9 +212,10 @@ impl Gathering {
         figures.contradictions += u64::from(answer.contradicts);
         match answer.usage {
             Some(usage) => {
-                self.tokens += usage.completion;
-                figures.prompt_tokens += usage.prompt;
-                figures.cached_tokens += usage.cached;
+                // A server may say any number.
+                self.tokens = self.tokens.saturating_add(usage.completion);
+                figures.prompt_tokens = figures.prompt_tokens.saturating_add(usage.prompt);
+                figures.cached_tokens = figures.cached_tokens.saturating_add(usage.cached);
             }
             None => self.uncounted += 1,
         }
@@ -308,6 +310,13 @@ mod tests {
         assert_eq!(gathered(&all, &all, goal(50, 100)).goodput, Some(0.5));
         assert_eq!(gathered(&all, &all, goal(200, 300)).goodput, Some(1.0));
         assert_eq!(gathered(&all, &all, goal(200, 99)).goodput, Some(0.0));
+    }
+
+    #[test]
+    fn counts_that_no_number_holds_do_not_panic() {
+        let huge = Usage { prompt: u64::MAX, completion: u64::MAX, cached: u64::MAX };
+        let all = vec![Answer { usage: Some(huge), ..answer(100, None) }; 2];
+        assert_eq!(gathered(&all, &all, Goals::default()).tokens, Some(u64::MAX));
     }
 
     #[test]

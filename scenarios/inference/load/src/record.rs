@@ -163,6 +163,7 @@ impl Records {
             is_stream: fixed[76] == 1,
             reads: reads.chunks_exact(12).map(read).collect(),
             body: self.bytes(body)?,
+            room: 0,
         }))
     }
 }
@@ -205,6 +206,7 @@ mod tests {
             is_stream: true,
             reads: vec![Read { at: Stamp(7), upto: 2 }, Read { at: Stamp(8), upto: 3 }],
             body: b"abc".to_vec(),
+            room: 0,
         }
     }
 

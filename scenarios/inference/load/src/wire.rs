@@ -20,8 +20,8 @@ pub(crate) struct WireLog {
     pub(crate) last_read: Stamp,
     /// The end of the first of them since [`Wire::begin`].
     pub(crate) first_read: Option<Stamp>,
-    /// The end of the last write.
-    pub(crate) last_write: Stamp,
+    /// The end of the first write since then.
+    pub(crate) first_write: Option<Stamp>,
 }
 
 /// The notes, as the connection's owner sees them.
@@ -33,9 +33,9 @@ impl WireNotes {
         self.0.get()
     }
 
-    /// Forgets the first read: another exchange begins.
+    /// Forgets the first read and write: another exchange begins.
     pub(crate) fn begin(&self) {
-        self.update(|log| log.first_read = None);
+        self.update(|log| (log.first_read, log.first_write) = (None, None));
     }
 
     fn update(&self, change: impl FnOnce(&mut WireLog)) {
@@ -59,7 +59,7 @@ impl Wire {
 
     fn wrote(&self, written: &Poll<io::Result<usize>>) {
         if let Poll::Ready(Ok(1..)) = written {
-            self.notes.update(|log| log.last_write = Stamp::now());
+            self.notes.update(|log| log.first_write = log.first_write.or_else(|| Some(Stamp::now())));
         }
     }
 }

@@ -10,13 +10,13 @@ use weighbridge_load::{
 
 /// Bounds that a busy machine stays within: what is tested here is not how fast it is.
 fn loose() -> Bounds {
-    let hour = Duration::from_secs(3600);
+    let hour = Duration::from_hours(1);
     Bounds { delay: hour, busy: 2.0, order: f64::INFINITY, ..Bounds::default() }
 }
 
 fn users(users: u32, requests: u64) -> Level {
     let load = Load::Closed { users, think: Think::None };
-    Level { requests: Some(requests), length: Duration::from_secs(600), ..Level::of(load) }
+    Level { requests: Some(requests), length: Duration::from_mins(10), ..Level::of(load) }
 }
 
 fn session(server: &MockServer, levels: Vec<Level>) -> Session {
@@ -323,6 +323,20 @@ fn users_who_think_ask_less_often_and_are_due_after_they_have_thought() {
     // Five users in a second, each at most once in 100 ms and at the very start.
     let requests = report.rows[0].figures.requests;
     assert!((5..=55).contains(&requests), "{requests}");
+}
+
+/// Every second request finds that the server has closed its connection, which was idle for a second and more.
+#[test]
+fn an_idle_connection_that_the_server_closed_is_opened_again_and_is_no_failure() {
+    let fault = Some((MockFault::ClosesAtOnce, 2));
+    let report = run(Behaviour { fault, ..Behaviour::default() }, |session| {
+        let load = Load::Closed { users: 1, think: Think::Constant(Duration::from_millis(1500)) };
+        session.levels = vec![Level { length: Duration::from_secs(4), ..Level::of(load) }];
+        session.allows_cache = true;
+    });
+    let row = &report.rows[0];
+    assert_eq!((row.verdict.reasons(), row.figures.failed()), (&[][..], 0));
+    assert!(row.client.opened as usize >= row.figures.latency.count(), "{:?}", row.client);
 }
 
 #[test]

@@ -60,7 +60,9 @@ fn line(users: u32, length: Duration) -> Result<(), Box<dyn std::error::Error>> 
             true_gaps.extend(writes.windows(2).map(|pair| pair[1].since(pair[0])));
         }
     }
-    [&mut errors, &mut gaps, &mut true_gaps].into_iter().for_each(|values| values.sort_unstable());
+    for values in [&mut errors, &mut gaps, &mut true_gaps] {
+        values.sort_unstable();
+    }
     let at = |values: &[u64], share| {
         percentile(values, 0, share).map_or(f64::NAN, |found| found.value as f64 / 1e6)
     };
