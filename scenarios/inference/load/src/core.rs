@@ -1,13 +1,11 @@
 //! One core of the client: a thread with a runtime of its own, and connections that never leave it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::task::{Poll, Waker};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::LocalSet;
@@ -20,6 +18,7 @@ use crate::exchange::{Class, Exchange};
 use crate::failure::Failure;
 use crate::pacer::{Due, Wish};
 use crate::sink::SinkEnd;
+use crate::slots::{Offer, Slots};
 use crate::workload::{Ask, Workload};
 
 /// The setting that all cores of a level share.
@@ -77,13 +76,7 @@ struct CoreState {
     setting: Arc<LevelSetting>,
     place: usize,
     wishes: Sender<Wish>,
-    jobs: VecDeque<Job>,
-    /// Slots without a job. The last to come is the first to go: its connection is warm.
-    idle: Vec<Waker>,
-    slots: usize,
-    /// Slots that have a job.
-    busy: usize,
-    is_over: bool,
+    slots: Slots<Job>,
     draws: SplitMix64,
     sink: SinkEnd,
     /// The bytes of all answers that are being read.
@@ -103,17 +96,13 @@ pub(crate) fn run(part: CorePart) -> std::io::Result<CoreReport> {
         setting,
         place,
         wishes,
-        jobs: VecDeque::new(),
-        idle: Vec::new(),
-        slots: 0,
-        busy: 0,
-        is_over: false,
+        slots: Slots::new(connections),
         sink,
         underway: Rc::default(),
         report: CoreReport::default(),
     }));
     let tasks = LocalSet::new();
-    tasks.block_on(&runtime, receive(Rc::clone(&state), dues, connections));
+    tasks.block_on(&runtime, receive(Rc::clone(&state), dues));
     // Every slot ends once nothing more is due.
     runtime.block_on(tasks);
     let mut state = state.borrow_mut();
@@ -123,34 +112,29 @@ pub(crate) fn run(part: CorePart) -> std::io::Result<CoreReport> {
 }
 
 /// Takes what is due, and gives it to a connection; opens one where all are taken.
-async fn receive(shared: Shared, mut dues: UnboundedReceiver<Due>, connections: usize) {
+async fn receive(shared: Shared, mut dues: UnboundedReceiver<Due>) {
     while let Some(due) = dues.recv().await {
         let mut state = shared.borrow_mut();
-        match due {
+        let job = match due {
             Due::Request { number, at, arrival } => {
-                let ask = state.ask(number, Some(arrival));
-                state.jobs.push_back(Job { ask, due: at });
+                Some(Job { ask: state.ask(number, Some(arrival)), due: at })
             }
             Due::User { at } => state.user(at),
             Due::Tick { at } => {
                 let late = Stamp::now().since(at);
                 state.report.late.push(late);
-                continue;
+                None
             }
             Due::End => break,
-        }
-        if let Some(slot) = state.idle.pop() {
-            slot.wake();
-        } else if state.slots < connections && state.jobs.len() > state.slots - state.busy {
-            state.slots += 1;
-            tokio::task::spawn_local(slot(Rc::clone(&shared)));
-        } else {
-            state.report.backlog = state.report.backlog.max(state.jobs.len());
+        };
+        let Some(job) = job else { continue };
+        match state.slots.offer(job) {
+            Offer::Taken => {}
+            Offer::Opens(place) => drop(tokio::task::spawn_local(slot(Rc::clone(&shared), place))),
+            Offer::Waits => state.report.backlog = state.report.backlog.max(state.slots.waiting()),
         }
     }
-    let mut state = shared.borrow_mut();
-    state.is_over = true;
-    state.idle.drain(..).for_each(Waker::wake);
+    shared.borrow_mut().slots.end();
 }
 
 impl CoreState {
@@ -163,20 +147,19 @@ impl CoreState {
         }
     }
 
-    /// The next request of a user, due now.
-    fn user(&mut self, due: Stamp) {
+    /// The next request of a user, if there is to be one more.
+    fn user(&mut self, due: Stamp) -> Option<Job> {
         let begun = self.setting.begun.fetch_add(1, Ordering::Relaxed);
         if begun < self.setting.most {
-            let ask = self.ask(begun, None);
-            self.jobs.push_back(Job { ask, due });
-        } else {
-            self.setting.stop.store(true, Ordering::Relaxed);
+            return Some(Job { ask: self.ask(begun, None), due });
         }
+        self.setting.stop.store(true, Ordering::Relaxed);
+        None
     }
 
     /// Takes the end of an exchange, and lets its user begin again.
     fn done(&mut self, exchange: &Exchange) {
-        self.busy -= 1;
+        self.slots.done();
         self.sink.take(exchange);
         let Some(think) = self.setting.think else { return };
         // A server that refuses is not asked again in a loop that does nothing else.
@@ -191,33 +174,20 @@ impl CoreState {
             return;
         }
         if thought.is_zero() {
-            self.user(due);
+            if let Some(job) = self.user(due) {
+                self.slots.follow(job);
+            }
         } else {
             let _ = self.wishes.send(Wish { at: due, core: self.place });
-        }
-    }
-
-    /// The next job of a slot, or its end.
-    fn next(&mut self, waker: &Waker) -> Poll<Option<Job>> {
-        match self.jobs.pop_front() {
-            Some(job) => {
-                self.busy += 1;
-                Poll::Ready(Some(job))
-            }
-            None if self.is_over => Poll::Ready(None),
-            None => {
-                self.idle.push(waker.clone());
-                Poll::Pending
-            }
         }
     }
 }
 
 /// A place for a connection: takes one job after another.
-async fn slot(shared: Shared) {
+async fn slot(shared: Shared, place: usize) {
     let mut connection = Connection::beside(&shared.borrow().underway);
     let setting = Arc::clone(&shared.borrow().setting);
-    while let Some(job) = poll_fn(|context| shared.borrow_mut().next(context.waker())).await {
+    while let Some(job) = poll_fn(|context| shared.borrow_mut().slots.take(place, context.waker())).await {
         let class = if job.due < setting.measured_from { Class::WarmUp } else { Class::Measured };
         let mut exchange = Exchange::begin(job.ask, class, job.due);
         if exchange.started.since(setting.end) > setting.limits.time.as_nanos() as u64 {

@@ -22,7 +22,7 @@
 //! | `arrivals`, `trace` | when they are due |
 //! | `wire`, `exchange`, `connection` | one request on one socket, stamped where `read` returned |
 //! | `record`, `sink` | raw exchanges as they lie on disk; the thread that writes them |
-//! | `pacer`, `core`, `drive` | a thread that keeps the time; one runtime for each core; one level |
+//! | `pacer`, `slots`, `core`, `drive` | a thread that keeps the time; one runtime for each core; one level |
 //! | `events`, `tokens`, `answer` | bytes to events to tokens, after the run |
 //! | `percentile`, `figures` | a row's figures |
 //! | `probe`, `verdict` | a cache is looked for; the reasons to refuse a row |
@@ -44,6 +44,7 @@ mod probe;
 mod record;
 mod session;
 mod sink;
+mod slots;
 mod table;
 mod target;
 mod tokens;
