@@ -119,12 +119,12 @@ mod tests {
         let woken: [Arc<Woken>; 2] = Default::default();
         let mut slots = Slots::new(2);
         assert_eq!([slots.offer(0), slots.offer(1)], [Offer::Opens(0), Offer::Opens(1)]);
-        for slot in 0..2 {
-            assert!(slots.take(slot, &woken[slot].clone().into()).is_ready());
+        for (slot, woken) in woken.iter().enumerate() {
+            assert!(slots.take(slot, &woken.clone().into()).is_ready());
         }
-        for slot in 0..2 {
+        for (slot, woken) in woken.iter().enumerate() {
             slots.done();
-            assert!(slots.take(slot, &woken[slot].clone().into()).is_pending());
+            assert!(slots.take(slot, &woken.clone().into()).is_pending());
         }
         (slots, woken)
     }
