@@ -64,8 +64,8 @@ impl<J> Slots<J> {
         self.jobs.len()
     }
 
-    /// The next job of a slot; none once all is over. A slot may ask again before it was woken: its connection
-    /// wakes it as well.
+    /// The next job of a slot; none once all is over. A slot may ask again before it was woken: its
+    /// connection wakes it as well.
     pub(crate) fn take(&mut self, slot: usize, waker: &Waker) -> Poll<Option<J>> {
         if std::mem::take(&mut self.is_idle[slot]) {
             self.idle.retain(|(idle, _)| *idle != slot);

@@ -325,7 +325,7 @@ fn users_who_think_ask_less_often_and_are_due_after_they_have_thought() {
     assert!((5..=55).contains(&requests), "{requests}");
 }
 
-/// Every second request finds that the server has closed its connection, which was idle for a second and more.
+/// Every second request finds that the server has closed its connection, which was idle for over a second.
 #[test]
 fn an_idle_connection_that_the_server_closed_is_opened_again_and_is_no_failure() {
     let fault = Some((MockFault::ClosesAtOnce, 2));
