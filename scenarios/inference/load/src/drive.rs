@@ -15,7 +15,7 @@ use crate::arrivals::{Load, Stage};
 use crate::clock::Stamp;
 use crate::connection::{ConnectionCounts, ExchangeLimits, RequestHead};
 use crate::core::{self, CorePart, CoreReport, LevelSetting};
-use crate::pacer::{Pacer, Wish};
+use crate::pacer::{Pacer, SPIN, Wish};
 use crate::sink::Sink;
 use crate::target::{Target, TargetError};
 use crate::workload::Workload;
@@ -186,6 +186,8 @@ pub(crate) fn drive(
     let mut dues = Vec::new();
     let mut threads = Vec::new();
     let processors = processors();
+    // One for each core, one for the pacer, and one for everything else.
+    let is_roomy = processors.len() > cores + 1;
     for (place, sink) in ends.into_iter().enumerate() {
         let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
         dues.push(sender);
@@ -216,6 +218,7 @@ pub(crate) fn drive(
         schedule: level.load.schedule(workload.seed ^ first),
         wishes: wished,
         cores: dues,
+        spin: if is_roomy { SPIN } else { Duration::ZERO },
         stop,
     };
     let pacer = spawn("load-pacer", move || {

@@ -63,7 +63,7 @@ pub use drive::{ClientLimits, ClientState, DriveError, Level};
 pub use events::{Events, StreamItem};
 pub use exchange::{Class, Exchange, Read};
 pub use failure::Failure;
-pub use figures::{Figures, Goals};
+pub use figures::{Figures, Goals, Times};
 pub use percentile::{Percentile, percentile};
 pub use probe::CacheProbe;
 pub use record::{RecordError, Records};

@@ -12,9 +12,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::arrivals::Arrival;
 use crate::clock::Stamp;
 
-/// The pacer sleeps until so long before a moment, and spins for the rest: a sleep that the kernel ends comes
-/// tens of microseconds late.
-const SPIN: Duration = Duration::from_micros(60);
+/// Where a processor is free for it, the pacer sleeps until so long before a moment, and spins for the rest: a
+/// sleep that the kernel ends comes tens of microseconds late.
+pub(crate) const SPIN: Duration = Duration::from_micros(60);
 
 /// Every core is asked so often how late it is.
 const TICK: Duration = Duration::from_millis(10);
@@ -48,6 +48,8 @@ pub(crate) struct Pacer {
     pub(crate) schedule: Box<dyn Iterator<Item = Arrival> + Send>,
     pub(crate) wishes: Receiver<Wish>,
     pub(crate) cores: Vec<UnboundedSender<Due>>,
+    /// The time before a moment in which it spins: none where it would take a processor from those who read.
+    pub(crate) spin: Duration,
     /// Set by whoever wants an early end.
     pub(crate) stop: Arc<AtomicBool>,
 }
@@ -108,15 +110,15 @@ impl Pacer {
     /// Waits; true if a wish came instead.
     fn wait_until(&self, at: Stamp, users: &mut BinaryHeap<Reverse<Wish>>) -> bool {
         let left = Duration::from_nanos(at.since(Stamp::now()));
-        if left > SPIN {
-            match self.wishes.recv_timeout(left - SPIN) {
+        if left > self.spin {
+            match self.wishes.recv_timeout(left - self.spin) {
                 Ok(wish) => {
                     users.push(Reverse(wish));
                     users.extend(self.wishes.try_iter().map(Reverse));
                     return true;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(left - SPIN),
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(left - self.spin),
             }
         }
         while Stamp::now() < at {
@@ -145,6 +147,7 @@ mod tests {
             schedule: Box::new([0, 1_000, 2_000_000].map(arrival).into_iter()),
             wishes,
             cores: vec![sender, other],
+            spin: SPIN,
             stop: Arc::default(),
         };
         pacer.run();

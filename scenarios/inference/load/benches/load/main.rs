@@ -4,6 +4,7 @@
 //! `cargo bench -p weighbridge-load` prints both; `-- SECONDS` sets the time of each measurement.
 
 mod bare;
+mod rates;
 mod speed;
 mod truth;
 
@@ -17,5 +18,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let length = Duration::from_secs_f64(if is_bench { seconds } else { 0.05 });
     speed::run(length, if is_bench { 5 } else { 1 })?;
     truth::run(length, if is_bench { &[1, 10, 100, 1000] } else { &[2] })?;
+    rates::run(length, if is_bench { &[100.0, 1_000.0, 10_000.0, 30_000.0] } else { &[100.0] })?;
     Ok(())
 }
