@@ -12,8 +12,8 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::arrivals::Arrival;
 use crate::clock::Stamp;
 
-/// Where a processor is free for it, the pacer sleeps until so long before a moment, and spins for the rest: a
-/// sleep that the kernel ends comes tens of microseconds late.
+/// The time before a moment from which the pacer spins, where a processor is free for it: a sleep that the
+/// kernel ends comes tens of microseconds late.
 pub(crate) const SPIN: Duration = Duration::from_micros(60);
 
 /// Every core is asked so often how late it is.
