@@ -18,7 +18,7 @@ pub(crate) struct WireLog {
     pub(crate) reads: u64,
     /// The end of the last of them.
     pub(crate) last_read: Stamp,
-    /// The end of the first of them since [`Wire::begin`].
+    /// The end of the first of them since [`WireNotes::begin`].
     pub(crate) first_read: Option<Stamp>,
     /// The end of the first write since then.
     pub(crate) first_write: Option<Stamp>,
