@@ -66,15 +66,17 @@ fn line(users: u32, length: Duration) -> Result<(), Box<dyn std::error::Error>> 
     let at = |values: &[u64], share| {
         percentile(values, 0, share).map_or(f64::NAN, |found| found.value as f64 / 1e6)
     };
+    // Not a number: too few requests for the percentile.
+    let shown = |time: f64| if time.is_nan() { "-".to_owned() } else { format!("{time:.3} ms") };
     let row = &report.rows[0];
     println!(
-        "{users} users, {} requests: TTFT off by {:.3} ms, p99 {:.3} ms, at most {:.3} ms; \
+        "{users} users, {} requests: TTFT off by {}, p99 {}, at most {}; \
          gaps {:.4} of the true; \
          {}",
         errors.len(),
-        at(&errors, 0.5),
-        at(&errors, 0.99),
-        errors.last().copied().unwrap_or(0) as f64 / 1e6,
+        shown(at(&errors, 0.5)),
+        shown(at(&errors, 0.99)),
+        shown(errors.last().map_or(f64::NAN, |last| *last as f64 / 1e6)),
         at(&gaps, 0.5) / at(&true_gaps, 0.5),
         if row.verdict.is_valid() { "valid".to_owned() } else { format!("INVALID: {}", reasons(row)) }
     );
