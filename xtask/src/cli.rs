@@ -47,6 +47,13 @@ pub(crate) enum XtaskCommand {
     /// Measure commands of the shell, each as a whole process, and judge them against the first.
     #[command(name = "command")]
     Shell(crate::command::CommandArgs),
+    /// Drive an inference server, and refuse the rows that would mislead.
+    #[cfg(feature = "load")]
+    Load(Box<crate::load::LoadArgs>),
+    /// Say how to get the load client, which this build does not have.
+    #[cfg(not(feature = "load"))]
+    #[command(hide = true)]
+    Load(crate::no_load::NoLoad),
 }
 
 #[cfg(test)]

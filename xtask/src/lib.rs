@@ -35,7 +35,11 @@ mod git;
 mod history;
 pub mod inert;
 mod judge;
+#[cfg(feature = "load")]
+mod load;
 mod lock;
+#[cfg(not(feature = "load"))]
+mod no_load;
 pub mod pick;
 pub mod place;
 mod plot;
@@ -69,6 +73,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use cli::{Cli, XtaskCommand};
 use command_output::CommandOutput;
+#[cfg(feature = "load")]
+use load::run as load;
+#[cfg(not(feature = "load"))]
+use no_load::run as load;
 use place::Place;
 
 /// Reads the command line, does what it says, and ends with one of the documented exit codes.
@@ -77,8 +85,9 @@ pub fn main() -> ExitCode {
         return ended;
     }
     program::run(weighbridge::tool(), std::env::args_os(), |cli: Cli| match &cli.command {
-        // Commands of the shell are of no workspace.
+        // Commands of the shell and servers are of no workspace.
         XtaskCommand::Shell(args) => command::run(args, cli.data.clone()),
+        XtaskCommand::Load(args) => load(args),
         command => answer(command, &Place::find(cli.data.as_deref())?),
     })
 }
@@ -98,5 +107,6 @@ fn answer(command: &XtaskCommand, place: &Place) -> Result<CommandOutput> {
         XtaskCommand::History(args) => history::run(args, place),
         XtaskCommand::Suite(args) => suite::run(args, place),
         XtaskCommand::Shell(args) => command::run(args, None),
+        XtaskCommand::Load(args) => load(args),
     }
 }

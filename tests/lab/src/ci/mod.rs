@@ -38,7 +38,8 @@ const WIDE: &str = "50%";
 /// laboratory's tests.
 const FEATURES: &str = "burn,candle,zstd,weighbridge/criterion,weighbridge/nvml,weighbridge/tokio,\
                         weighbridge-loaders/cuda,weighbridge-criterion/async_tokio,\
-                        weighbridge-criterion/async_futures,weighbridge-xtask/remote,weighbridge-xtask/png";
+                        weighbridge-criterion/async_futures,weighbridge-xtask/remote,\
+                        weighbridge-xtask/png,weighbridge-xtask/load";
 
 pub(crate) fn run(args: &Ci, place: &Place) -> Result<Output> {
     // Apart from the runs of people: the last one here is slowed down on purpose.

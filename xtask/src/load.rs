@@ -1,0 +1,321 @@
+//! `load`: drives an inference server, and refuses the rows that would mislead.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+use weighbridge::data::Exit;
+use weighbridge_load::{
+    Api, Bounds, Goals, Key, Level, Load, Session, SessionError, Shape, Stage, Target, Think, Workload,
+    table, trace,
+};
+
+use crate::command_output::CommandOutput;
+use crate::stop;
+
+/// Arguments of `load`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  load http://127.0.0.1:8000 --users 1,8,64\n  \
+                        load http://127.0.0.1:8000 --rate 10 --length 60s --target-ttft 200ms")]
+pub(crate) struct LoadArgs {
+    /// The server. `/v1/chat/completions` is added to a URL without a path; another path is a plain GET.
+    #[arg(default_value = Target::DEFAULT)]
+    url: String,
+    /// The form of the requests [default: as the path says, else `chat`].
+    #[arg(long, value_name = "API")]
+    api: Option<LoadApi>,
+    /// The model that requests name.
+    #[arg(long)]
+    model: Option<String>,
+    /// The environment variable that has the key of the endpoint. The key is shown and stored nowhere.
+    #[arg(long, value_name = "VARIABLE")]
+    key_env: Option<String>,
+
+    /// A closed loop: so many users, each of whom waits for the answer. Several numbers are several levels.
+    #[arg(long, value_name = "N,N", value_delimiter = ',')]
+    users: Vec<u32>,
+    /// An open loop: so many requests a second, whatever the server does. Several numbers are several levels.
+    #[arg(long, value_name = "N,N", value_delimiter = ',')]
+    rate: Vec<f64>,
+    /// An open loop whose rate changes: `10:30s,50:30s`.
+    #[arg(long, value_name = "RATE:TIME,...", value_delimiter = ',', value_parser = stage)]
+    stages: Vec<Stage>,
+    /// A file of arrivals, in the order of time: a line is SECONDS, or SECONDS,WORDS,TOKENS.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// The distances between the requests of a rate.
+    #[arg(long, value_enum, default_value_t = LoadShape::Poisson)]
+    shape: LoadShape,
+    /// The requests of a burst.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    burst: u32,
+    /// The rest of a user between an answer and the next request.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    think: Option<Duration>,
+    /// That rest is drawn, with this mean (exponential).
+    #[arg(long, requires = "think")]
+    drawn: bool,
+    /// The measured time of a level.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time)]
+    length: Duration,
+    /// The time before it, which no figure has.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time)]
+    warm_up: Duration,
+    /// The most requests of a level of users.
+    #[arg(long, value_name = "N")]
+    requests: Option<u64>,
+
+    /// The words of a prompt.
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    words: u32,
+    /// The tokens of an answer; 0 asks for none, and the model decides.
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    tokens: u32,
+    /// The model may end before that.
+    #[arg(long)]
+    may_end_early: bool,
+    /// Answers come as one, and not event by event.
+    #[arg(long)]
+    no_stream: bool,
+    /// The seed of prompts, arrivals and order [default: one that no server has seen].
+    #[arg(long)]
+    seed: Option<u64>,
+
+    /// An answer within this time to the first token is a good one.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    target_ttft: Option<Duration>,
+    /// One within this mean time per token after the first is a good one.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    target_per_token: Option<Duration>,
+    /// One within this time to its end is a good one.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    target_latency: Option<Duration>,
+
+    /// The share of requests that may fail: `1%`.
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = share)]
+    max_failed: f64,
+    /// The time that the client may send late at p99. 2 % of the median time to the first token are allowed
+    /// anyway.
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = time)]
+    max_delay: Duration,
+    /// The server has a cache of prompts, and is meant to: it is not looked for.
+    #[arg(long)]
+    allow_cache: bool,
+    /// Threads that send and read, each on a processor of its own [default: half of the processors].
+    #[arg(long, value_name = "N")]
+    cores: Option<usize>,
+    /// The most connections at once.
+    #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..))]
+    connections: u32,
+    /// The time that a request may take.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
+    timeout: Duration,
+    /// Keep the raw records in this folder.
+    #[arg(long, value_name = "DIR")]
+    records: Option<PathBuf>,
+}
+
+/// The forms of requests, as they are typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LoadApi {
+    /// `/v1/chat/completions`
+    Chat,
+    /// `/v1/completions`
+    Completions,
+    /// A GET of the path as it stands
+    Plain,
+}
+
+/// The distances between requests, as they are typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LoadShape {
+    /// All equal
+    Constant,
+    /// Drawn, as those of many users who know nothing of each other
+    Poisson,
+    /// Several at once
+    Bursts,
+}
+
+pub(crate) fn run(args: &LoadArgs) -> Result<CommandOutput> {
+    let session = args.session()?;
+    let report = session.run().map_err(|error| match error {
+        SessionError::NoLevel | SessionError::Drive(_) => stop::usage(error.to_string()),
+        other => other.into(),
+    })?;
+    let exit = if report.is_valid() { Exit::Fine } else { Exit::Failed };
+    Ok(CommandOutput { exit, ..CommandOutput::fine(table(&report)) })
+}
+
+impl LoadArgs {
+    fn session(&self) -> Result<Session> {
+        let api = self.api.map(|api| match api {
+            LoadApi::Chat => Api::Chat,
+            LoadApi::Completions => Api::Completions,
+            LoadApi::Plain => Api::Plain,
+        });
+        let mut target = Target::parse(&self.url, api).map_err(|error| stop::usage(error.to_string()))?;
+        target.model.clone_from(&self.model);
+        if let Some(variable) = &self.key_env {
+            let key = Key::from_environment(variable).map_err(|error| stop::usage(error.to_string()))?;
+            target.key = Some(key);
+        }
+        let workload = Workload {
+            words: self.words,
+            tokens: (self.tokens > 0).then_some(self.tokens),
+            stream: !self.no_stream,
+            may_end_early: self.may_end_early,
+            ..self.seed.map_or_else(Workload::fresh, Workload::of_seed)
+        };
+        let mut session = Session::new(target, workload, self.levels()?);
+        session.goals = Goals {
+            first_token: self.target_ttft,
+            per_token: self.target_per_token,
+            latency: self.target_latency,
+        };
+        session.bounds = Bounds { failed: self.max_failed, delay: self.max_delay, ..Bounds::default() };
+        session.limits.cores = self.cores.unwrap_or(session.limits.cores).max(1);
+        session.limits.connections = self.connections as usize;
+        session.limits.time = self.timeout;
+        session.allows_cache = self.allow_cache;
+        session.folder.clone_from(&self.records);
+        Ok(session)
+    }
+
+    /// The levels: users, rates, stages and a trace, as they were named; one user without any.
+    fn levels(&self) -> Result<Vec<Level>> {
+        let think = match (self.think, self.drawn) {
+            (None, _) => Think::None,
+            (Some(time), false) => Think::Constant(time),
+            (Some(time), true) => Think::Exponential(time),
+        };
+        let shape = match self.shape {
+            LoadShape::Constant => Shape::Constant,
+            LoadShape::Poisson => Shape::Poisson,
+            LoadShape::Bursts => Shape::Bursts(self.burst),
+        };
+        if self.users.contains(&0) {
+            return Err(stop::usage("--users 0 asks for nothing: name at least one user"));
+        }
+        let mut loads: Vec<Load> =
+            self.users.iter().map(|users| Load::Closed { users: *users, think }).collect();
+        for rate in &self.rate {
+            let rate = a_rate(*rate).map_err(stop::usage)?;
+            loads.push(Load::Open { stages: vec![Stage { rate, length: self.length }], shape });
+        }
+        if !self.stages.is_empty() {
+            loads.push(Load::Open { stages: self.stages.clone(), shape });
+        }
+        if let Some(file) = &self.trace {
+            let text = fs::read_to_string(file)
+                .with_context(|| format!("failed to read the trace {}", file.display()))?;
+            loads.push(Load::Trace(trace(&text).map_err(|error| stop::usage(error.to_string()))?));
+        }
+        if loads.is_empty() {
+            loads.push(Load::Closed { users: 1, think });
+        }
+        Ok(loads.into_iter().map(|load| self.level(load)).collect())
+    }
+
+    fn level(&self, load: Load) -> Level {
+        let is_closed = matches!(load, Load::Closed { .. });
+        // A trace says itself when it begins.
+        let warm_up = if matches!(load, Load::Trace(_)) { Duration::ZERO } else { self.warm_up };
+        let level = Level { requests: self.requests, ..Level::of(load) };
+        let length = if is_closed { self.length } else { level.length };
+        Level { length, ..level }.warmed_up(warm_up)
+    }
+}
+
+/// A time as it is typed: `200ms`, `10s`, `2m`.
+fn time(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no time: write it as 200ms, 10s or 2m");
+    let unit = text.find(|letter: char| letter.is_ascii_alphabetic()).ok_or_else(wrong)?;
+    let factor = match &text[unit..] {
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(wrong()),
+    };
+    let number: f64 = text[..unit].parse().map_err(|_| wrong())?;
+    // A week is more than anybody waits for, and far from what no clock can count.
+    Some(number * factor)
+        .filter(|seconds| (0.0..=604_800.0).contains(seconds))
+        .map(Duration::from_secs_f64)
+        .ok_or_else(wrong)
+}
+
+/// A share as it is typed: `1%`, `0.01`.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, of) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let share = number.trim().parse::<f64>().ok().map(|number| number / of);
+    share
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| format!("`{text}` is no share: write it as 1% or 0.01"))
+}
+
+/// A stage as it is typed: `10:30s`.
+fn stage(text: &str) -> Result<Stage, String> {
+    let (rate, length) =
+        text.split_once(':').ok_or_else(|| format!("`{text}` is no stage: write it as 10:30s"))?;
+    let rate = rate.parse().map_err(|_| format!("`{rate}` is no rate"))?;
+    Ok(Stage { rate: a_rate(rate)?, length: time(length)? })
+}
+
+fn a_rate(rate: f64) -> Result<f64, String> {
+    Some(rate)
+        .filter(|rate| *rate > 0.0 && *rate <= 1e7)
+        .ok_or_else(|| format!("{rate} requests a second are none, or more than can be sent"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: LoadArgs,
+    }
+
+    fn session(line: &[&str]) -> Result<Session> {
+        let line = Line::try_parse_from([&["load"], line].concat())?;
+        line.args.session()
+    }
+
+    #[test]
+    fn a_line_names_levels_and_what_is_not_named_is_on_this_machine() {
+        let found =
+            session(&["--users", "1,8", "--rate", "5", "--length", "2s", "--shape", "constant"]).unwrap();
+        let names: Vec<String> = found.levels.iter().map(|level| level.load.name()).collect();
+        assert_eq!(names, ["1 user", "8 users", "5/s"]);
+        assert_eq!(found.levels[2].length, Duration::from_secs(2));
+        assert_eq!((&*found.target.host, found.target.port), ("127.0.0.1", 8000));
+        assert!(!found.workload.is_repeatable);
+        assert_eq!(session(&[]).unwrap().levels.len(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused_with_what_would_do() {
+        let check = |line: &[&str], words: &str| {
+            let error = session(line).expect_err("it is refused").to_string();
+            assert!(error.contains(words), "{error}");
+        };
+        check(&["https://a"], "https");
+        check(&["--users", "0"], "at least one");
+        check(&["--rate=-1"], "more than can be sent");
+        check(&["--rate=NaN"], "more than can be sent");
+        check(&["--length", "5"], "200ms");
+        check(&["--length", "1e9s"], "200ms");
+        check(&["--max-failed", "101%"], "1%");
+        check(&["--stages", "10"], "10:30s");
+        check(&["--key-env", "NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE");
+        check(&["--trace", "/no/such/file"], "/no/such/file");
+    }
+}
