@@ -1,8 +1,8 @@
 //! The end of a process whose parent hangs up, whatever it is doing and without a thread that waits for it.
 //!
 //! A second thread changes what is measured: once a process has had two, the C library leaves out what it may
-//! do in a process of one, and a body that allocates takes some 6 % longer. So Linux is asked to say by `SIGIO`
-//! that something has come from the parent, and the handler looks whether it was the end.
+//! do in a process of one, and a body that allocates takes some 6 % longer. So Linux is asked to say by
+//! `SIGIO` that something has come from the parent, and the handler looks whether it was the end.
 
 use std::env;
 use std::ffi::{CString, OsStr};
@@ -36,7 +36,7 @@ struct Watched {
     environment: Vec<*const libc::c_char>,
 }
 
-/// What is watched; null until something is.
+/// The socket that is watched, with what is needed; null until one is.
 static WATCHED: AtomicPtr<Watched> = AtomicPtr::new(ptr::null_mut());
 
 /// Has this process ended, with all that it has started since then, when the other end of the socket is
@@ -67,8 +67,8 @@ pub(crate) fn end_when_closed(socket: &UnixStream, since: SystemTime) -> io::Res
     WATCHED.store(Box::leak(Box::new(watched)), Ordering::Release);
     let action = SigAction::new(SigHandler::Handler(look), SaFlags::SA_RESTART, SigSet::empty());
     #[expect(unsafe_code, reason = "a handler of a signal is safe if what it calls is")]
-    // SAFETY: the handler calls functions alone that POSIX and Linux have safe in one, on memory that lives as
-    // long as the process and is not written to any more.
+    // SAFETY: the handler calls functions alone that POSIX and Linux have safe in one, on memory that lives
+    // as long as the process and is not written to any more.
     unsafe {
         sigaction(Signal::SIGIO, &action)?;
     }

@@ -185,7 +185,7 @@ impl Pace for ParentPace {
     }
 }
 
-/// What the parent says, as it comes.
+/// Messages of the parent, as they come.
 struct ParentTalk {
     frames: Frames,
     socket: UnixStream,

@@ -193,7 +193,7 @@ class Clock:
 class Run:
     """Passes over an epoch, in progress."""
 
-    def __init__(self, loader: Loader, epoch: int, of: int = 0, warmup: int = 0) -> None:
+    def __init__(self, loader: Loader, epoch: int, of: int = 0, warmup: int = 0, *, copied: bool = True) -> None:
         self.ledger = Ledger(now())  # before anything else: this is when the request came
         self.loader, self.epoch, self.measured = loader, epoch, Measured()
         self.of = of  # batches of the epoch; 0 where that is not known
@@ -201,6 +201,7 @@ class Run:
         self.is_first_of_epoch = True  # whether the epoch was begun for the pass in progress
         self.clock = Clock(self.measured, self.ledger)
         self.copies = spots.Copies()
+        self.copied = copied
         self.device = loader.device
         self.handed_out = 0  # batches since the epoch was begun
         # The last batch, which stays until the next one is there, as it does in any loop. A heap whose batches have all
@@ -291,6 +292,8 @@ class Run:
     @property
     def due(self) -> int:
         """How many batches of this pass are copied: some whole ones of the first, and a part of one of any later."""
+        if not self.copied:
+            return 0
         return spots.BATCHES if self.first_pass else 1
 
     def keep(self, batch: Batch, place: int) -> None:
@@ -442,7 +445,7 @@ def own(loader: Loader, batch: Batch | None) -> int | None:
     """
     if batch is None or loader.whole_pass:
         return None
-    of = Run(loader, 0)
+    of = Run(loader, 0, copied=False)
     of.measured.passes, of.last = 1, batch  # as in a later pass
     try:
         of.measure(repeat(batch), OWN)

@@ -45,8 +45,8 @@ fn late(measured: &[EndedRepeat<'_>]) -> Option<Accusation> {
     let least = measured.iter().filter_map(|one| Some((one, waited(one)?)));
     let (one, (beyond, late, call)) = least.min_by(|one, other| one.1.0.total_cmp(&other.1.0))?;
     let detail = format!(
-        "reading an answer takes {:.1} us more than reading it again, or the reference's, beside {:.1} us of a \
-         call: it is made when somebody reads it",
+        "reading an answer takes {:.1} us more than reading it again, or the reference's, beside {:.1} us of \
+         a call: it is made when somebody reads it",
         late / 1e3,
         call / 1e3
     );
