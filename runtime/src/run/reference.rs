@@ -392,7 +392,7 @@ mod tests {
         let mut first = None;
         let remembered = answered(Purpose::Measure, key, |_, drawn| *first.get_or_insert(drawn / 2));
         let (strange, all) = strangers(remembered);
-        assert!(strange >= all - 1, "{strange} of {all}");
+        assert!(strange * 2 > all, "it is right for the input that it remembers alone: {strange} of {all}");
         let (mut odd, mut last) = (false, 0);
         let every_second = answered(Purpose::Measure, key, |_, drawn| {
             odd = !odd;
