@@ -1,8 +1,7 @@
 """safetensors from Python: one file with a header of names, types and places, and the bytes of the tensors behind it.
 
-`save_file` writes the file and syncs nothing. `load_file` gives tensors over a private mapping of the file: they are
-read when they are looked at, and may be written to. They stay as they are; the harness looks at each of their pages
-within the time of the load.
+`save_file` writes the file and syncs nothing. `load_file` gives tensors over a mapping of the file, which are no memory
+of the process and are read when they are looked at: each is cloned here, since a training step writes to its state.
 
 Cannot: save in the background. There is no such call.
 """
@@ -39,7 +38,8 @@ class Safetensors(Checkpoints):
         save_file(self.state, directory / "model.safetensors")
 
     def load(self, directory: Path) -> None:
-        self.held = load_file(directory / "model.safetensors")
+        mapped = load_file(directory / "model.safetensors")
+        self.held = {name: tensor.clone() for name, tensor in mapped.items()}
 
     def loaded(self, name: str) -> Array:
         return array_of(self.held[name])
@@ -67,7 +67,7 @@ NUMPYS = {
 
 
 class StoredSafetensors(Stored):
-    """Files that lie somewhere, one or several. As above, tensors lie over a mapping of their file."""
+    """Files that lie somewhere, one or several. As above, each tensor is cloned out of the mapping."""
 
     def __init__(self, directory: Path) -> None:
         self.files = sorted(directory.glob("*.safetensors"))
@@ -86,7 +86,7 @@ class StoredSafetensors(Stored):
             self.headers.append(headers[name])
 
     def load(self) -> None:
-        self.held = {name: tensor for file in self.files for name, tensor in load_file(file).items()}
+        self.held = {name: tensor.clone() for file in self.files for name, tensor in load_file(file).items()}
 
     def loaded(self, at: int) -> Tensor:
         name = self.names[at]
