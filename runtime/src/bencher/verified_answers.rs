@@ -38,8 +38,9 @@ impl Bencher {
     /// Times `body` on inputs that `draw` makes, and proves its answers. Each call has an input of its own:
     /// `draw` is called with a number that nobody can foresee, and makes an input of it, outside the clock.
     /// Answers at places that are drawn are read as soon as their block is over, and must be those that the
-    /// reference gives for the same numbers: two are equal if their `Debug` is. So neither an answer that was
-    /// remembered, nor one that is made when somebody reads it, nor a call that was left out keeps a rank.
+    /// reference gives for the same numbers: two are equal if their `Debug` is, so a hash map, which shows
+    /// its entries in any order, is given as a sorted list. Neither an answer that was remembered, nor one
+    /// that is made when somebody reads it, nor a call that was left out keeps a rank.
     ///
     /// The scenario, or its [group](macro@crate::scenario), says `equivalence = exact`; the reference is the
     /// adapter of tier 0, or the first scenario of the group. Neither making inputs nor dropping answers is
@@ -88,7 +89,7 @@ impl Bencher {
             answers.extend(inputs.drain(..).map(body));
             looks.read(self, &answers);
         }
-        self.state.borrow_mut().evidence.answers = Some(looks.reading);
+        self.state.borrow_mut().evidence.answers = Some(looks.into_reading());
         self.state.borrow_mut().report.get_or_insert_default();
     }
 
@@ -164,7 +165,8 @@ struct AnswerLooks {
     first: Vec<f64>,
     again: Vec<f64>,
     counts: Vec<f64>,
-    reading: AnswerReading,
+    /// The beginning of the answer to the first known input.
+    shown: String,
 }
 
 impl AnswerLooks {
@@ -173,8 +175,7 @@ impl AnswerLooks {
         let mut random = SplitMix64::new(draw_secret());
         let wait = if verifies { u64::MAX } else { random.below(2) };
         let (first, again, counts) = (Vec::new(), Vec::new(), Vec::new());
-        let reading = AnswerReading::default();
-        Self { key, random, handed: 0, wait, known: None, first, again, counts, reading }
+        Self { key, random, handed: 0, wait, known: None, first, again, counts, shown: String::new() }
     }
 
     /// Draws whether, and where, a block of so many calls is looked at: two calls that follow each other.
@@ -221,21 +222,26 @@ impl AnswerLooks {
         for (number, answer) in known.zip(&answers[place as usize..]) {
             let text = format!("{answer:?}");
             if number == 0 {
-                self.reading.shown = visible_in_line(&text).chars().take(SHOWN).collect();
+                self.shown = visible_in_line(&text).chars().take(SHOWN).collect();
             }
             bencher.hand_in_answer(number, &text);
         }
     }
 
     fn took(&mut self, count: usize, times: [u64; 2]) {
-        let each = times.map(|time| time as f64 / count.max(1) as f64);
-        for (all, time) in [&mut self.first, &mut self.again].into_iter().zip(each) {
-            all.push(time);
-        }
-        let late = self.first.iter().zip(&self.again).map(|(first, again)| first - again);
-        self.reading.late = median(&late.collect::<Vec<_>>());
-        self.reading.again = median(&self.again);
+        let [first, again] = times.map(|time| time as f64 / count.max(1) as f64);
+        self.first.push(first);
+        self.again.push(again);
         self.counts.push(count as f64);
-        self.reading.count = median(&self.counts) as u64;
+    }
+
+    /// The medians over all looks; zeros where there was none.
+    fn into_reading(self) -> AnswerReading {
+        if self.counts.is_empty() {
+            return AnswerReading::default();
+        }
+        let late: Vec<f64> = self.first.iter().zip(&self.again).map(|(first, again)| first - again).collect();
+        let count = median(&self.counts) as u64;
+        AnswerReading { count, late: median(&late), again: median(&self.again), shown: self.shown }
     }
 }

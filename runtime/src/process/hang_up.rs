@@ -7,7 +7,7 @@
 use std::env;
 use std::ffi::{CString, OsStr};
 use std::io;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsRawFd as _, IntoRawFd as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::net::UnixStream;
 use std::ptr;
@@ -57,7 +57,8 @@ pub(crate) fn end_when_closed(socket: &UnixStream, since: SystemTime) -> io::Res
     let program = c"/proc/self/exe".to_owned();
     let words = ["weighbridge", reaper::FLAG, place.mark(), &since].map(OsStr::new);
     let watched = Watched {
-        socket: socket.as_raw_fd(),
+        // Open as long as the process lives, so that its number is never another's.
+        socket: socket.try_clone()?.into_raw_fd(),
         parent: getppid(),
         group: getpgrp(),
         program,
