@@ -44,8 +44,9 @@ fn left_behind(data: &Path) -> Vec<String> {
 fn killing_the_parent_at_a_hundred_moments_loses_nothing_and_measures_nothing_twice() {
     // How long an unbroken run takes says where the moments lie.
     let whole = Bench::new("sorting");
+    let mut command = whole.command(ARGS); // builds the program, where nobody has yet
     let started = Instant::now();
-    let ran = whole.run(ARGS);
+    let ran = ProcessEnd::of(&mut command);
     assert_eq!(ran.code, Some(0), "{}", ran.all());
     let length = started.elapsed();
     let expected: Vec<String> = journal(&whole.only_run()).into_keys().collect();
@@ -139,6 +140,38 @@ fn a_child_that_was_stopped_when_its_parent_was_killed_is_ended_even_where_its_h
     let deadline = Instant::now() + Duration::from_mins(2);
     while !left_behind(bench.data()).is_empty() {
         assert!(Instant::now() < deadline, "a child outlives its parent");
+    }
+}
+
+/// Linux sends it no signal about the socket then, since it is just reading from it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_child_that_has_answered_when_its_parent_is_killed_leaves_no_process_either() {
+    let bench = Bench::new("faults");
+    let folder = tempfile::TempDir::new().unwrap();
+    let mut command = bench.command(&["WAITED-1", "--profile=quick"]);
+    command.env("KILL_TEST_MARK", bench.data()).env("LEFT_FOLDER", folder.path());
+    let mut parent = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_mins(2);
+    let in_time = || assert!(Instant::now() < deadline);
+    while !folder.path().join("left").exists() {
+        in_time();
+    }
+    let children = format!("/proc/{0}/task/{0}/children", parent.id());
+    let child = fs::read_to_string(children).unwrap().split_whitespace().next().unwrap().to_owned();
+    assert!(Command::new("kill").args(["-STOP", &parent.id().to_string()]).status().unwrap().success());
+    fs::write(folder.path().join("go"), "").unwrap();
+    // A sleep that lasts is that of a reader.
+    let mut asleep = 0;
+    while asleep < 100 {
+        in_time();
+        let state = fs::read_to_string(format!("/proc/{child}/stat")).unwrap();
+        asleep = if state.contains(") S ") { asleep + 1 } else { 0 };
+    }
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    while !left_behind(bench.data()).is_empty() {
+        in_time();
     }
 }
 

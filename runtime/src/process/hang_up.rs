@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd as _, IntoRawFd as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::net::UnixStream;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -38,6 +38,9 @@ struct Watched {
 
 /// The socket that is watched, with what is needed; null until one is.
 static WATCHED: AtomicPtr<Watched> = AtomicPtr::new(ptr::null_mut());
+
+/// True from the moment when it was found closed.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
 
 /// Has this process ended, with all that it has started since then, when the other end of the socket is
 /// closed. Once in a process.
@@ -84,6 +87,12 @@ pub(crate) fn end_when_closed(socket: &UnixStream, since: SystemTime) -> io::Res
     Ok(())
 }
 
+/// Looks at once. Linux sends no signal about a socket that somebody is just reading from: so whoever reads
+/// its end does this.
+pub(crate) fn end_if_closed() {
+    look(0);
+}
+
 /// Words that live as long as the process, ended by a null.
 fn kept(words: impl Iterator<Item = std::ffi::OsString>) -> io::Result<Vec<*const libc::c_char>> {
     let mut all = Vec::new();
@@ -107,7 +116,7 @@ extern "C" fn look(_signal: libc::c_int) {
         let mut ends = libc::pollfd { fd: watched.socket, events: libc::POLLRDHUP, revents: 0 };
         let is_closed = libc::poll(&raw mut ends, 1, 0) == 1
             && ends.revents & (libc::POLLRDHUP | libc::POLLHUP | libc::POLLERR) != 0;
-        if is_closed {
+        if is_closed && !IS_ENDING.swap(true, Ordering::AcqRel) {
             end(watched);
         }
         *libc::__errno_location() = errno;

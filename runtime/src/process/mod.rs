@@ -26,7 +26,7 @@ mod trace;
 mod tree;
 
 #[cfg(target_os = "linux")]
-pub(crate) use hang_up::end_when_closed;
+pub(crate) use hang_up::{end_if_closed, end_when_closed};
 pub(crate) use memory_watch::MemoryWatch;
 pub(crate) use output::Output;
 pub(crate) use own_folder::make_own_folder;

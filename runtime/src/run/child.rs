@@ -16,12 +16,13 @@ use super::repeat::{Body, Resident, execute};
 use crate::bencher::{Pace, PerIteration};
 use crate::json::{Frames, send};
 use crate::metric::Block;
-#[cfg(target_os = "linux")]
-use crate::process::end_when_closed;
 use crate::process::{ChildPlace, end_tree, leftovers};
+#[cfg(target_os = "linux")]
+use crate::process::{end_if_closed, end_when_closed};
 use crate::registry::Point;
 
-/// Serves the parent on the socket that stands in for stdin, until it hangs up.
+/// Serves the parent on the socket that stands in for stdin, until it hangs up: the guard ends this process
+/// then.
 ///
 /// Success is what is said on the socket, never the exit status: a subject may call `exit(0)`.
 pub fn serve() -> u8 {
@@ -29,11 +30,6 @@ pub fn serve() -> u8 {
     outlive_a_stop();
     match try_serve(since) {
         Ok(()) => 0,
-        // The parent has gone. The guard ends this process, with whatever has come from it and is not below
-        // it any more.
-        Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => loop {
-            std::thread::park();
-        },
         Err(error) => {
             clean_up(since);
             // The parent reads stderr; this is a child's only way to say it.
@@ -112,7 +108,8 @@ impl Serving {
         Ok(Self { told, socket, resident: Resident::default() })
     }
 
-    /// The next repeat that is asked for; `None` when the parent has hung up.
+    /// The next repeat that is asked for; `None` when what has come is no message. It does not return when
+    /// the parent has hung up: the guard ends this process then, with all that it has started.
     pub fn next_request(&mut self) -> Option<ServedRequest> {
         loop {
             // What is left of the talk about an earlier repeat's blocks is no ask.
@@ -122,11 +119,19 @@ impl Serving {
         }
     }
 
-    /// Runs a repeat, with this body in the place of the scenario's own if there is one, and answers.
+    /// Runs a repeat, with this body in the place of the scenario's own if there is one, and answers. It does
+    /// not return when the parent has hung up, as [`Serving::next_request`].
     ///
     /// # Errors
-    /// When the parent has gone.
+    /// When the system refuses the limit of memory, or a descriptor.
     pub fn answer(&mut self, asked: &ServedRequest, body: Option<Body<'_>>) -> io::Result<()> {
+        match self.try_answer(asked, body) {
+            Err(error) if is_hang_up(&error) => wait_for_the_guard(),
+            answered => answered,
+        }
+    }
+
+    fn try_answer(&mut self, asked: &ServedRequest, body: Option<Body<'_>>) -> io::Result<()> {
         let ServedRequest(ask) = asked;
         limit_memory(ask.memory)?;
         let teller = self.socket.try_clone()?;
@@ -192,9 +197,28 @@ struct ParentTalk {
 }
 
 impl ParentTalk {
-    /// Waits for the next message; `None` when the parent has hung up.
+    /// Waits for the next message; `None` when what has come is none.
     fn next(&mut self) -> Option<ParentMessage> {
-        self.frames.receive(&mut self.socket).ok()?
+        match self.frames.receive(&mut self.socket) {
+            Ok(Some(message)) => Some(message),
+            Err(error) if !is_hang_up(&error) => None,
+            Ok(None) | Err(_) => wait_for_the_guard(),
+        }
+    }
+}
+
+/// Tells whether an error of the socket says that the parent has gone.
+fn is_hang_up(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof)
+}
+
+/// Has the guard end this process. If it ended by itself, nobody would end what has come from it and is not
+/// below it any more.
+fn wait_for_the_guard() -> ! {
+    #[cfg(target_os = "linux")]
+    end_if_closed();
+    loop {
+        std::thread::park();
     }
 }
 

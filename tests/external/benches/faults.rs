@@ -134,6 +134,22 @@ fn faulty(
     });
 }
 
+/// Leaves a process behind, and ends when it is told to: when there is a file `go` in the folder that
+/// `LEFT_FOLDER` names.
+#[scenario(id = "WAITED-1")]
+fn leaving(bencher: &mut Bencher) -> Result<()> {
+    let mut sleeper = Command::new("setsid");
+    sleeper.args(["sleep", "777.25"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let _left = sleeper.spawn()?;
+    bencher.iter(|| std::hint::black_box(1));
+    let Some(folder) = std::env::var_os("LEFT_FOLDER").map(std::path::PathBuf::from) else { return Ok(()) };
+    std::fs::write(folder.join("left"), "")?;
+    while !folder.join("go").exists() {
+        std::thread::yield_now();
+    }
+    Ok(())
+}
+
 /// Claims more time than passed.
 #[scenario(id = "CLOCK-1")]
 fn lying(bencher: &mut Bencher) {
