@@ -148,6 +148,40 @@ fn a_build_that_somebody_wrote_into_is_built_anew() {
     assert!(state(&ran).ends_with("and it was built now"), "{}", ran.all());
 }
 
+/// The name of the toolchain of rustup that builds here; `None` where there is no rustup.
+fn active_toolchain() -> Option<String> {
+    let asked = std::process::Command::new("rustup").args(["show", "active-toolchain"]).output().ok()?;
+    let told = String::from_utf8(asked.stdout).ok().filter(|_| asked.status.success())?;
+    told.split_whitespace().next().map(str::to_owned)
+}
+
+#[test]
+fn other_features_and_another_toolchain_of_one_side_are_judged_like_a_change_and_named() {
+    let repository = Repository::new();
+    let manifest = std::fs::read_to_string(repository.path().join("Cargo.toml")).unwrap();
+    repository.write("Cargo.toml", &format!("{manifest}\n[features]\nslow = []\n"));
+    let slow = PLAIN.replace("    asked\n", "    if cfg!(feature = \"slow\") { asked * 2 } else { asked }\n");
+    repository.write("src/lib.rs", &slow);
+    repository.commit("a feature that is slow");
+    let active = active_toolchain();
+    let toolchain = active.iter().flat_map(|name| ["--toolchain", name]);
+    let flags: Vec<&str> = ["--features", "b=slow"].into_iter().chain(toolchain).collect();
+    let (ran, document) = compare_by(&repository, "HEAD", &[], &flags);
+    let expected = (Some(3), vec![pair("WORK-1", "regressed")]);
+    assert_eq!((ran.code, verdicts(&document)), expected, "{}", ran.all());
+    let changed = document["suites"][0]["comparison"]["environment_changes"].to_string();
+    assert!(changed.contains("--features") && changed.contains("slow"), "{changed}");
+
+    if active.is_none() {
+        eprintln!("not run: there is no rustup, so no toolchain can be named");
+        return;
+    }
+    let (ran, _) = compare_by(&repository, "HEAD", &[], &["--toolchain", "b=no-such-toolchain"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.all());
+    let told = "--toolchain no-such-toolchain: `rustup` says: ";
+    assert!(ran.stderr.contains(told) && ran.stderr.contains("not installed"), "{}", ran.all());
+}
+
 #[test]
 fn a_revision_that_is_not_there_is_2_and_one_that_does_not_build_is_1() {
     let repository = Repository::new();

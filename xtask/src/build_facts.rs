@@ -9,6 +9,7 @@ use std::path::Path;
 use toml::{Table, Value};
 use weighbridge::data::{Difference, EnvironmentChange, FactKind};
 
+use crate::build_options::BuildOptions;
 use crate::toolchain::Toolchain;
 
 /// The tables of cargo's configuration by which programs come out otherwise.
@@ -29,9 +30,11 @@ pub(crate) struct BuildFacts {
 }
 
 impl BuildFacts {
-    /// Reads those of a workspace in the checkout of a repository.
-    pub(crate) fn of(top: &Path, root: &Path, toolchain: &Toolchain) -> Self {
+    /// Reads those of a workspace in the checkout of a repository that is built by this toolchain with these
+    /// options.
+    pub(crate) fn of(top: &Path, root: &Path, toolchain: &Toolchain, options: &BuildOptions) -> Self {
         let mut read = Self::default();
+        read.facts.extend(options.facts().map(|(name, value)| (name.to_owned(), value)));
         read.facts.extend(toolchain.version(root).map(|version| ("rustc".to_owned(), version)));
         for folder in root.ancestors().take_while(|folder| folder.starts_with(top)) {
             for name in [".cargo/config", ".cargo/config.toml"] {
@@ -130,7 +133,7 @@ mod tests {
                 fs::create_dir_all(file.parent().expect("a folder")).expect("writable");
                 fs::write(file, text).expect("writable");
             }
-            BuildFacts::of(folder.path(), folder.path(), &Toolchain::default())
+            BuildFacts::of(folder.path(), folder.path(), &Toolchain::default(), &BuildOptions::default())
         });
         after.changes_since(&before).iter().map(ToString::to_string).collect()
     }

@@ -20,6 +20,7 @@
 mod baseline;
 mod baseline_path;
 mod build_facts;
+mod build_options;
 mod calibrate;
 mod checkout;
 mod cli;

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use crate::build_options::BuildOptions;
 use crate::place::suite_of;
 use crate::toolchain::Toolchain;
 
@@ -26,12 +27,13 @@ pub struct BuiltProgram {
 /// # Errors
 /// When cargo cannot build them; what it says went to stderr.
 pub fn build(root: &Path) -> Result<Vec<BuiltProgram>> {
-    build_by(cargo(root), root)
+    build_by(cargo(root), root, &BuildOptions::default())
 }
 
-/// The same by this cargo, which is called in `root`.
-pub(crate) fn build_by(mut cargo: Command, root: &Path) -> Result<Vec<BuiltProgram>> {
+/// The same by this cargo, which is called in `root`, with these options.
+pub(crate) fn build_by(mut cargo: Command, root: &Path, options: &BuildOptions) -> Result<Vec<BuiltProgram>> {
     cargo.args(["bench", "--no-run", "--message-format", "json-render-diagnostics"]);
+    options.apply(&mut cargo);
     cargo.stdin(Stdio::null()).stderr(Stdio::inherit());
     let built = cargo.output().context("failed to start cargo")?;
     if !built.status.success() {

@@ -6,38 +6,74 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use anyhow::Result;
+
+use crate::stop;
+
 /// The variable by which rustup hands the toolchain on to all that a command of cargo starts.
 const CHOSEN: &str = "RUSTUP_TOOLCHAIN";
 
 /// The toolchain of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Toolchain {
-    /// True if it is the one that the workspace's own files name, and not the one that this process was
-    /// started by.
-    is_its_own: bool,
+pub(crate) enum Toolchain {
+    /// The one that this process was started by.
+    #[default]
+    Inherited,
+    /// The one that the workspace's own files name.
+    ItsOwn,
+    /// The one that the user names.
+    Named(String),
 }
 
 impl Toolchain {
     /// The toolchain of a revision beside a work tree: the same, unless the files that name one differ.
     pub(crate) fn of_revision(work_tree: &Path, revision: &Path) -> Self {
-        Self { is_its_own: stated(work_tree) != stated(revision) }
+        if stated(work_tree) == stated(revision) { Self::Inherited } else { Self::ItsOwn }
+    }
+
+    /// A toolchain of rustup, which builds what lies in a folder.
+    ///
+    /// # Errors
+    /// When rustup does not have it, or cargo or rustc here do not go by rustup: they would be the same on
+    /// both sides without a word.
+    pub(crate) fn named(name: &str, folder: &Path) -> Result<Self> {
+        let named = Self::Named(name.to_owned());
+        for program in ["cargo", "rustc"] {
+            let mut rustup = named.command(&"rustup".into(), folder);
+            let meant = match version(rustup.args(["run", name, program, "-V"])) {
+                Ok(said) => said,
+                Err(why) => return Err(stop::usage(format!("--toolchain {name}: {why}"))),
+            };
+            let found = match program {
+                "cargo" => version(named.cargo(folder).arg("-V")),
+                _ => version(named.rustc(folder).arg("-V")),
+            };
+            if found.as_ref() != Ok(&meant) {
+                let found = found.unwrap_or_else(|why| why);
+                return Err(stop::usage(format!(
+                    "--toolchain {name} has no effect: `{program}` here is `{found}`, that of the toolchain \
+                     is `{meant}`; the program comes from elsewhere, or the variable {} is set",
+                    program.to_uppercase()
+                )));
+            }
+        }
+        Ok(named)
     }
 
     /// Cargo of this toolchain, in a folder.
     pub(crate) fn cargo(&self, folder: &Path) -> Command {
-        let named = env::var_os("CARGO").filter(|cargo| !(self.is_its_own && is_of_a_toolchain(cargo)));
+        let is_other = *self != Self::Inherited;
+        let named = env::var_os("CARGO").filter(|cargo| !(is_other && is_of_a_toolchain(cargo)));
         self.command(&named.unwrap_or_else(|| "cargo".into()), folder)
     }
 
     /// The version of its compiler, in a folder; `None` where it does not tell.
     pub(crate) fn version(&self, folder: &Path) -> Option<String> {
-        let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-        let mut asked = self.command(&rustc, folder);
-        let said = asked.arg("-V").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-        if !said.status.success() {
-            return None;
-        }
-        Some(String::from_utf8_lossy(&said.stdout).trim().to_owned())
+        version(self.rustc(folder).arg("-V")).ok()
+    }
+
+    fn rustc(&self, folder: &Path) -> Command {
+        self.command(&env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()), folder)
     }
 
     fn command(&self, program: &OsString, folder: &Path) -> Command {
@@ -50,11 +86,27 @@ impl Toolchain {
                 command.env_remove(&name);
             }
         }
-        if self.is_its_own {
-            command.env_remove(CHOSEN);
-        }
+        match self {
+            Self::Inherited => &mut command,
+            Self::ItsOwn => command.env_remove(CHOSEN),
+            // It is looked for here, and not fetched from anywhere.
+            Self::Named(name) => command.env(CHOSEN, name).env("RUSTUP_AUTO_INSTALL", "0"),
+        };
         command
     }
+}
+
+/// The line that a program prints of its version, or why it prints none.
+fn version(program: &mut Command) -> Result<String, String> {
+    let name = program.get_program().display().to_string();
+    let said = program.stdin(Stdio::null()).output();
+    let said = said.map_err(|error| format!("failed to start `{name}`: {error}"))?;
+    if !said.status.success() {
+        let told = String::from_utf8_lossy(&said.stderr);
+        let last = told.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it says nothing");
+        return Err(format!("`{name}` says: {last}"));
+    }
+    Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
 }
 
 /// Returns whether a program lies in a toolchain of rustup, and so builds with that one alone.

@@ -19,6 +19,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use weighbridge::data::visible_in_line;
 
+use crate::build_options::BuildOptions;
 use crate::git::git;
 use crate::place::Place;
 use crate::programs::{self, BuiltProgram};
@@ -122,19 +123,19 @@ impl Checkout {
         Ok(Self { folder, top, root, toolchain, notes, is_kept, note, target, missing })
     }
 
-    /// Builds its bench programs.
+    /// Builds its bench programs with these options.
     ///
     /// # Errors
     /// When they do not build, also from nothing.
-    pub(crate) fn build(&mut self) -> Result<Vec<BuiltProgram>> {
-        let first = programs::build_by(self.cargo(), &self.root);
+    pub(crate) fn build(&mut self, options: &BuildOptions) -> Result<Vec<BuiltProgram>> {
+        let first = programs::build_by(self.cargo(), &self.root, options);
         let built = match first {
             // A folder of which a cache restored a part: it was built once, so it can be built.
             Err(_) if folder::was_built(&self.folder) => {
                 self.notes.push("what was kept of its build does not build, and is built anew".to_owned());
                 fs::remove_dir_all(&self.target)
                     .with_context(|| format!("failed to remove `{}`", self.target.display()))?;
-                programs::build_by(self.cargo(), &self.root)
+                programs::build_by(self.cargo(), &self.root, options)
             }
             first => first,
         };

@@ -18,6 +18,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use weighbridge::data::{Baseline, BaselineName, Environment, Policy, RunManifest, StoredBaseline, nearest};
 
+use crate::build_options::BuildArgs;
 use crate::command_output::CommandOutput;
 use crate::inert;
 use crate::pick;
@@ -52,6 +53,8 @@ pub(crate) struct CompareBaseline {
         conflicts_with_all = ["name", "run", "rebuild", "allow_different_machine", "baseline_path"]
     )]
     pub(crate) program: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
     /// Arguments for the bench targets of `--rebuild` and `--program`: filters, `--profile quick`.
     #[arg(last = true, value_name = "BENCH ARGS")]
     pub(crate) bench_args: Vec<String>,
@@ -124,17 +127,22 @@ fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Co
     let mut remarks = Vec::new();
     let rules = rules(args, place)?;
     let policy = &rules.policy;
-    let duels =
-        || DuelRequest { suite: args.suite.as_deref(), bench_args: &args.bench_args, place, rules: &rules };
+    let duels = || DuelRequest {
+        suite: args.suite.as_deref(),
+        bench_args: &args.bench_args,
+        build: &args.build,
+        place,
+        rules: &rules,
+    };
     let judged = match (&args.rebuild, &args.program, &args.name) {
         (Some(revision), ..) => rebuild::judge_all(&duels(), revision, &mut remarks),
         (None, Some(program), _) => rebuild::judge_program(&duels(), program),
-        (None, None, Some(name)) if args.bench_args.is_empty() => {
+        (None, None, Some(name)) if args.bench_args.is_empty() && args.build.is_empty() => {
             judge_all(args, name, place, &rules, &mut remarks)
         }
         (None, None, _) => Err(stop::usage(
             "compare-baseline needs the name of a stored baseline; \
-             arguments for bench targets go with --rebuild REV",
+             arguments for bench targets and options of builds go with --rebuild REV",
         )),
     };
     let JudgedSuites { suites: judged, mut open } = match judged {

@@ -8,6 +8,7 @@ use weighbridge::data::{Comparison, EnvironmentChange, Exit, Verdict, fake_devic
 
 use super::{GateRules, JudgedSuite, JudgedSuites};
 use crate::build_facts::BuildFacts;
+use crate::build_options::{BuildArgs, BuildOptions, Side};
 use crate::calibrate::stored_calibration;
 use crate::checkout::Checkout;
 use crate::fight::{Fight, fight};
@@ -24,6 +25,8 @@ pub(super) struct DuelRequest<'a> {
     pub(super) suite: Option<&'a str>,
     /// Arguments for the bench programs.
     pub(super) bench_args: &'a [String],
+    /// The ways in which the two sides are to be built.
+    pub(super) build: &'a BuildArgs,
     pub(super) place: &'a Place,
     pub(super) rules: &'a GateRules,
 }
@@ -40,19 +43,24 @@ pub(super) fn judge_all(
     let state = if repository.is_dirty()? { ", with changes that are not committed" } else { "" };
     remarks.push(format!("candidate: the work tree at {}{state}", short(&repository.commit("HEAD")?)));
 
+    let options = asked.build.of(Side::Candidate)?;
+    let their_options = asked.build.of(Side::Baseline)?;
+    let toolchain = options.toolchain(Toolchain::default(), &place.root)?;
     // First: a change may run anything while it is built, and the baseline is looked at after that.
-    let ours = programs::build(&place.root)?;
+    let ours = programs::build_by(toolchain.cargo(&place.root), &place.root, &options)?;
     if ours.is_empty() {
         return Err(stop::nothing("no bench target of this workspace is built on weighbridge"));
     }
     let mut checkout = Checkout::of(&repository, &commit, place)?;
+    checkout.toolchain = their_options.toolchain(checkout.toolchain, &checkout.root)?;
     let theirs = checkout
-        .build()
+        .build(&their_options)
         .with_context(|| format!("the baseline {revision} ({}) does not build", short(&commit)))?;
     remarks.push(format!("baseline: {revision} at {}: {}", short(&commit), checkout.state()));
     remarks.extend(checkout.notes.iter().map(|note| format!("note: {note}")));
-    let changes = BuildFacts::of(repository.top(), &place.root, &Toolchain::default())
-        .changes_since(&BuildFacts::of(&checkout.top, &checkout.root, &checkout.toolchain));
+    let theirs_by = BuildFacts::of(&checkout.top, &checkout.root, &checkout.toolchain, &their_options);
+    let changes =
+        BuildFacts::of(repository.top(), &place.root, &toolchain, &options).changes_since(&theirs_by);
     let meant = |program: &&BuiltProgram| asked.suite.is_none_or(|suite| suite == program.suite);
     let mut judged = JudgedSuites::default();
     for candidate in ours.iter().filter(meant) {
@@ -88,7 +96,15 @@ pub(super) fn judge_all(
 pub(super) fn judge_program(asked: &DuelRequest<'_>, program: &Path) -> Result<JudgedSuites> {
     let path = fs::canonicalize(program)
         .map_err(|error| stop::usage(format!("--program {}: {error}", program.display())))?;
-    let ours = programs::build(&asked.place.root)?;
+    let root = &asked.place.root;
+    if asked.build.of(Side::Baseline)? != BuildOptions::default() {
+        return Err(stop::usage(
+            "the program of --program is built already: options of its build go with `b=`",
+        ));
+    }
+    let options = asked.build.of(Side::Candidate)?;
+    let toolchain = options.toolchain(Toolchain::default(), root)?;
+    let ours = programs::build_by(toolchain.cargo(root), root, &options)?;
     let mut meant = ours.iter().filter(|own| asked.suite.is_none_or(|suite| suite == own.suite));
     let candidate = match (meant.next(), meant.next()) {
         (Some(candidate), None) => candidate,

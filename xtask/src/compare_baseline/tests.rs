@@ -14,6 +14,7 @@ fn args(name: &str) -> CompareBaseline {
         rebuild: None,
         program: None,
         bench_args: Vec::new(),
+        build: BuildArgs::default(),
         run: None,
         threshold: None,
         inconclusive: None,

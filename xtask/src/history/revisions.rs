@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use weighbridge::data::{Comparison, Exit, Policy};
 
+use crate::build_options::BuildOptions;
 use crate::checkout::Checkout;
 use crate::command_output::say;
 use crate::compare_baseline::{GateRules, RulesOf};
@@ -40,7 +41,7 @@ impl Revisions<'_> {
     /// When it cannot be checked out, or does not build.
     fn programs(&self, commit: &Revision) -> Result<Vec<BuiltProgram>> {
         let mut checkout = Checkout::of(self.repository, &commit.id, self.place)?;
-        let built = checkout.build()?;
+        let built = checkout.build(&BuildOptions::default())?;
         for note in &checkout.notes {
             say(&format!("note: {note}"));
         }

@@ -5,6 +5,7 @@ use weighbridge::data::{Exit, RunRecord};
 use super::super::github::Actions;
 use super::super::{CompareBaseline, ComparisonFormat, run_in};
 use super::*;
+use crate::build_options::BuildArgs;
 use crate::command_output::CommandOutput;
 use crate::fixtures::{Home, home, plain};
 use crate::git::git;
@@ -50,6 +51,7 @@ fn args() -> CompareBaseline {
         rebuild: None,
         program: None,
         bench_args: Vec::new(),
+        build: BuildArgs::default(),
         run: None,
         threshold: None,
         inconclusive: None,
