@@ -4,7 +4,7 @@ mod peers;
 mod skipped;
 mod step;
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -53,22 +53,50 @@ pub(crate) fn run(args: &Ci, place: &Place) -> Result<Output> {
     skipped::begin(&skipped)?;
     remove(&place.data.join(step::USER))?;
     let mut left_out = String::new();
+    let mut times = StepTimes::default();
     for step in steps {
         eprintln!("{:10}$ {}", step.name, step.shown());
         let (started, cpu) = (Instant::now(), cpu_time());
         let taken = step.take(place, &skipped)?;
         let (elapsed, cpu) = (started.elapsed().as_secs(), cpu_time().saturating_sub(cpu).as_secs());
         eprintln!("{:10}took {elapsed} s, {cpu} s of CPU time{}", step.name, room(&place.root));
+        times.add(step.name, elapsed);
         match taken {
             CiOutcome::Passed => {}
             CiOutcome::LeftOut(why) => {
                 writeln!(left_out, "left out: step `{}`: {why}", step.name)
                     .expect("a String takes all that is written");
             }
-            CiOutcome::Failed(why) => return Ok(failed(format!("error: step `{}` {why}", step.name))),
+            CiOutcome::Failed(why) => {
+                eprintln!("{times}");
+                return Ok(failed(format!("error: step `{}` {why}", step.name)));
+            }
         }
     }
+    eprintln!("{times}");
     Ok(end(&left_out, &skipped::read(&skipped)?, &args.must_run))
+}
+
+/// Seconds that each step has taken, in the order of their first commands: the last lines of a long output
+/// are those that are kept of it.
+#[derive(Debug, Default)]
+struct StepTimes(Vec<(&'static str, u64)>);
+
+impl StepTimes {
+    fn add(&mut self, step: &'static str, seconds: u64) {
+        match self.0.iter_mut().find(|(name, _)| *name == step) {
+            Some((_, sum)) => *sum += seconds,
+            None => self.0.push((step, seconds)),
+        }
+    }
+}
+
+impl fmt::Display for StepTimes {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let each: Vec<String> = self.0.iter().map(|(name, seconds)| format!("{name} {seconds}")).collect();
+        let all: u64 = self.0.iter().map(|(_, seconds)| seconds).sum();
+        write!(to, "seconds: {}; in all {all}", each.join(", "))
+    }
 }
 
 /// CPU time of all processes that were started here and have ended, and of those that they waited for: on a
@@ -237,6 +265,15 @@ lies      $ cargo lab lies --variant-per-class
 storm     $ cargo lab storm --small
 ";
         assert_eq!(dry(&skip), expected);
+    }
+
+    #[test]
+    fn the_time_of_a_step_is_that_of_all_its_commands() {
+        let mut times = StepTimes::default();
+        for (step, seconds) in [("fmt", 1), ("lies", 300), ("fmt", 2)] {
+            times.add(step, seconds);
+        }
+        assert_eq!(times.to_string(), "seconds: fmt 3, lies 300; in all 303");
     }
 
     #[test]
