@@ -98,6 +98,7 @@ mod tests {
         in_memory: true,
         makers: 1,
         keeps: false,
+        renewed: false,
     };
 
     fn see(counter: &mut ItemCounter, said: u64, rows: usize) -> Count {

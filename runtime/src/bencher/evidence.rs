@@ -109,6 +109,10 @@ pub struct ExpectedEpoch {
     pub makers: u64,
     /// True if the work asks for prepared elements to be kept from one epoch to the next.
     pub keeps: bool,
+    /// True if each epoch that is begun has draws of its own, so that none has the numbers of the epoch that
+    /// was verified.
+    #[serde(default)]
+    pub renewed: bool,
 }
 
 /// Rows that are padded to the longest of their batch may have so many times the bytes of the specification's
@@ -475,6 +479,7 @@ mod tests {
         in_memory: true,
         makers: 1,
         keeps: false,
+        renewed: false,
     };
 
     #[test]

@@ -764,6 +764,7 @@ mod tests {
                 in_memory: true,
                 makers: 1,
                 keeps: false,
+                renewed: false,
             };
             (self.batches > 0).then_some(of)
         }

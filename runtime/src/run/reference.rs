@@ -251,6 +251,7 @@ mod tests {
         in_memory: true,
         makers: 1,
         keeps: false,
+        renewed: false,
     };
 
     fn evidence(in_order: bool) -> Evidence {

@@ -40,6 +40,7 @@ mod tests {
         in_memory: true,
         makers: 1,
         keeps: false,
+        renewed: false,
     };
 
     #[test]

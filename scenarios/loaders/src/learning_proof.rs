@@ -17,14 +17,15 @@ const LOOK: Duration = Duration::from_millis(300);
 
 /// Holds what was noted of steps while they were timed against the reference's steps: the loss of each, the
 /// parameters after it, and a number of its gradient to the rows. Of the epochs that were begun it looks at
-/// the last one, and at others that are drawn until that has taken [`LOOK`]. Nothing was noted of a learner
-/// in another process.
+/// the last one, and at others that are drawn until that has taken [`LOOK`].
 ///
 /// # Errors
-/// The first step that is another one; what the reference says.
+/// The first step that is another one; no step at all; what the reference says.
 pub(crate) fn prove_steps(noted: &[NotedEpoch], task: &LearningTask, data: &Arc<DataSet>) -> Result<()> {
     let mut epochs: Vec<&NotedEpoch> = noted.iter().filter(|epoch| !epoch.steps.is_empty()).collect();
-    let Some(last) = epochs.pop() else { return Ok(()) };
+    let Some(last) = epochs.pop() else {
+        return Err(Error::new("steps were timed, and none was noted"));
+    };
     let mut learner = ReferenceLearner;
     let mut reference = learner.open(task, data)?;
     same_steps(last, &mut *reference, task)?;

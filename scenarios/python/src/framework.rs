@@ -42,6 +42,23 @@ impl Framework {
         Self { peer, command: Some(command), worker: None, interpreter: Interpreter::Default }
     }
 
+    /// A system whose adapter is this file, in the environment of the framework of this short name. The file
+    /// calls itself by that framework's name.
+    ///
+    /// # Errors
+    /// A name that is in no table; no folder of frameworks.
+    pub fn of_file(short: &str, file: &Path) -> Result<Self> {
+        let own = Self::new(short)?;
+        let command = module(python(own.peer, Interpreter::Default)?, "weighbridge_worker").arg(file);
+        Ok(Self { command: Some(command), ..own })
+    }
+
+    /// The same, told this by an environment variable.
+    #[must_use]
+    pub fn with(self, name: &str, value: &str) -> Self {
+        Self { command: self.command.map(|command| command.env(name, value)), ..self }
+    }
+
     /// Its row in the table.
     pub fn peer(&self) -> &'static Peer {
         self.peer
@@ -170,18 +187,19 @@ pub fn without_lock(peer: &Peer, environment: &BTreeMap<String, String>) -> Resu
 /// interpreter can do without.
 const LOCK: &str = "gil";
 
+/// The path of the interpreter that has a framework: the one that was named, else one of its environment.
+fn python(peer: &Peer, interpreter: Interpreter) -> Result<PathBuf> {
+    if let Some(named) = NamedPeer::get() {
+        return Ok(named.path.clone());
+    }
+    let home = peer::home();
+    let home =
+        home.ok_or_else(|| Error::new("there is no folder of frameworks: set WEIGHBRIDGE_PEERS to one"))?;
+    interpreter_below(&home, peer, interpreter)
+}
+
 fn command(peer: &Peer, interpreter: Interpreter) -> Result<Command> {
-    let python = match NamedPeer::get() {
-        Some(named) => named.path.clone(),
-        None => {
-            let home = peer::home();
-            let home = home.ok_or_else(|| {
-                Error::new("there is no folder of frameworks: set WEIGHBRIDGE_PEERS to one")
-            })?;
-            interpreter_below(&home, peer, interpreter)?
-        }
-    };
-    let worker = module(python, "weighbridge_worker");
+    let worker = module(python(peer, interpreter)?, "weighbridge_worker");
     let worker = with_keys(worker, peer);
     let folder = match peer.contract {
         CHECKPOINTER => "checkpointers",

@@ -11,7 +11,7 @@ import pytest
 
 from weighbridge_worker.adapter import Place
 from weighbridge_worker.data import Data
-from weighbridge_worker.learner import KEPT, Parameters, Task
+from weighbridge_worker.learner import KEPT, Parameters, Steps, Task
 from weighbridge_worker.pipeline import Pipeline
 
 from .conftest import Made
@@ -103,6 +103,26 @@ def test_parts_of_a_step_are_the_step_and_each_needs_the_one_before(started, row
         assert name == "failed" and why in said["detail"], said
 
 
+def test_each_step_of_an_epoch_is_noted_as_it_was_left(started, rows, tmp_path):
+    worker, by_hand = started(), plain.Plain(task(rows))
+    opened(worker, rows, tmp_path)
+    for epoch in (7, 3):
+        worker.verify(epoch)
+    noted = asked(worker, "noted")
+    assert noted["epochs"].tolist() == [7, 3] and noted["steps"].tolist() == [3, 3]
+    each = zip(noted["losses"], noted["slopes"], noted["places"], strict=True)
+    after = np.stack([noted["scale"], noted["bias"]]).reshape(2, 6, 3)
+    for epoch in (7, 3):
+        by_hand.set(Parameters.start(3))
+        for number in range(3):
+            given = by_hand.task.given(number, epoch)
+            _, slopes, due = by_hand.step(given)
+            loss, slope, place = next(each)
+            assert np.isclose(loss, due) and slope == slopes.ravel()[place]
+            (scale, bias), after = after[:, 0], after[:, 1:]
+            assert np.array_equal(scale, by_hand.scale) and np.array_equal(bias, by_hand.bias)
+
+
 def test_an_epoch_ends_where_its_batches_do(started, rows, tmp_path):
     worker = started()
     opened(worker, rows, tmp_path)
@@ -191,7 +211,7 @@ def test_what_a_framework_derives_is_what_was_written_by_hand(rows, tmp_path, mo
         assert type(found) is np.ndarray and found.dtype == np.float32
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
 
-    for found, expected in zip(derived.begin(1), by_hand.begin(1), strict=True):
+    for found, expected in zip(Steps(derived, work).begin(1), Steps(by_hand, work).begin(1), strict=True):
         assert list(found) == list(expected)
         for name in found:
             near(found[name], expected[name])
@@ -214,6 +234,10 @@ def test_what_a_framework_derives_is_what_was_written_by_hand(rows, tmp_path, mo
     derived.close()
 
 
+PASSES = 3
+"""So many passes are looked at."""
+
+
 class Seen:
     """What the harness gets to see of a learner."""
 
@@ -223,7 +247,9 @@ class Seen:
         self.epoch = worker.verify()
         name, ran = worker.ask("run", warmup=1, batches=2, min_time=50_000_000)
         assert name == "ran", ran
-        self.held = [(held, worker.read(held)) for held in ran["checked"]]
+        self.held = [(held, worker.read(held)) for held in ran["checked"] if held["pass"] < PASSES]
+        # Each pass is of an epoch of its own: those after the one that was run.
+        self.passes = [worker.verify(1 + number) for number in range(PASSES)]
         worker.ask("call", name="restart", epoch=0, **START)
         self.parts = {**asked(worker, "forward"), **asked(worker, "backward")}
         self.after = asked(worker, "update")
@@ -243,7 +269,7 @@ def evidence(seen, honest):
             found.add(f"epoch: {field}")
         for held, batch in seen.held:
             at = slice(held["first"], held["first"] + held["elements"])
-            if differs(batch[field], honest.epoch[held["at"]][field][at]):
+            if differs(batch[field], honest.passes[held["pass"]][held["at"]][field][at]):
                 found.add(f"measured: {field}")
     for name in ("scale", "bias"):
         if differs(seen.parts[name], honest.parts[name]):

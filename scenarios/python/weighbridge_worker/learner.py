@@ -1,14 +1,15 @@
 """What one learner's file implements: it takes gradients through a pipeline, as its users would.
 
-An open learning task is a loader whose batches are what its steps deliver, so that the loop that times loaders times
-steps. Which numbers are dropped and which windows are kept are draws that all systems share: they are made here.
+The steps of an open learning task are a loader whose batches are what they deliver, so that the loop that times loaders
+times steps. Each is noted meanwhile, and held against the reference later. Which numbers are dropped and which windows
+are kept are draws that all systems share: they are made here.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,6 +24,7 @@ from .draws import Draw
 from .exchange import Exchange
 from .pipeline import Array, Batch, Kind, Pipeline
 from .protocol import Broken, Message
+from .spots import SECRET
 from .streaming import Streaming
 from .transforms import crop_corners, crop_window
 
@@ -181,8 +183,8 @@ class Task:
         return (sixteen >= DROPPED_BELOW).reshape(len(elements), *self.shape)
 
 
-class Learning(Loader):
-    """An open learning task. What it delivers, a step has computed: nothing is computed for it later."""
+class Learning(ABC):
+    """An open learning task. What a step delivers it has computed: nothing is computed for it later."""
 
     synchronised = "returns when ready"
     library: str | None = None
@@ -190,8 +192,6 @@ class Learning(Loader):
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        # What is not delivered in groups is as cheap as a slice, and the first group has the cost of its batch.
-        self.chunk = -(-task.pipeline.batch_size // task.group)
 
     @abstractmethod
     def set(self, parameters: Parameters) -> None:
@@ -202,8 +202,8 @@ class Learning(Loader):
         """The parameters as they are."""
 
     @abstractmethod
-    def step(self, given: Given) -> tuple[Array, Array]:
-        """One whole step, complete with its changed parameters: what comes out, and the gradient to the rows."""
+    def step(self, given: Given) -> tuple[Array, Array, float]:
+        """One whole step, complete with its changed parameters: what comes out, the gradient to the rows, the loss."""
 
     @abstractmethod
     def forward(self, given: Given) -> tuple[Array, float]:
@@ -217,22 +217,88 @@ class Learning(Loader):
     def update(self) -> None:
         """A step of gradient descent with the gradient that was taken last."""
 
-    def begin(self, epoch: int) -> Iterator[Batch]:
-        self.set(Parameters.start(self.task.channels))
-        return self._steps(epoch)
+    def compilations(self) -> int | None:
+        """As a loader's."""
+        return None
 
-    def _steps(self, epoch: int) -> Iterator[Batch]:
+    def executed(self) -> Executed:
+        return Executed(self.task.work, operators="native", library=self.library, synchronised=self.synchronised)
+
+    def close(self) -> None:  # noqa: B027 (there may be nothing to let go)
+        """Lets everything go."""
+
+
+@dataclass(frozen=True)
+class NotedStep:
+    """A step as it was left, while the clock ran: what was put off is done by then, or is not there."""
+
+    loss: float
+    scale: Array
+    bias: Array
+    place: int
+    """A place in the gradient to the rows of the batch's first group, drawn when the step was over."""
+    slope: float
+    """The number there."""
+
+    @classmethod
+    def of(cls, learning: Learning, given: Given, slopes: Array, loss: float) -> NotedStep:
+        after = learning.parameters()
+        scale, bias = (np.array(numbers, np.float32) for numbers in (after.scale, after.bias))
+        place = SECRET.getrandbits(32) % (slopes.size // len(slopes) * given.groups[0])
+        return cls(float(loss), scale, bias, place, slopes.item(place))
+
+
+class Steps(Loader):
+    """The steps of an open learning task. A learner sees neither which epoch they are of nor what is noted of them."""
+
+    renewed = True
+
+    def __init__(self, learning: Learning, task: Task) -> None:
+        self.learning, self.task = learning, task
+        # What is not delivered in groups is as cheap as a slice, and the first group has the cost of its batch.
+        self.chunk = -(-task.pipeline.batch_size // task.group)
+        self.noted: list[tuple[int, list[NotedStep]]] = []
+        """Each epoch that was begun, and its steps so far."""
+
+    def begin(self, epoch: int) -> Iterator[Batch]:
+        self.learning.set(Parameters.start(self.task.channels))
+        noted: list[NotedStep] = []
+        self.noted.append((epoch, noted))
+        return self._steps(epoch, noted)
+
+    def _steps(self, epoch: int, noted: list[NotedStep]) -> Iterator[Batch]:
         names = [kind.name for kind in self.task.output]
         for number in range(self.task.pipeline.batches):
             given = self.task.given(number, epoch)
-            fields = dict(zip(names, self.step(given), strict=True))
+            out, slopes, loss = self.learning.step(given)
+            noted.append(NotedStep.of(self.learning, given, slopes, loss))
+            fields = dict(zip(names, (out, slopes), strict=True))
             start = 0
             for count in given.groups:
                 yield {name: array[start : start + count] for name, array in fields.items()}
                 start += count
 
+    def told(self) -> dict[str, Array]:
+        """What was noted, each as one element."""
+        steps = [step for _, of_epoch in self.noted for step in of_epoch]
+        return {
+            "epochs": np.array([[epoch for epoch, _ in self.noted]], np.int64),
+            "steps": np.array([[len(of_epoch) for _, of_epoch in self.noted]], np.int64),
+            "places": np.array([[step.place for step in steps]], np.int64),
+            "slopes": np.array([[step.slope for step in steps]], np.float32),
+            "losses": np.array([[step.loss for step in steps]], np.float32),
+            "scale": np.array([[step.scale for step in steps]], np.float32).reshape(1, -1),
+            "bias": np.array([[step.bias for step in steps]], np.float32).reshape(1, -1),
+        }
+
+    def compilations(self) -> int | None:
+        return self.learning.compilations()
+
     def executed(self) -> Executed:
-        return Executed(self.task.work, operators="native", library=self.library, synchronised=self.synchronised)
+        return self.learning.executed()
+
+    def close(self) -> None:
+        self.learning.close()
 
 
 @dataclass(frozen=True)
@@ -247,7 +313,7 @@ class Learner(System):
 class Case(Streaming):
     """An open learning task, and the cursor over steps that are taken part by part."""
 
-    loader: Learning
+    loader: Steps
 
     def __init__(self, learner: Learner, said: Message) -> None:
         pipeline = Pipeline.from_dict(said["pipeline"], said.get("device", "cpu"))
@@ -257,12 +323,13 @@ class Case(Streaming):
         exchange = Exchange(said["exchange"])
         start = now()
         try:
-            super().__init__(learner.open(self.task, place), exchange)
+            self.learning = learner.open(self.task, place)
+            super().__init__(Steps(self.learning, self.task), exchange)
             before = self.loader.compilations()
             compiling = now()
             for number in {0, self.task.pipeline.batches - 1}:
-                self.loader.set(Parameters.start(self.task.channels))
-                self.loader.step(self.task.given(number, 0))
+                self.learning.set(Parameters.start(self.task.channels))
+                self.learning.step(self.task.given(number, 0))
         except BaseException:
             exchange.close()
             raise
@@ -285,8 +352,11 @@ class Case(Streaming):
                 return "batch", self.tensors(self.update())
             case "step":
                 self.restart(0, Parameters.from_dict(message))
-                learned, slopes = self.loader.step(self.task.given(0, 0))
-                return "batch", self.tensors({"learned": learned, "slopes": slopes, **vars(self.loader.parameters())})
+                learned, slopes, _ = self.learning.step(self.task.given(0, 0))
+                return "batch", self.tensors({"learned": learned, "slopes": slopes, **vars(self.learning.parameters())})
+            case "noted":
+                said, _ = self.exchange.put(self.loader.told())
+                return "batch", said
             case "steps":
                 return "answer", {"times": {"all": [self.steps(message["steps"])]}}
             case "step_phases":
@@ -296,14 +366,14 @@ class Case(Streaming):
 
     def restart(self, epoch: int, parameters: Parameters) -> None:
         """Goes to before the first batch of an epoch, with these parameters."""
-        self.loader.set(parameters)
+        self.learning.set(parameters)
         self.epoch, self.next = epoch, 0
         self.has_batch = self.has_gradient = False
 
     def forward(self) -> dict[str, Any]:
         if self.next == self.task.pipeline.batches:
             return {"elements": 0}
-        learned, loss = self.loader.forward(self.task.given(self.next, self.epoch))
+        learned, loss = self.learning.forward(self.task.given(self.next, self.epoch))
         self.next += 1
         self.has_batch, self.has_gradient = True, False
         return {"elements": len(learned), "loss": loss, "learned": learned}
@@ -311,16 +381,16 @@ class Case(Streaming):
     def backward(self) -> dict[str, Any]:
         if not self.has_batch:
             raise NoGradient("there is no batch to go back from: go forward first")
-        slopes, gradient = self.loader.backward()
+        slopes, gradient = self.learning.backward()
         self.has_batch, self.has_gradient = False, True  # a graph is gone through once
         return {"slopes": slopes, **vars(gradient)}
 
     def update(self) -> dict[str, Any]:
         if not self.has_gradient:
             raise NoGradient("there is no gradient to go down: go backward first")
-        self.loader.update()
+        self.learning.update()
         self.has_gradient = False
-        return vars(self.loader.parameters())
+        return vars(self.learning.parameters())
 
     def steps(self, count: int) -> int:
         """How long so many of the steps that are timed take, from the beginning, after as many that do not count."""
@@ -329,28 +399,28 @@ class Case(Streaming):
             self.restart(0, Parameters.start(self.task.channels))
             start = now()
             for number in range(count):
-                self.loader.step(self.task.given(number, 0))
+                self.learning.step(self.task.given(number, 0))
             took = now() - start
         return took
 
     def phases(self, skip: int, steps: int) -> dict[str, list[int]]:
         """The time of each step from the beginning, and of each of its parts, complete before the next one."""
-        loader = self.loader
+        learning = self.learning
         for number in {0, self.task.pipeline.batches - 1}:  # what is compiled for parts alone, of either length
-            loader.forward(self.task.given(number, 0))
-            loader.backward()
-            loader.update()
+            learning.forward(self.task.given(number, 0))
+            learning.backward()
+            learning.update()
         self.restart(0, Parameters.start(self.task.channels))
         times: dict[str, list[int]] = {name: [] for name in ("step", "data", "forward", "backward", "update")}
         for number in range(skip + steps):
             stamps = [now()]
             given = self.task.given(number, 0)
             stamps.append(now())
-            loader.forward(given)
+            learning.forward(given)
             stamps.append(now())
-            loader.backward()
+            learning.backward()
             stamps.append(now())
-            loader.update()
+            learning.update()
             stamps.append(now())
             if number >= skip:
                 took = [stamps[-1] - stamps[0], *(end - start for start, end in pairwise(stamps))]

@@ -248,6 +248,7 @@ impl Feeder for Far {
             in_memory: true,
             makers: 1,
             keeps: false,
+            renewed: false,
         });
         let task = PipelineTask { contract: "feeder", converted: "far", epoch, on_device: false };
         let opened = worker.open(task, &parts)?;

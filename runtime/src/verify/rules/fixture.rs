@@ -21,6 +21,7 @@ pub(super) const EPOCH: ExpectedEpoch = ExpectedEpoch {
     in_memory: true,
     makers: 1,
     keeps: false,
+    renewed: false,
 };
 
 pub(super) fn work(values: &[f32]) -> Work {

@@ -169,6 +169,17 @@ fn elements_of_measured_passes_are_the_references() {
     passes(honest(), beginning(&[2.9; 32]));
     fails(honest(), beginning(&[]), "spot-check", "looked at: 2.9");
     fails(honest(), beginning(&[1.0; 32]), "spot-check", "the reference has 1");
+    // Draws of its own for each epoch: the greatest number is not the same twice.
+    let wide = |renewed: bool| {
+        move |case: &mut super::fixture::Case| {
+            case.equivalence = Equivalence::Approx(0.01);
+            case.work = work(&[1.0, 2.0, 3.3]);
+            case.evidence.compared = with(&|compared| compared.elements = 3);
+            case.evidence.expected = Some(ExpectedEpoch { renewed, ..EPOCH });
+        }
+    };
+    passes(honest(), wide(true));
+    fails(honest(), wide(false), "spot-check", "greatest of `x` in the batches that were looked at: 3.3");
     let half = |case: &mut super::fixture::Case| {
         case.equivalence = Equivalence::Shape;
         case.work.content.fields[0].shape = vec![2];

@@ -12,7 +12,7 @@ use weighbridge_data::DataSet;
 use super::lives::live_learning;
 use super::load::show;
 use super::phases::tell_phases;
-use super::{Learner, LearningLoop, open_data};
+use super::{Learner, LearningLoop, NotedEpoch, NotedStep, open_data};
 use crate::workload::{LearningTask, Parameters};
 
 /// Adds `learn` to the bencher.
@@ -24,8 +24,7 @@ pub trait Learn {
     /// gradient and the parameters are updated. Not timed: opening the learning task, going back to the
     /// start.
     ///
-    /// Returns what was noted of the steps while the clock ran, epoch by epoch, none of which comes twice;
-    /// nothing of a learner in another process.
+    /// Returns what was noted of the steps while the clock ran, epoch by epoch, none of which comes twice.
     ///
     /// # Errors
     /// What the learner declines (a skip) or says; what the stream says.
@@ -35,26 +34,6 @@ pub trait Learn {
         task: &LearningTask,
         data: &Arc<DataSet>,
     ) -> Result<Vec<NotedEpoch>>;
-}
-
-/// The steps of an epoch from its beginning, as they were noted while they were timed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NotedEpoch {
-    /// The number of the epoch.
-    pub epoch: u64,
-    /// Its steps, in order.
-    pub steps: Vec<NotedStep>,
-}
-
-/// A step, as it was left.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NotedStep {
-    /// The loss of its batch.
-    pub loss: f64,
-    /// The parameters after it.
-    pub parameters: Parameters,
-    /// A place in the gradient to the rows of the batch's first group, drawn, and the number there.
-    pub slope: (usize, f32),
 }
 
 /// The data of a learning task, and the learning task as it is run: cut as [`open_data`] cuts its pipeline.
@@ -80,8 +59,9 @@ impl Learn for Bencher {
         self.work(steps.executed().report(data, steps.entry_point()));
         let before = steps.compilations()?;
         if let Some(remote) = steps.remote()? {
-            self.stream_remote(remote, 0)?;
+            self.stream_remote(remote, self.epoch())?;
             data.check_unchanged()?;
+            noted = steps.noted()?;
         } else {
             let (start, expected) = (Parameters::start(task.channels()), task.expected()?);
             let (epoch, drawn) = (self.epoch(), RandomState::new());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use weighbridge::{Remote, Result};
 use weighbridge_data::{Batch, DataSet, ExecutedWork};
 
-use super::Phases;
+use super::{NotedEpoch, Phases};
 use crate::workload::{LearningTask, Parameters};
 
 /// A system that takes gradients through its pipeline.
@@ -90,6 +90,15 @@ pub trait LearningLoop {
     /// As [`LearningLoop::begin`].
     fn remote(&mut self) -> Result<Option<&mut dyn Remote>> {
         Ok(None)
+    }
+
+    /// Returns what was noted of the steps of each epoch that was begun, while they ran, where that is another
+    /// process; nothing where it is this one, in which they are noted by whoever asks for them.
+    ///
+    /// # Errors
+    /// As [`LearningLoop::begin`]; fewer steps than it says.
+    fn noted(&mut self) -> Result<Vec<NotedEpoch>> {
+        Ok(Vec::new())
     }
 
     /// Returns the number of times that the system has compiled in its process so far; `None` where it

@@ -10,6 +10,7 @@ mod learner;
 mod lives;
 mod load;
 mod loader;
+mod noted_step;
 mod phases;
 #[cfg(feature = "cuda")]
 pub(crate) mod to_device;
@@ -18,11 +19,11 @@ pub use deliver::deliver;
 pub use each_batch::for_each_batch;
 pub use experiments::{EXPERIMENT, Experiment};
 pub use learn::{
-    Learn, NotedEpoch, NotedStep, RECOMPILATIONS, check_gradient, open_learning_task, tell_recompilations,
-    time_steps, time_steps_of,
+    Learn, RECOMPILATIONS, check_gradient, open_learning_task, tell_recompilations, time_steps, time_steps_of,
 };
 pub(crate) use learn::{all_near, rounding_of_sum, within};
 pub use learner::{Learner, LearningLoop, Tensors};
 pub use load::{EpochStream, Load, keep_order, load_epochs, load_in_order, open_data, stream_epochs};
 pub use loader::Loader;
+pub use noted_step::{NotedEpoch, NotedStep};
 pub use phases::{PHASE, Phases, WHOLE_STEP, mean_phases, tell_phases};

@@ -116,7 +116,12 @@ impl LearningTask {
     pub fn expected(&self) -> Result<ExpectedEpoch> {
         let pipeline = self.pipeline.expected()?;
         // Beside what comes out of the pipeline stands the gradient to each row.
-        Ok(ExpectedEpoch { bytes: pipeline.bytes + pipeline.source, transforms: true, ..pipeline })
+        Ok(ExpectedEpoch {
+            bytes: pipeline.bytes + pipeline.source,
+            transforms: true,
+            renewed: true,
+            ..pipeline
+        })
     }
 
     /// Parameters that the step has for one of its two sorts.

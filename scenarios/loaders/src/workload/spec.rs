@@ -251,6 +251,7 @@ impl PipelineSpec {
             in_memory: self.access == Access::Memory,
             makers: 1,
             keeps: self.structure.cache,
+            renewed: false,
         })
     }
 

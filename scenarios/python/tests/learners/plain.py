@@ -59,10 +59,10 @@ class Plain(Learning):
         self.scale, self.bias = self.scale - rate * self.slopes.scale, self.bias - rate * self.slopes.bias
 
     def step(self, given):
-        out, _ = self.forward(given)
+        out, loss = self.forward(given)
         slopes, _ = self.backward()
         self.update()
-        return out, slopes
+        return out, slopes, loss
 
 
 ADAPTER = Learner(

@@ -1,21 +1,23 @@
-"""Honest for two epochs, that which is verified among them: then it delivers the first step again."""
+"""Honest where it is opened and in the epoch that is verified: then it delivers the first step again."""
 
 from tests.learners import plain
 from weighbridge_worker.learner import Learner
 
 
 class SkipsLater(plain.Plain):
+    HONEST = 3
     begun, first = 0, None
 
-    def begin(self, epoch):
+    def set(self, parameters):
+        super().set(parameters)
         self.begun += 1
-        self.first = None
-        return super().begin(epoch)
 
     def step(self, given):
-        if self.begun < 2 or self.first is None:
-            self.first = super().step(given)
-        return tuple(array[: len(given.rows)] for array in self.first)
+        if self.begun <= self.HONEST:
+            return super().step(given)
+        self.first = self.first or super().step(given)
+        out, slopes, loss = self.first
+        return out[: len(given.rows)], slopes[: len(given.rows)], loss
 
 
 ADAPTER = Learner("Plain", "numpy", "numpy.dot", lambda task, place: SkipsLater(task))

@@ -127,7 +127,7 @@ class Tape(Learning):
             tape.watch((rows, parameters))
             loss, out = self.traced_forward(parameters, rows, *rest)
         *slopes, of_rows = tape.gradient(loss, (*parameters, rows))
-        return out, of_rows, self.down(parameters, slopes)
+        return out, of_rows, loss, self.down(parameters, slopes)
 
     def through(self, parameters: Pair, rows: Tensor, kept: Tensor, corners: Sequence[Tensor]) -> Tensor:
         raise NotImplementedError
@@ -178,9 +178,9 @@ class Modules(Tape):
         for one, slope in zip(parameters, slopes, strict=True):
             one.assign_sub(self.task.rate * slope)
 
-    def step(self, given: Given) -> tuple[Array, Array]:
-        out, of_rows, _ = self.whole_step(self.current(), *self.entering(given), given.groups)
-        return out.numpy(), of_rows.numpy()
+    def step(self, given: Given) -> tuple[Array, Array, float]:
+        out, of_rows, loss, _ = self.whole_step(self.current(), *self.entering(given), given.groups)
+        return out.numpy(), of_rows.numpy(), float(loss)
 
     def update(self) -> None:
         self.down(self.current(), self.slopes)
@@ -208,9 +208,9 @@ class Function(Tape):
         scale, bias = (one - self.task.rate * slope for one, slope in zip(parameters, slopes, strict=True))
         return scale, bias
 
-    def step(self, given: Given) -> tuple[Array, Array]:
-        out, of_rows, self.pair = self.whole_step(self.pair, *self.entering(given), given.groups)
-        return out.numpy(), of_rows.numpy()
+    def step(self, given: Given) -> tuple[Array, Array, float]:
+        out, of_rows, loss, self.pair = self.whole_step(self.pair, *self.entering(given), given.groups)
+        return out.numpy(), of_rows.numpy(), float(loss)
 
     def update(self) -> None:
         self.pair = self.down(self.pair, self.slopes)

@@ -114,11 +114,11 @@ def loss_of_model(model: Learned, rows: Array, arguments: Arguments, groups: tup
 @partial(nnx.jit, static_argnames="groups")
 def step_of_model(
     model: Learned, optimiser: nnx.Optimizer[Learned], rows: Array, arguments: Arguments, groups: tuple[int, ...]
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array, Array]:
     gradients_of = nnx.value_and_grad(loss_of_model, argnums=(nnx.DiffState(0, nnx.Param), 1), has_aux=True)
-    (_, out), (of_model, of_rows) = gradients_of(model, rows, arguments, groups)
+    (loss, out), (of_model, of_rows) = gradients_of(model, rows, arguments, groups)
     optimiser.update(model, of_model)
-    return out, of_rows
+    return out, of_rows, loss
 
 
 Tree = dict[str, Array]
@@ -145,10 +145,10 @@ def loss_of_function(parameters: Tree, rows: Array, groups: tuple[int, ...], *re
 def step_of_function(
     parameters: Tree, rows: Array, groups: tuple[int, ...], arguments: Arguments, constants: tuple[Array, Array],
     stages: tuple[Stage, ...], window: tuple[int, int], rate: float,
-) -> tuple[Tree, Array, Array]:  # fmt: skip
+) -> tuple[Tree, Array, Array, Array]:  # fmt: skip
     gradients_of = jax.value_and_grad(loss_of_function, argnums=(0, 1), has_aux=True)
-    (_, out), (slopes, of_rows) = gradients_of(parameters, rows, groups, arguments, constants, stages, window)
-    return down(parameters, slopes, rate), out, of_rows
+    (loss, out), (slopes, of_rows) = gradients_of(parameters, rows, groups, arguments, constants, stages, window)
+    return down(parameters, slopes, rate), out, of_rows, loss
 
 
 def down(parameters: Tree, slopes: Tree, rate: float) -> Tree:
@@ -210,10 +210,10 @@ class Modules(Nnx):
         affine = self.model.affine
         return Parameters(np.asarray(affine.scale[...]), np.asarray(affine.bias[...]))
 
-    def step(self, given: Given) -> tuple[Numbers, Numbers]:
-        out, slopes = step_of_model(self.model, self.optimiser, *self.entering(given), groups=given.groups)
+    def step(self, given: Given) -> tuple[Numbers, Numbers, float]:
+        out, slopes, loss = step_of_model(self.model, self.optimiser, *self.entering(given), groups=given.groups)
         jax.block_until_ready(self.model.affine.scale[...])
-        return np.asarray(out), np.asarray(slopes)
+        return np.asarray(out), np.asarray(slopes), float(loss)
 
     def forward(self, given: Given) -> tuple[Numbers, float]:
         return self.part(given, self.loss_of, nnx.state(self.model, nnx.Param))
@@ -249,11 +249,12 @@ class Function(Nnx):
     def parameters(self) -> Parameters:
         return self.numbers(self.tree)
 
-    def step(self, given: Given) -> tuple[Numbers, Numbers]:
+    def step(self, given: Given) -> tuple[Numbers, Numbers, float]:
         rows, arguments = self.entering(given)
-        self.tree, out, slopes = step_of_function(self.tree, rows, given.groups, arguments, *self.rest, self.task.rate)
+        after = step_of_function(self.tree, rows, given.groups, arguments, *self.rest, self.task.rate)
+        self.tree, out, slopes, loss = after
         jax.block_until_ready(self.tree)
-        return np.asarray(out), np.asarray(slopes)
+        return np.asarray(out), np.asarray(slopes), float(loss)
 
     def forward(self, given: Given) -> tuple[Numbers, float]:
         return self.part(given, self.loss_of, self.tree)

@@ -105,11 +105,11 @@ class Autograd(Learning):
         super().__init__(task)
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")  # nobody writes to it
 
-    def step(self, given: Given) -> tuple[Array, Array]:
+    def step(self, given: Given) -> tuple[Array, Array, float]:
         out = self.out_of(given)
         slopes = self.slopes_of()
         self.update()
-        return out.detach().numpy(), slopes.numpy()
+        return out.detach().numpy(), slopes.numpy(), self.loss.item()
 
     def out_of(self, given: Given) -> Tensor:
         """The way forward."""

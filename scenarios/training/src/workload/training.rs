@@ -276,6 +276,7 @@ impl TrainingSpec {
             in_memory: true,
             makers: 1,
             keeps: false,
+            renewed: true,
         })
     }
 

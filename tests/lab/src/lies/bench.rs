@@ -82,17 +82,20 @@ fn arguments(class: &LieClass, lies: &[&CataloguedLie]) -> Vec<String> {
     words
 }
 
-/// Our own settings, and those of whoever runs this, are not what is tried here. Where data are kept may
-/// stay.
+/// Our own settings, and those of whoever runs this, are not what is tried here. Where data are kept and
+/// frameworks are installed may stay.
 fn clean(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if text.starts_with("WEIGHBRIDGE_") && !text.starts_with("WEIGHBRIDGE_DATA_CACHE") {
+        let stays = KEPT.iter().any(|kept| text.starts_with(kept));
+        if text.starts_with("WEIGHBRIDGE_") && !stays {
             command.env_remove(&name);
         }
     }
     command
 }
+
+const KEPT: [&str; 2] = ["WEIGHBRIDGE_DATA_CACHE", "WEIGHBRIDGE_PEERS"];
 
 fn comparison(data: &Path) -> PathBuf {
     data.join("comparison.json")

@@ -15,8 +15,17 @@ pub(super) struct LieClass {
     pub(super) reference: &'static str,
     /// Points of its scenarios, beside [`POINTS`].
     pub(super) points: &'static [(&'static str, &'static str)],
-    /// A program without which nothing of it can be tried.
-    pub(super) needs: Option<&'static str>,
+    /// What nothing of it can be tried without.
+    pub(super) needs: Option<Needs>,
+}
+
+/// What lies may need of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// A program on the search path.
+    Program(&'static str),
+    /// The environment of the framework of this short name.
+    Peer(&'static str),
 }
 
 /// Whose names the lies of a class are.
@@ -71,6 +80,7 @@ const APPROXIMATE: &[&str] = &["APPROX-1"];
 const LOOP: &[&str] = &["LOOP-1"];
 const ANSWER: &[&str] = &["ANSWER-1"];
 const LEARN: &[&str] = &["PC-5"];
+const LEARNERS: &[&str] = &["PC-3", "PC-5", "NNX-1"];
 const CKPT: &str = "CKPT-1";
 const STEP: &str = "CKPT-STEP";
 const TRAIN: &str = "TRAIN-1";
@@ -83,7 +93,10 @@ pub(super) const POINTS: &[(&str, &str)] = &[
     (TAB, "variant=small"),
     (NLP, "variant=small"),
     ("AUG-1", "variant=small"),
+    ("PC-3", "variant=default"),
     ("PC-5", "variant=default"),
+    ("NNX-1", "variant=plain_function"),
+    ("NNX-1", "data=default"),
     (CKPT, "variant=tiny"),
     (STEP, "variant=tiny"),
     (STEP, "step=processor"),
@@ -110,7 +123,7 @@ pub(super) const CLASSES: &[LieClass] = &[
     class("remembered", By::Adapters, "0.1"),
     class("whole-pass", By::Adapters, "0.02"),
     class("approximate", By::Adapters, "0.02"),
-    LieClass { needs: Some("python3"), ..class("worker", By::Adapters, "2") },
+    LieClass { needs: Some(Needs::Program("python3")), ..class("worker", By::Adapters, "2") },
     class("custom-loop", By::Values, "0.02"),
     class("answers", By::Adapters, "0.1"),
     class("duel", By::Duel, "0.02"),
@@ -119,6 +132,7 @@ pub(super) const CLASSES: &[LieClass] = &[
     checkpoints("background-saves", &[(STEP, "saving=background")]),
     class("trainings", By::Adapters, "0.1"),
     class("learners", By::Adapters, "0.1"),
+    LieClass { needs: Some(Needs::Peer("torch")), ..class("learners-in-workers", By::Adapters, "0.3") },
 ];
 
 /// Every lie and every honest twin. The first lie of a class stands for it where one is enough.
@@ -215,6 +229,12 @@ pub(super) const LIES: &[CataloguedLie] = &[
     lie("learners", "no-update", LEARN, STEPS),
     lie("learners", "steps-with-the-first", LEARN, &["growth", "outside", "unstopped"]),
     twin("learners", "whole-learning", LEARN),
+    lie("learners-in-workers", "no-update-in-a-worker", LEARNERS, STEPS),
+    lie("learners-in-workers", "old-gradients-in-a-worker", LEARNERS, STEPS),
+    lie("learners-in-workers", "update-when-asked-in-a-worker", LEARNERS, STEPS),
+    lie("learners-in-workers", "steps-with-the-first-in-a-worker", LEARNERS, &["unstopped"]),
+    twin("learners-in-workers", "whole-learning-in-a-worker", LEARNERS),
+    twin("learners-in-workers", "compiles-in-a-worker", LEARNERS),
 ];
 
 const fn class(name: &'static str, told_by: By, seconds: &'static str) -> LieClass {
@@ -297,6 +317,7 @@ mod tests {
         for file in std::fs::read_dir(folder).expect("the crate is there").flatten() {
             let text = std::fs::read_to_string(file.path()).expect("a source file");
             let adapters = named(&text, "#[adapter(name = ").into_iter().chain(named(&text, "worker!("));
+            let adapters = adapters.chain(named(&text, "far_learner!("));
             there.extend(adapters.map(str::to_owned));
             let ways = text.lines().filter(|line| line.contains("\", Way::"));
             there.extend(ways.filter_map(|line| line.split('"').nth(1)).map(str::to_owned));

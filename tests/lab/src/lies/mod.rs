@@ -18,7 +18,7 @@ use crate::cli::Lies;
 use crate::output::Output;
 use crate::place::Place;
 use crate::programs;
-use catalogue::{By, CLASSES, CataloguedLie, HonestTwin, LieClass};
+use catalogue::{By, CLASSES, CataloguedLie, HonestTwin, LieClass, Needs};
 use judge::Fate;
 use weighbridge::data::Columns;
 
@@ -31,8 +31,8 @@ pub(crate) fn run(args: &Lies, place: &Place) -> Result<Output> {
     let mut wrong = Vec::new();
     let mut remarks = Vec::new();
     for class in CLASSES.iter().filter(|class| args.class.as_ref().is_none_or(|only| only == class.name)) {
-        if let Some(program) = class.needs.filter(|program| !is_there(program)) {
-            remarks.push(format!("not tried: {}: there is no {program}", class.name));
+        if let Some(why) = class.needs.and_then(missing) {
+            remarks.push(format!("not tried: {}: {why}", class.name));
             continue;
         }
         let lies = class.lies(args.variant_per_class);
@@ -58,10 +58,25 @@ pub(crate) fn run(args: &Lies, place: &Place) -> Result<Output> {
     Ok(said)
 }
 
-fn is_there(program: &str) -> bool {
-    let asked = Command::new(program).arg("--version").stdin(Stdio::null()).output();
-    asked.is_ok_and(|said| said.status.success())
+/// Why lies that need this cannot be tried; nothing where it is there.
+fn missing(needs: Needs) -> Option<String> {
+    match needs {
+        Needs::Program(program) => {
+            let asked = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+            (!asked.is_ok_and(|said| said.status.success())).then(|| format!("there is no {program}"))
+        }
+        Needs::Peer(short) => {
+            let Some(home) = std::env::var_os(PEERS).map(PathBuf::from) else {
+                return Some(format!("{PEERS} names no folder of frameworks"));
+            };
+            let is_there = home.join(short).join("installed.json").exists();
+            (!is_there).then(|| format!("{short} is not installed in {}", home.display()))
+        }
+    }
 }
+
+/// The environment variable that names the folder of frameworks.
+const PEERS: &str = "WEIGHBRIDGE_PEERS";
 
 /// The names of all classes.
 pub(crate) fn classes() -> Vec<&'static str> {

@@ -9,11 +9,11 @@ use weighbridge::remote::ClockFault;
 use weighbridge::worker::Worker;
 use weighbridge::{Error, ErrorKind, FieldKind, Remote, Result};
 use weighbridge_data::{Batch, DataSet, Epochs, ExecutedWork};
-use weighbridge_python::{RemotePipeline, tensors};
+use weighbridge_python::{RemotePipeline, counts, numbers, tensors, unexpected};
 
 use super::parts::PipelineParts;
 use crate::adapters::native::StepOutput;
-use crate::contract::{LearningLoop, Phases};
+use crate::contract::{LearningLoop, NotedEpoch, NotedStep, Phases};
 use crate::workload::{LearningTask, Parameters};
 
 /// The message of `open` for a learning task: its pipeline as a loader's, and what is learned at its end.
@@ -177,6 +177,35 @@ impl LearningLoop for RemoteLearning<'_> {
 
     fn remote(&mut self) -> Result<Option<&mut dyn Remote>> {
         self.pipeline.remote()
+    }
+
+    fn noted(&mut self) -> Result<Vec<NotedEpoch>> {
+        let fields = self.pipeline.worker.call_for_batch("noted", &json!({}))?.fields;
+        let [epochs, steps, places, slopes, losses, scale, bias] = &fields[..] else {
+            return Err(unexpected("epochs, steps and what was noted of them", fields.first()));
+        };
+        let channels = self.parameters.scale.len();
+        let [slopes, losses, scale, bias] = [slopes, losses, scale, bias].map(numbers);
+        let (scale, bias) = (scale?, bias?);
+        let parameters = scale.chunks_exact(channels).zip(bias.chunks_exact(channels));
+        let mut notes = counts(places)?.into_iter().zip(slopes?).zip(losses?).zip(parameters).map(
+            |(((place, slope), loss), (scale, bias))| NotedStep {
+                loss: f64::from(loss),
+                parameters: Parameters { scale: scale.to_vec(), bias: bias.to_vec() },
+                slope: (place as usize, slope),
+            },
+        );
+        let each = counts(epochs)?.into_iter().zip(counts(steps)?);
+        let noted: Vec<NotedEpoch> = each
+            .map(|(epoch, steps)| NotedEpoch { epoch, steps: notes.by_ref().take(steps as usize).collect() })
+            .collect();
+        let begun = counts(steps)?.iter().sum::<u64>();
+        let told = noted.iter().map(|epoch| epoch.steps.len() as u64).sum::<u64>();
+        if begun != told {
+            let what = format!("{begun} steps are said to be noted, and {told} are");
+            return Err(Error::of(ErrorKind::Protocol, what));
+        }
+        Ok(noted)
     }
 
     fn compilations(&mut self) -> Result<Option<u64>> {

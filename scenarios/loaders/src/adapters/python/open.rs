@@ -48,7 +48,10 @@ fn open_parts<'a>(
 }
 
 /// Opens a learning task, and starts the worker if none is there.
-pub(super) fn open_learning<'a>(
+///
+/// # Errors
+/// What is impossible in the task; what the worker declines (a skip) or says.
+pub fn open_learning<'a>(
     framework: &'a mut Framework,
     task: &LearningTask,
     data: &DataSet,

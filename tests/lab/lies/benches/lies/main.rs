@@ -13,6 +13,7 @@ mod checkpoints;
 mod copied;
 mod custom_loop;
 mod elsewhere;
+mod far_learners;
 mod later_passes;
 mod lazy_bytes;
 mod learners;
