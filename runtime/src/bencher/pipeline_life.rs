@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use super::window::Windows;
-use super::{Bencher, LifePair, PipelineLife, Purpose, Result};
+use super::{Bencher, LifePair, PipelineLife, Purpose, RemoteEpoch, Result};
 use crate::device::{NoiseReader, keep_freed_memory};
 use crate::metric::{Entry, ExcludedTime, Surroundings};
 
@@ -30,6 +30,9 @@ const LONGEST: Duration = Duration::from_secs(2);
 /// So many pairs at least, unless one is long enough, and so many at most.
 const LEAST: usize = 3;
 const MOST: usize = 9;
+
+/// Lives in another process are over by then, with all openings.
+const ELSEWHERE: Duration = Duration::from_secs(5);
 
 impl Bencher {
     /// Times whole lives of a pipeline in turns, over all data and over a part of it, in a verifying repeat
@@ -58,6 +61,47 @@ impl Bencher {
             pairs.push(LifePair { whole, part });
         }
         self.state.borrow_mut().evidence.lives = pairs;
+        self.charge(Entry::Verify);
+        Ok(())
+    }
+
+    /// The same of a pipeline in another process, by that one's clock: `live` opens one and goes through an
+    /// epoch. Opening it is no part of its life: what is imported, compiled or started there is not the same
+    /// twice. Short epochs of which there are few tell nothing.
+    ///
+    /// # Errors
+    /// As [`Bencher::lives`].
+    pub fn lives_elsewhere(
+        &self,
+        elements: [u64; 2],
+        live: &mut dyn FnMut(LifeData) -> Result<RemoteEpoch>,
+    ) -> Result<()> {
+        if self.settings.purpose != Purpose::Verify {
+            return Ok(());
+        }
+        let [part, whole] = elements;
+        let begun = self.settings.clock.now();
+        let passed = || self.settings.clock.now() - begun;
+        if live(LifeData::Part(0)).is_err() || passed() > LONGEST {
+            return Ok(());
+        }
+        let (mut pairs, mut took) = (Vec::new(), Duration::ZERO);
+        while pairs.len() < MOST && took < ENOUGH && passed() < ELSEWHERE {
+            let life = |elements, epoch: RemoteEpoch| PipelineLife {
+                elements,
+                wall: epoch.wall.as_nanos() as u64,
+                cpu: epoch.usage.cpu.unwrap_or(0),
+                wait: epoch.usage.wait,
+                faults: epoch.usage.minor_faults,
+            };
+            let whole = life(whole, live(LifeData::Whole)?);
+            let part = life(part, live(LifeData::Part(pairs.len() + 1))?);
+            took += Duration::from_nanos(whole.wall);
+            pairs.push(LifePair { whole, part });
+        }
+        if pairs.len() >= LEAST || took >= ENOUGH {
+            self.state.borrow_mut().evidence.lives = pairs;
+        }
         self.charge(Entry::Verify);
         Ok(())
     }
@@ -121,6 +165,29 @@ mod tests {
         let count = |milliseconds| lives(Purpose::Verify, Duration::from_millis(milliseconds)).1.len();
         assert_eq!([0, 11, 12, 90, 200, 300, 1_000].map(count), [9, 9, 9, 3, 2, 1, 1]);
         assert_eq!(count(8_004), 0, "a part takes over two seconds");
+    }
+
+    #[test]
+    fn epochs_in_another_process_are_lives_by_its_clock_and_few_short_ones_are_none() {
+        let lives = |epoch: Duration, opening: Duration| {
+            let hand = ManualClock::default();
+            let settings = Settings { clock: hand.clock(), ..Settings::new(Purpose::Verify, Budget::SMOKE) };
+            let bencher = Bencher::new(settings);
+            let live = &mut |data| {
+                let wall = if data == LifeData::Whole { epoch } else { epoch / 4 };
+                hand.advance(opening + wall);
+                Ok(RemoteEpoch { wall, ..RemoteEpoch::default() })
+            };
+            bencher.lives_elsewhere([25, 100], live).unwrap();
+            bencher.state.borrow().evidence.lives.clone()
+        };
+        let second = Duration::from_secs(1);
+        let pairs = lives(second / 5, second / 100);
+        assert_eq!(pairs.len(), 1);
+        assert_eq!((pairs[0].whole.wall, pairs[0].part.wall), (200_000_000, 50_000_000));
+        assert_eq!(lives(second / 1_000, second / 100).len(), MOST);
+        assert!(lives(second / 1_000, second * 3 / 2).is_empty(), "two short epochs tell nothing");
+        assert!(lives(second / 5, second * 3).is_empty(), "a part takes over two seconds");
     }
 
     #[test]

@@ -99,7 +99,9 @@ const TOO_LONG: u64 = 2_000_000_000;
 
 fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
     // What does not grow with the data is no batch: an arena is one, and what is compiled.
-    let is_free = Growth::of(examined).is_some_and(Growth::clears);
+    // (Lives in a worker begin when it is open.)
+    let is_elsewhere = examined.ended().any(|one| one.is_measured() && one.evidence.account.is_some());
+    let is_free = !is_elsewhere && Growth::of(examined).is_some_and(Growth::clears);
     // Nor is what was there for an opening that came after another one.
     let is_made_once =
         examined.ended().any(|one| one.evidence.reopened && prepared_share(&one) < Some(PREPARED));

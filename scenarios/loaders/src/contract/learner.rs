@@ -11,6 +11,11 @@ use crate::workload::{LearningTask, Parameters};
 
 /// A system that takes gradients through its pipeline.
 pub trait Learner {
+    /// Returns whether its steps are done in another process.
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+
     /// Makes a learning task over data that is there. What happens here is set-up and never timed.
     ///
     /// # Errors

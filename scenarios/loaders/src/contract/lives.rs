@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use weighbridge::remote::LifeData;
-use weighbridge::{Bencher, Result, skip};
+use weighbridge::{Bencher, Remote, RemoteEpoch, Result, UnstoppedRequest, skip};
 use weighbridge_data::DataSet;
 
 use super::deliver::deliver;
@@ -32,17 +32,22 @@ pub(super) fn live(
     if !is_whole || spec.structure.cache || parts < 2 {
         return Ok(());
     }
-    if loader.is_elsewhere() {
-        open_beforehand(bencher, loader, spec, data);
-        return Ok(());
-    }
     let shard = |index: usize| Shard { index: index % parts, count: parts };
     let of_part = shard(0).of(elements).len() as u64;
-    bencher.lives([of_part, elements as u64], &mut |over| {
-        let spec = match over {
-            LifeData::Whole => spec.clone(),
-            LifeData::Part(index) => PipelineSpec { shard: shard(index), ..spec.clone() },
-        };
+    let over = |over| match over {
+        LifeData::Whole => spec.clone(),
+        LifeData::Part(index) => PipelineSpec { shard: shard(index), ..spec.clone() },
+    };
+    if loader.is_elsewhere() {
+        open_beforehand(bencher, loader, spec, data);
+        return bencher.lives_elsewhere([of_part, elements as u64], &mut |part| {
+            let spec = over(part);
+            let mut epochs = deliver(loader.open(&spec, data)?, &spec)?;
+            epoch_elsewhere(bencher, epochs.remote()?)
+        });
+    }
+    bencher.lives([of_part, elements as u64], &mut |part| {
+        let spec = over(part);
         let mut epochs = deliver(loader.open(&spec, data)?, &spec)?;
         if epochs.remote()?.is_some() {
             return Err(skip("it lives in another process"));
@@ -71,16 +76,21 @@ pub(super) fn live_learning(
     }
     let shard = |index: usize| Shard { index: index % parts, count: parts };
     let of_part = shard(0).of(elements).len() as u64;
-    bencher.lives([of_part, elements as u64], &mut |over| {
+    let over = |over| {
         let shard = match over {
             LifeData::Whole => Shard::ALL,
             LifeData::Part(index) => shard(index),
         };
-        let task = LearningTask { pipeline: PipelineSpec { shard, ..pipeline.clone() }, ..task.clone() };
+        LearningTask { pipeline: PipelineSpec { shard, ..pipeline.clone() }, ..task.clone() }
+    };
+    if learner.is_elsewhere() {
+        return bencher.lives_elsewhere([of_part, elements as u64], &mut |part| {
+            epoch_elsewhere(bencher, learner.open(&over(part), data)?.remote()?)
+        });
+    }
+    bencher.lives([of_part, elements as u64], &mut |part| {
+        let task = over(part);
         let mut steps = learner.open(&task, data)?;
-        if steps.remote()?.is_some() {
-            return Err(skip("it lives in another process"));
-        }
         steps.begin(bencher.epoch(), &Parameters::start(task.channels()))?;
         while steps.forward()? {
             steps.backward()?;
@@ -89,6 +99,16 @@ pub(super) fn live_learning(
         }
         Ok(())
     })
+}
+
+/// An epoch of what is open in another process, by that one's clock.
+fn epoch_elsewhere(bencher: &Bencher, remote: Option<&mut dyn Remote>) -> Result<RemoteEpoch> {
+    match remote {
+        Some(remote) if !remote.whole_pass() => {
+            remote.time_epoch(bencher.epoch(), UnstoppedRequest::default())
+        }
+        _ => Err(skip("it has no epoch of its own, batch by batch")),
+    }
 }
 
 /// Opens a pipeline over a few batches, where it lives in another process.

@@ -21,7 +21,7 @@ pub use experiments::{EXPERIMENT, Experiment};
 pub use learn::{
     Learn, RECOMPILATIONS, check_gradient, open_learning_task, tell_recompilations, time_steps, time_steps_of,
 };
-pub(crate) use learn::{all_near, rounding_of_sum, within};
+pub(crate) use learn::{rounding_of_sum, within};
 pub use learner::{Learner, LearningLoop, Tensors};
 pub use load::{EpochStream, Load, keep_order, load_epochs, load_in_order, open_data, stream_epochs};
 pub use loader::Loader;

@@ -75,7 +75,7 @@ class WithTheFirst(Plain):
 
 
 class WhenAsked(Plain):
-    """The parameters are what they should be when somebody asks for them, and until then nothing is changed."""
+    """Honest: the parameters are what they should be when somebody asks for them, which is after each step."""
 
     due = ()
 

@@ -132,6 +132,7 @@ pub(super) const CLASSES: &[LieClass] = &[
     checkpoints("background-saves", &[(STEP, "saving=background")]),
     class("trainings", By::Adapters, "0.1"),
     class("learners", By::Adapters, "0.1"),
+    LieClass { needs: Some(Needs::Peer("numpy")), ..class("starts-in-workers", By::Adapters, "0.3") },
     LieClass { needs: Some(Needs::Peer("torch")), ..class("learners-in-workers", By::Adapters, "0.3") },
 ];
 
@@ -229,10 +230,14 @@ pub(super) const LIES: &[CataloguedLie] = &[
     lie("learners", "no-update", LEARN, STEPS),
     lie("learners", "steps-with-the-first", LEARN, &["growth", "outside", "unstopped"]),
     twin("learners", "whole-learning", LEARN),
+    lie("starts-in-workers", "made-with-the-first-in-a-worker", SHORT_TOO, &["growth", "outside"]),
+    lie("starts-in-workers", "half-with-the-first-in-a-worker", SHORT_TOO, &["growth", "outside"]),
+    twin("starts-in-workers", "compiles-each-epoch-in-a-worker", SHORT_TOO),
+    twin("starts-in-workers", "numpy-in-a-worker", SHORT_TOO),
     lie("learners-in-workers", "no-update-in-a-worker", LEARNERS, STEPS),
     lie("learners-in-workers", "old-gradients-in-a-worker", LEARNERS, STEPS),
-    lie("learners-in-workers", "update-when-asked-in-a-worker", LEARNERS, STEPS),
-    lie("learners-in-workers", "steps-with-the-first-in-a-worker", LEARNERS, &["unstopped"]),
+    lie("learners-in-workers", "steps-with-the-first-in-a-worker", LEARNERS, &["growth"]),
+    twin("learners-in-workers", "update-when-asked-in-a-worker", LEARNERS),
     twin("learners-in-workers", "whole-learning-in-a-worker", LEARNERS),
     twin("learners-in-workers", "compiles-in-a-worker", LEARNERS),
 ];
@@ -318,6 +323,7 @@ mod tests {
             let text = std::fs::read_to_string(file.path()).expect("a source file");
             let adapters = named(&text, "#[adapter(name = ").into_iter().chain(named(&text, "worker!("));
             let adapters = adapters.chain(named(&text, "far_learner!("));
+            let adapters = adapters.chain(named(&text, "far_loader!("));
             there.extend(adapters.map(str::to_owned));
             let ways = text.lines().filter(|line| line.contains("\", Way::"));
             there.extend(ways.filter_map(|line| line.split('"').nth(1)).map(str::to_owned));

@@ -34,7 +34,7 @@ impl Tiny {
 
 impl Loader for Tiny {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-        open::open(&mut self.0, spec, data)
+        open::open_pipeline(&mut self.0, spec, data)
     }
 
     fn open_many(

@@ -14,7 +14,7 @@ use crate::workload::{ExecutionMode, PipelineSpec};
 registered! {
     impl Loader {
         fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
-            open::open(&mut self.0, spec, data)
+            open::open_pipeline(&mut self.0, spec, data)
         }
 
         fn is_elsewhere(&self) -> bool {

@@ -13,6 +13,10 @@ use crate::workload::LearningTask;
 
 registered! {
     impl Learner {
+        fn is_elsewhere(&self) -> bool {
+            true
+        }
+
         fn open(&mut self, task: &LearningTask, data: &Arc<DataSet>) -> Result<Box<dyn LearningLoop + '_>> {
             open::open_learning(&mut self.0, task, data)
         }

@@ -15,4 +15,4 @@ pub use frameworks::{
     JaxDataloader, Lance, LitData, Mosaic, NumPy, Ray, Spdl, TfData, Torch, TorchData, WebDataset,
 };
 pub use learners::{FlaxNnx, GradientTape, TorchAutograd};
-pub use open::open_learning;
+pub use open::{open_learning, open_pipeline};

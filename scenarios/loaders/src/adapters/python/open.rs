@@ -14,7 +14,10 @@ use crate::contract::LearningLoop;
 use crate::workload::{Destination, ExecutionMode, LearningTask, PipelineSpec};
 
 /// Opens a pipeline, and starts the worker if none is there.
-pub(super) fn open<'a>(
+///
+/// # Errors
+/// What is impossible in the pipeline; what the worker declines (a skip) or says.
+pub fn open_pipeline<'a>(
     framework: &'a mut Framework,
     spec: &PipelineSpec,
     data: &Arc<DataSet>,

@@ -35,6 +35,10 @@ macro_rules! far_learner {
 
             #[adapter(name = $name, tier = 2, resident = true, new = new, probe = installed)]
             impl Learner for $type {
+                fn is_elsewhere(&self) -> bool {
+                    true
+                }
+
                 fn open(
                     &mut self,
                     task: &LearningTask,

@@ -14,6 +14,7 @@ mod copied;
 mod custom_loop;
 mod elsewhere;
 mod far_learners;
+mod far_loaders;
 mod later_passes;
 mod lazy_bytes;
 mod learners;
