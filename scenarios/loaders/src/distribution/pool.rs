@@ -121,6 +121,14 @@ impl WorkerPool {
         blame(self.noun, answers)
     }
 
+    /// Goes through an epoch in step, and looks at nothing.
+    pub(super) fn go_through(&mut self, epoch: u64) -> Result<()> {
+        self.epoch = epoch;
+        self.rewind()?;
+        while self.next()? {}
+        Ok(())
+    }
+
     /// Goes through an epoch with all workers at once: nobody goes on from its first batch before all have
     /// one, and from there on each runs freely.
     pub(super) fn run_epoch(&mut self, epoch: u64) -> Result<Vec<WorkerEpoch>> {

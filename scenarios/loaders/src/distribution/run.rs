@@ -2,10 +2,14 @@
 //!
 //! Its tests drive a worker of the protocol, in as many processes as a mesh has places.
 
+use std::sync::Arc;
+
+use weighbridge::remote::LifeData;
 use weighbridge::{Bencher, Direction, Error, Requirements, Result, Unit, WorkReport, Workload};
+use weighbridge_data::{Cache, DataSet, Epochs};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::mesh::Mesh;
+use super::mesh::{Mesh, MeshPlace};
 use super::pool::{Band, WorkerPool};
 use super::proof::judge;
 use crate::adapters::native::Reference;
@@ -17,18 +21,11 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
     mesh.places(spec)?;
     let (spec, data) = open_data(bencher, spec)?;
     let places = mesh.places(&spec)?;
-    let specs: Vec<PipelineSpec> = places.iter().map(|place| place.spec.clone()).collect();
-    let pipelines = loader.open_many(&specs, &data)?;
-    if pipelines.len() != mesh.workers() {
-        let (asked, got) = (mesh.workers(), pipelines.len());
-        return Err(Error::new(format!(
-            "`mesh` {mesh} has {asked} workers, and the loader made {got} pipelines"
-        )));
-    }
+    live(bencher, loader, &spec, &data, mesh)?;
+    let pipelines = open_places(loader, &places, &data, mesh)?;
     let report = pipelines[0].executed().report(&data, pipelines[0].entry_point());
     let in_order = pipelines.iter().all(|pipeline| pipeline.in_order());
-    let bands = places.iter().map(|place| Band { index: place.band, of: place.bands });
-    let pipelines = pipelines.into_iter().zip(bands).collect();
+    let pipelines = with_bands(pipelines, &places);
     let run_epoch = std::thread::scope(|scope| {
         let mut pool = WorkerPool::start(scope, "worker", pipelines)?;
         bencher.stream(&mut pool)?;
@@ -62,6 +59,66 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
     Ok(())
 }
 
+/// One pipeline for each place of a mesh.
+fn open_places<'a>(
+    loader: &'a mut dyn Loader,
+    places: &[MeshPlace],
+    data: &Arc<DataSet>,
+    mesh: Mesh,
+) -> Result<Vec<Box<dyn Epochs + Send + 'a>>> {
+    let specs: Vec<PipelineSpec> = places.iter().map(|place| place.spec.clone()).collect();
+    let pipelines = loader.open_many(&specs, data)?;
+    if pipelines.len() == mesh.workers() {
+        return Ok(pipelines);
+    }
+    let (asked, got) = (mesh.workers(), pipelines.len());
+    Err(Error::new(format!("`mesh` {mesh} has {asked} workers, and the loader made {got} pipelines")))
+}
+
+/// A life may be over one of so many parts of the data.
+const PARTS: usize = 4;
+
+/// Has the harness time lives of all workers, over all of the data and over its first quarter: whoever makes
+/// a shard with its first batch takes longer for each element that it has more. (Frameworks start a process
+/// for each worker, whose start is no life.)
+fn live(
+    bencher: &Bencher,
+    loader: &mut dyn Loader,
+    spec: &PipelineSpec,
+    data: &Arc<DataSet>,
+    mesh: Mesh,
+) -> Result<()> {
+    let part = spec.clone().cut_to(spec.elements().len() / spec.batch_size / PARTS);
+    if loader.is_elsewhere() || mesh.places(&part).is_err() {
+        return Ok(());
+    }
+    let elements = [&part, spec].map(|spec| spec.elements().len() as u64);
+    let mut of_part: Option<Arc<DataSet>> = None;
+    bencher.lives(elements, &mut |over| {
+        let (spec, data) = match (over, &of_part) {
+            (LifeData::Whole, _) => (spec, data.clone()),
+            (LifeData::Part(_), Some(data)) => (&part, data.clone()),
+            (LifeData::Part(_), None) => {
+                let data = Arc::new(Cache::from_env().open(&part.source)?);
+                (&part, of_part.insert(data).clone())
+            }
+        };
+        let places = mesh.places(spec)?;
+        let pipelines = with_bands(open_places(loader, &places, &data, mesh)?, &places);
+        std::thread::scope(|scope| WorkerPool::start(scope, "worker", pipelines)?.go_through(bencher.epoch()))
+    })
+}
+
+type BandedPipeline<'a> = (Box<dyn Epochs + Send + 'a>, Band);
+
+fn with_bands<'a>(
+    pipelines: Vec<Box<dyn Epochs + Send + 'a>>,
+    places: &[MeshPlace],
+) -> Vec<BandedPipeline<'a>> {
+    let bands = places.iter().map(|place| Band { index: place.band, of: place.bands });
+    pipelines.into_iter().zip(bands).collect()
+}
+
 /// Returns the requirements of a pipeline over a mesh: the data once, and the batches of every worker.
 pub(super) fn needs(spec: &PipelineSpec, mesh: Mesh) -> Requirements {
     let Requirements { memory, batch } = spec.needs();
@@ -84,7 +141,6 @@ pub(super) fn describe(spec: &PipelineSpec, mesh: Mesh) -> String {
 mod tests {
     use std::collections::BTreeSet;
     use std::fs;
-    use std::sync::Arc;
 
     use weighbridge::{Budget, ErrorKind, Observation, Purpose, Settings};
     use weighbridge_data::DataSpec;

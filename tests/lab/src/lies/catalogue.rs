@@ -72,6 +72,8 @@ const ALL: &[&str] = &[CV, TAB, NLP];
 const TRANSFORMED: &[&str] = &[CV, TAB];
 /// And one whose epoch is dear.
 const SHORT_TOO: &[&str] = &[CV, TAB, NLP, "AUG-1"];
+/// And one whose epoch is shared among workers in step.
+const SHARED_TOO: &[&str] = &[CV, TAB, NLP, "AUG-1", "DIST-1"];
 /// One without any, which is all that the worker in plain Python can do.
 const UNTRANSFORMED: &[&str] = &[NLP];
 /// Those whose batches are larger than what they are made from.
@@ -93,6 +95,7 @@ pub(super) const POINTS: &[(&str, &str)] = &[
     (TAB, "variant=small"),
     (NLP, "variant=small"),
     ("AUG-1", "variant=small"),
+    ("DIST-1", "variant=2_devices"),
     ("PC-3", "variant=default"),
     ("PC-5", "variant=default"),
     ("NNX-1", "variant=plain_function"),
@@ -158,10 +161,10 @@ pub(super) const LIES: &[CataloguedLie] = &[
     lie("elsewhere", "made-by-a-thread", ALL, &["outside", "unstopped"]),
     twin("elsewhere", "prefetches", ALL),
     twin("elsewhere", "dear-open", ALL),
-    lie("starts", "made-with-the-first", SHORT_TOO, &["growth", "outside"]),
+    lie("starts", "made-with-the-first", SHARED_TOO, &["growth", "outside"]),
     lie("starts", "made-when-asked-for-the-order", SHORT_TOO, &["growth", "outside"]),
     twin("starts", "compiles", SHORT_TOO),
-    twin("starts", "arena", SHORT_TOO),
+    twin("starts", "arena", SHARED_TOO),
     twin("starts", "sixteen-ahead", SHORT_TOO),
     lie("any-order", "half-twice", SHORT_TOO, &["same-work"]),
     lie("any-order", "half-again", SHORT_TOO, &["same-work"]),

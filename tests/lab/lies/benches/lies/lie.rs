@@ -28,25 +28,56 @@ pub(crate) trait Lie {
 }
 
 /// A pipeline with a lie over it. It is its own batch.
-pub(crate) struct LyingPipeline<'a, L> {
-    honest: Box<dyn Epochs + 'a>,
+pub(crate) struct LyingPipeline<H, L> {
+    honest: H,
     lie: L,
 }
 
-impl<'a, L: Lie + 'a> LyingPipeline<'a, L> {
+/// An open pipeline, which may be on a thread of its own.
+pub(crate) trait HonestPipeline {
+    fn get(&self) -> &dyn Epochs;
+    fn get_mut(&mut self) -> &mut dyn Epochs;
+}
+
+impl HonestPipeline for Box<dyn Epochs + '_> {
+    fn get(&self) -> &dyn Epochs {
+        &**self
+    }
+    fn get_mut(&mut self) -> &mut dyn Epochs {
+        &mut **self
+    }
+}
+
+impl HonestPipeline for Box<dyn Epochs + Send + '_> {
+    fn get(&self) -> &dyn Epochs {
+        &**self
+    }
+    fn get_mut(&mut self) -> &mut dyn Epochs {
+        &mut **self
+    }
+}
+
+impl<'a, L: Lie + Send + 'a> LyingPipeline<Box<dyn Epochs + Send + 'a>, L> {
+    /// The same on a thread of its own.
+    pub(crate) fn beside(honest: Box<dyn Epochs + Send + 'a>, lie: L) -> Box<dyn Epochs + Send + 'a> {
+        Box::new(Self { honest, lie })
+    }
+}
+
+impl<'a, L: Lie + 'a> LyingPipeline<Box<dyn Epochs + 'a>, L> {
     /// Tells `lie` over what was opened.
     pub(crate) fn over(honest: Box<dyn Epochs + 'a>, lie: L) -> Box<dyn Epochs + 'a> {
         Box::new(Self { honest, lie })
     }
 }
 
-impl<L: Lie> Epochs for LyingPipeline<'_, L> {
+impl<H: HonestPipeline, L: Lie> Epochs for LyingPipeline<H, L> {
     fn begin(&mut self, epoch: u64) -> Result<()> {
-        self.lie.begin(&mut *self.honest, epoch)
+        self.lie.begin(self.honest.get_mut(), epoch)
     }
 
     fn advance(&mut self) -> Result<bool> {
-        self.lie.advance(&mut *self.honest)
+        self.lie.advance(self.honest.get_mut())
     }
 
     fn batch(&self) -> &dyn Batch {
@@ -54,25 +85,25 @@ impl<L: Lie> Epochs for LyingPipeline<'_, L> {
     }
 
     fn in_order(&self) -> bool {
-        self.lie.in_order() && self.honest.in_order()
+        self.lie.in_order() && self.honest.get().in_order()
     }
 
     fn executed(&self) -> ExecutedWork {
-        self.honest.executed()
+        self.honest.get().executed()
     }
 }
 
-impl<L: Lie> Batch for LyingPipeline<'_, L> {
+impl<H: HonestPipeline, L: Lie> Batch for LyingPipeline<H, L> {
     fn elements(&self) -> usize {
-        self.lie.elements(self.honest.batch())
+        self.lie.elements(self.honest.get().batch())
     }
 
     fn kinds(&self) -> &[FieldKind] {
-        self.honest.batch().kinds()
+        self.honest.get().batch().kinds()
     }
 
     fn bytes(&self, field: usize) -> &[u8] {
-        self.lie.bytes(self.honest.batch(), field)
+        self.lie.bytes(self.honest.get().batch(), field)
     }
 }
 

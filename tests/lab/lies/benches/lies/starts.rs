@@ -70,6 +70,17 @@ impl Lie for FirstAsked {
     }
 }
 
+/// One for each of several workers.
+fn beside<'a>(
+    honest: &'a mut Reference,
+    specs: &[PipelineSpec],
+    data: &Arc<DataSet>,
+    ahead: usize,
+) -> Result<Vec<Box<dyn Epochs + Send + 'a>>> {
+    let pipelines = honest.open_many(specs, data)?.into_iter().zip(specs);
+    Ok(pipelines.map(|(honest, spec)| LyingPipeline::beside(honest, FirstAsked::new(spec, ahead))).collect())
+}
+
 #[derive(Default)]
 struct MadeWithTheFirst(Reference);
 
@@ -78,6 +89,14 @@ struct MadeWithTheFirst(Reference);
 impl Loader for MadeWithTheFirst {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         Ok(LyingPipeline::over(self.0.open(spec, data)?, FirstAsked::new(spec, usize::MAX)))
+    }
+
+    fn open_many(
+        &mut self,
+        specs: &[PipelineSpec],
+        data: &Arc<DataSet>,
+    ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
+        beside(&mut self.0, specs, data, usize::MAX)
     }
 }
 
@@ -162,6 +181,14 @@ struct Arena(Reference);
 impl Loader for Arena {
     fn open(&mut self, spec: &PipelineSpec, data: &Arc<DataSet>) -> Result<Box<dyn Epochs + '_>> {
         Ok(LyingPipeline::over(self.0.open(spec, data)?, FirstAsked::new(spec, 1)))
+    }
+
+    fn open_many(
+        &mut self,
+        specs: &[PipelineSpec],
+        data: &Arc<DataSet>,
+    ) -> Result<Vec<Box<dyn Epochs + Send + '_>>> {
+        beside(&mut self.0, specs, data, 1)
     }
 }
 
