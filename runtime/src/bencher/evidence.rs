@@ -282,9 +282,25 @@ pub struct ReferenceComparison {
     /// Reading the reference's answers, where it is a body that hands some in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<AnswerReading>,
+    /// The places of copies that a part of a batch was drawn for, out of measured passes.
+    #[serde(default)]
+    pub drawn: DrawnPlaces,
     /// True if a whole epoch has the reference's elements; `None` in a measured repeat whose order is not
     /// free.
     pub same: Option<bool>,
+}
+
+/// Places of copies of a part of a batch: where they were drawn they are different ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DrawnPlaces {
+    /// Copies.
+    pub copies: u64,
+    /// Different batches of the epoch among them.
+    pub batches: u64,
+    /// Different first elements within a batch.
+    pub firsts: u64,
+    /// The number of elements of a batch that could have been the first one.
+    pub room: u64,
 }
 
 /// Answers of a body that were read, outside its time. Medians over the looks.

@@ -58,8 +58,8 @@ pub use content::{Content, HashKey};
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Result, fail, skip};
 pub use evidence::{
-    Account, AnswerReading, Audit, ClockPair, Costs, EpochSum, Evidence, ExpectedEpoch, Hashes, LifePair,
-    Miscount, PipelineLife, ReferenceComparison, Spot, StoppedClock, UnstoppedEpoch,
+    Account, AnswerReading, Audit, ClockPair, Costs, DrawnPlaces, EpochSum, Evidence, ExpectedEpoch, Hashes,
+    LifePair, Miscount, PipelineLife, ReferenceComparison, Spot, StoppedClock, UnstoppedEpoch,
 };
 pub use file_use::FileUse;
 pub(crate) use inject::{VARIABLE as INJECT, read as read_share};

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::bencher::{
-    AnswerReading, EpochSum, Evidence, HashKey, Moments, MomentsByField, Purpose, ReferenceComparison, Spot,
+    AnswerReading, DrawnPlaces, EpochSum, Evidence, HashKey, Moments, MomentsByField, Purpose,
+    ReferenceComparison, Spot,
 };
 use crate::plan::{Plan, PlannedCase};
 
@@ -14,6 +15,9 @@ pub(super) struct References {
     key: HashKey,
     known: HashMap<String, ReferenceElements>,
 }
+
+/// The epoch of a repeat that nobody stops.
+const UNSTOPPED: u64 = 0;
 
 /// The elements of a reference's epoch, hashed.
 pub(super) struct ReferenceElements {
@@ -150,11 +154,28 @@ impl ReferenceElements {
             independent: total.powi(2) / counts.values().map(|count| count.powi(2)).sum::<f64>().max(1.0),
             unique: self.unique,
             answers: self.answers.clone(),
+            drawn: if whole { DrawnPlaces::default() } else { self.drawn(spots) },
             there: if whole { MomentsByField::new() } else { self.there(evidence, spots) },
             same: match evidence.last_epoch {
                 _ if whole => Some(self.is_whole(&EpochSum::of(hashes()))),
                 last => last.map(|last| self.is_whole(&last)),
             },
+        }
+    }
+
+    /// The places of parts of batches that were copied out of measured passes.
+    fn drawn(&self, spots: &[Spot]) -> DrawnPlaces {
+        let room = |spot: &Spot| (self.batch + 1).saturating_sub(spot.hashes.0.len() as u64);
+        let is_part = |spot: &&Spot| spot.epoch != Some(UNSTOPPED) && room(spot) > 1;
+        let parts: Vec<&Spot> = spots.iter().filter(is_part).collect();
+        let different = |place: fn(&Spot) -> Option<u64>| {
+            parts.iter().filter_map(|spot| place(spot)).collect::<HashSet<u64>>().len() as u64
+        };
+        DrawnPlaces {
+            copies: parts.len() as u64,
+            batches: different(|spot| spot.at),
+            firsts: different(|spot| Some(spot.first)),
+            room: parts.iter().map(|spot| room(spot)).min().unwrap_or(0),
         }
     }
 

@@ -17,8 +17,8 @@ pub(super) const RULE: Rule = Rule {
         may differ by three times what an element takes in the measured passes, in three pairs of four, by \
         the wall clock and by half as much processor time. What a compiler, threads or an arena take does \
         not grow with the data, and is free",
-    blind: "a gain below the bound, or below a quarter of a life whose start is dear; a life with more page \
-        faults than work; what an earlier pipeline of the process has left to the next; a pipeline of less \
+    blind: "a gain below the bound, or below a quarter of a life whose start is dear, or below what its page \
+        faults may have taken; what an earlier pipeline of the process has left to the next; a pipeline of less \
         than four batches, of more than 2 s a quarter, on a device or of several ranks; work for which no \
         processor is busy; who knows a pipeline that will be measured from one that will not; what a worker \
         does where it opens, for which `outside` looks, and one of which two short epochs and their openings \
@@ -40,8 +40,8 @@ const ON_PROCESSOR: f64 = 0.5;
 const SHARE: f64 = 0.25;
 const LOST: f64 = 0.05;
 
-/// A life that may have spent a larger share on page faults says nothing: memory that is touched for the
-/// first time takes longer than many a batch. A fault takes so long at most, in nanoseconds.
+/// Memory that is touched for the first time takes longer than many a batch: a fault takes so long at most,
+/// in nanoseconds, and is no work. A life that may have spent a larger share on faults clears nobody.
 const FAULTS: f64 = 0.25;
 const FAULT: u64 = 4_000;
 
@@ -55,6 +55,8 @@ pub(super) struct Growth {
     on_processor: f64,
     /// Its share of the whole life.
     share: f64,
+    /// True if little of the life may have gone by with page faults.
+    is_clear: bool,
 }
 
 impl Growth {
@@ -77,23 +79,23 @@ impl Growth {
     fn between(pair: &LifePair, each: f64, on_processor: f64) -> Option<Self> {
         let LifePair { whole, part } = pair;
         let more = whole.elements.checked_sub(part.elements).filter(|more| *more > 0)? as f64;
-        let own = own_time(whole) as f64;
-        if whole.faults.saturating_mul(FAULT) as f64 > own * FAULTS {
-            return None;
-        }
+        let faults = |life: &PipelineLife| life.faults.saturating_mul(FAULT);
+        let is_clear = faults(whole) as f64 <= own_time(whole) as f64 * FAULTS;
+        let own = |life| own_time(life).saturating_sub(if is_clear { 0 } else { faults(life) }) as f64;
         let elements = whole.elements as f64;
-        let wall = (own - own_time(part) as f64) / more;
+        let wall = (own(whole) - own(part)) / more;
         let cpu = (whole.cpu as f64 - part.cpu as f64) / more;
         let hidden = (wall - each) * elements;
         let on_processor = (cpu - on_processor) * elements;
-        Some(Self { ratio: wall / each, hidden, on_processor, share: hidden / own })
+        let share = hidden / own(whole).max(1.0);
+        Some(Self { ratio: wall / each, hidden, on_processor, share, is_clear })
     }
 
     /// Tells whether it clears a pipeline of making batches where no clock runs: a further element takes no
     /// longer than in a pass, or what it takes is lost in a start that is the same for all data. Whom it does
     /// not accuse it need not clear.
     pub(super) fn clears(self) -> bool {
-        self.ratio <= BOUND || self.share < LOST
+        self.is_clear && (self.ratio <= BOUND || self.share < LOST)
     }
 
     fn accuses(self) -> bool {

@@ -1,7 +1,8 @@
 //! What was copied out of measured passes is the reference's.
 
 use super::rule::{Accusation, Rule, each_measured};
-use crate::bencher::{Content, ReferenceComparison};
+use crate::bencher::{Content, DrawnPlaces, ReferenceComparison};
+use crate::metric::SampleKind;
 use crate::registry::Equivalence;
 use crate::verify::ExaminedCase;
 use crate::verify::agreement::{kind, near, unlike};
@@ -17,8 +18,10 @@ pub(super) const RULE: Rule = Rule {
         order the one of its place; where the order is free none comes more often in an epoch than the \
         reference has it. With `approx` moments, ranges and shapes agree, and where batches come \
         in order the moments are held beside those of the reference's same batches; with `alike` traits of \
-        elements, ranges and shapes; with `shape` shapes. Different places must hold different elements",
+        elements, ranges and shapes; with `shape` shapes. Different places must hold different elements, and those of a worker's \
+        copies must be as many as draws find",
     blind: "a subject that cheats in so few batches that no drawn one is among them, which gains as little; \
+        a worker with a loop of its own whose copies are of batches that it foresees, each pass another one; \
         one that reads the harness's memory: in its own process, or as a process of the same user",
     remedy: "deliver in every pass what the specification asks for",
     test: "verify::rules::tests::elements_of_measured_passes_are_the_references",
@@ -61,7 +64,7 @@ fn fault(examined: &ExaminedCase<'_>, one: &EndedRepeat<'_>) -> Option<String> {
              cannot have come"
         ));
     }
-    if let Some(again) = repeated(one, compared) {
+    if let Some(again) = repeated(one, compared).or_else(|| foreseen(one, &compared.drawn)) {
         return Some(again);
     }
     let (here, there) = (&one.work?.content, &examined.reference?.content);
@@ -98,6 +101,38 @@ fn repeated(one: &EndedRepeat<'_>, compared: &ReferenceComparison) -> Option<Str
         )
     })
 }
+
+/// Tells whether a worker has copied at places that were not drawn: they are the same ones again and again.
+fn foreseen(one: &EndedRepeat<'_>, drawn: &DrawnPlaces) -> Option<String> {
+    let DrawnPlaces { copies, batches, firsts, room } = *drawn;
+    // (The harness draws those of a native subject itself.)
+    if one.evidence.account.is_none() || copies < COPIES || one.seen.taken != Some(SampleKind::Items) {
+        return None;
+    }
+    let of_pass = one.seen.samples.len() as u64 / one.seen.passes.max(1);
+    let is_drawn = |different: u64, among: u64| different as f64 >= due(copies, among) * DRAWN;
+    let (what, different, among) = match () {
+        () if !is_drawn(firsts, room) => ("elements of a batch", firsts, room),
+        () if !is_drawn(batches, of_pass) => ("batches of a pass", batches, of_pass),
+        () => return None,
+    };
+    Some(format!(
+        "{copies} copies begin at {different} of {among} {what}: their places were not drawn, and it may be \
+         honest there alone"
+    ))
+}
+
+/// Different places that so many draws among so many find in the mean.
+fn due(draws: u64, among: u64) -> f64 {
+    let among = among.max(1) as f64;
+    among * (1.0 - (1.0 - 1.0 / among).powf(draws as f64))
+}
+
+/// So many copies must have been handed over before their places are counted, and so large a share of the
+/// places that draws find they must have. (Sixteen draws among twenty find 11 places in the mean, and less
+/// than six once in a million times.)
+const COPIES: u64 = 16;
+const DRAWN: f64 = 0.5;
 
 /// Moments of a sample of elements: as far off as the tolerance and their number allow. They are held beside
 /// what the reference has in the same batches where that is known, since an epoch may change as it goes on:

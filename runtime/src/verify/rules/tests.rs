@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::fixture::{EPOCH, fails, found, honest, honest_worker, passes, work};
 use super::{RULES, outside, unstopped};
 use crate::bencher::{
-    AnswerReading, Audit, ClockFault, ClockPair, Delivery, Dtype, Evidence, ExpectedEpoch, FileUse, LifePair,
-    Miscount, Phase, PipelineLife, Purpose, ReferenceComparison, WorkFault,
+    AnswerReading, Audit, ClockFault, ClockPair, Delivery, DrawnPlaces, Dtype, Evidence, ExpectedEpoch,
+    FileUse, LifePair, Miscount, Phase, PipelineLife, Purpose, ReferenceComparison, WorkFault,
 };
 use crate::metric::{DeviceAudit, OnDevice, Returns, SampleKind};
 use crate::registry::Equivalence;
@@ -169,6 +169,17 @@ fn elements_of_measured_passes_are_the_references() {
     passes(honest(), beginning(&[2.9; 32]));
     fails(honest(), beginning(&[]), "spot-check", "looked at: 2.9");
     fails(honest(), beginning(&[1.0; 32]), "spot-check", "the reference has 1");
+    // A worker whose copies are always of the same place.
+    let places = |batches: u64, firsts: u64| {
+        move |case: &mut super::fixture::Case| {
+            *case = honest_worker();
+            let drawn = DrawnPlaces { copies: 40, batches, firsts, room: 57 };
+            case.evidence.compared = with(&|compared| compared.drawn = drawn);
+        }
+    };
+    passes(honest(), places(20, 28));
+    fails(honest(), places(20, 1), "spot-check", "40 copies begin at 1 of 57 elements of a batch");
+    fails(honest(), places(1, 28), "spot-check", "40 copies begin at 1 of ");
     // Draws of its own for each epoch: the greatest number is not the same twice.
     let wide = |renewed: bool| {
         move |case: &mut super::fixture::Case| {
@@ -411,6 +422,12 @@ fn what_grows_with_the_data_is_work_wherever_it_is_done() {
         over(205_000_000, 30_000_000)(case);
         case.evidence.lives[0].whole.faults = 100_000;
     });
+    // More than all faults can have taken is work nevertheless.
+    let faulty = |case: &mut super::fixture::Case| {
+        over(700_000_000, 30_000_000)(case);
+        case.evidence.lives[0].whole.faults = 50_000;
+    };
+    fails(honest(), faulty, "growth", "a pipeline takes 6.3 times as long");
     // Whom it does not accuse it need not clear: another process may have made the epoch, or a long start may
     // hide a part of it.
     let opened = "opening the pipeline took 301ms at least";
