@@ -41,9 +41,14 @@ const SHARE: f64 = 0.25;
 const LOST: f64 = 0.05;
 
 /// Memory that is touched for the first time takes longer than many a batch: a fault takes so long at most,
-/// in nanoseconds, and is no work. A life that may have spent a larger share on faults clears nobody.
+/// in nanoseconds, or what one costs on the machine, and is no work. A life that may have spent a larger share
+/// on faults clears nobody.
 const FAULTS: f64 = 0.25;
 const FAULT: u64 = 4_000;
+const LEAST_FAULT: u64 = 1_000;
+
+/// Threads that ran and waited together for no longer than the passes took, but for this share, are one.
+const ONE_THREAD: f64 = 1.05;
 
 /// The growth of lives over that of passes.
 #[derive(Clone, Copy, Debug)]
@@ -63,24 +68,26 @@ impl Growth {
     /// Returns the growth of a case; `None` where its lives were not timed, or say nothing.
     pub(super) fn of(examined: &ExaminedCase<'_>) -> Option<Self> {
         let measured = || examined.ended().filter(EndedRepeat::is_measured);
-        let each: Vec<f64> = measured().filter_map(|one| one.each()).collect();
+        let each: Vec<f64> = measured().filter_map(|one| each(&one)).collect();
+        let fault = measured().filter_map(|one| one.evidence.page_fault).max();
+        let fault = fault.unwrap_or(FAULT).clamp(LEAST_FAULT, FAULT);
         let on_processor: Vec<f64> = measured().filter_map(|one| on_processor(&one)).collect();
         if each.is_empty() {
             return None;
         }
         let (each, on_processor) = (median(&each), median(&on_processor));
         let lives = examined.ended().map(|one| &one.evidence.lives).find(|lives| !lives.is_empty())?;
-        let growth = |pair: &LifePair| Self::between(pair, each, on_processor);
+        let growth = |pair: &LifePair| Self::between(pair, each, on_processor, fault);
         let mut pairs: Vec<Self> = lives.iter().filter_map(growth).collect();
         pairs.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
         pairs.get(pairs.len().saturating_sub(1) / 4).copied()
     }
 
-    fn between(pair: &LifePair, each: f64, on_processor: f64) -> Option<Self> {
+    fn between(pair: &LifePair, each: f64, on_processor: f64, fault: u64) -> Option<Self> {
         let LifePair { whole, part } = pair;
         let more = whole.elements.checked_sub(part.elements).filter(|more| *more > 0)? as f64;
-        let faults = |life: &PipelineLife| life.faults.saturating_mul(FAULT);
-        let is_clear = faults(whole) as f64 <= own_time(whole) as f64 * FAULTS;
+        let faults = |life: &PipelineLife| life.faults.saturating_mul(fault);
+        let is_clear = whole.faults.saturating_mul(FAULT) as f64 <= own_time(whole) as f64 * FAULTS;
         let own = |life| own_time(life).saturating_sub(if is_clear { 0 } else { faults(life) }) as f64;
         let elements = whole.elements as f64;
         let wall = (own(whole) - own(part)) / more;
@@ -102,6 +109,19 @@ impl Growth {
         let is_on_processor = self.on_processor >= self.hidden * ON_PROCESSOR;
         self.ratio > BOUND && self.hidden >= LEAST && self.share >= SHARE && is_on_processor
     }
+}
+
+/// Nanoseconds of the measured windows for an element. Waiting for a processor is the machine's time there as
+/// in a life; where several threads wait, whoever is waited for is not known.
+fn each(one: &EndedRepeat<'_>) -> Option<f64> {
+    let each = one.each()?;
+    let around = &one.seen.around;
+    let has_workers = one.work.is_some_and(|work| work.report.workers > 0);
+    let busy = around.ran.unwrap_or(0) + around.waited.unwrap_or(0);
+    if has_workers || one.has_processes() || busy as f64 > around.span as f64 * ONE_THREAD {
+        return Some(each);
+    }
+    Some(each * (1.0 - around.waiting_share().unwrap_or(0.0)))
 }
 
 /// Nanoseconds on a processor for an element of the measured passes, in their windows alone.

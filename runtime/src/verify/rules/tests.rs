@@ -428,6 +428,18 @@ fn what_grows_with_the_data_is_work_wherever_it_is_done() {
         case.evidence.lives[0].whole.faults = 50_000;
     };
     fails(honest(), faulty, "growth", "a pipeline takes 6.3 times as long");
+    // A pass that waited for a processor half of its time did its work in the other half.
+    let waited = |case: &mut super::fixture::Case| {
+        over(399_000_000, 100_000_000)(case);
+        let around = &mut case.seen.around;
+        (around.span, around.ran, around.waited) = (100_000_000, Some(50_000_000), Some(50_000_000));
+    };
+    fails(honest(), waited, "growth", "a pipeline takes 8.0 times as long");
+    passes(honest(), |case| {
+        waited(case);
+        case.work.report.workers = 2;
+        case.evidence.lives = lives(5_000, &[[199_000_000, 50_000_000]]);
+    });
     // Whom it does not accuse it need not clear: another process may have made the epoch, or a long start may
     // hide a part of it.
     let opened = "opening the pipeline took 301ms at least";

@@ -161,7 +161,7 @@ pub(super) const LIES: &[CataloguedLie] = &[
     lie("elsewhere", "made-by-a-thread", ALL, &["outside", "unstopped"]),
     twin("elsewhere", "prefetches", ALL),
     twin("elsewhere", "dear-open", ALL),
-    lie("starts", "made-with-the-first", SHARED_TOO, &["growth", "outside"]),
+    lie("starts", "made-with-the-first", SHORT_TOO, &["growth", "outside"]),
     lie("starts", "made-when-asked-for-the-order", SHORT_TOO, &["growth", "outside"]),
     twin("starts", "compiles", SHORT_TOO),
     twin("starts", "arena", SHARED_TOO),
