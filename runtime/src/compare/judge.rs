@@ -323,6 +323,6 @@ fn advice(weighed: &WeighedMetric, revision: Option<&str>) -> Advice {
 #[cfg(test)]
 pub(super) mod fixture;
 #[cfg(test)]
-mod stored;
+mod process_tests;
 #[cfg(test)]
 mod tests;

@@ -6,14 +6,14 @@
 
 mod agreement;
 mod caveat;
-mod examined;
+mod examined_case;
 mod finding;
 mod rules;
 mod unverified_reason;
 
 pub use agreement::{Agreement, agree, other_answers};
 pub use caveat::{CAVEATS, Caveat, CaveatKind, SpentLimit};
-pub use examined::ExaminedCase;
+pub use examined_case::ExaminedCase;
 pub(crate) use finding::PROCESSORS;
 pub use finding::{Figure, Finding, FindingDetail, Severity};
 pub use rules::{RULES, Rule, judge};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::rule::{Accusation, Rule, each_measured};
 use crate::bencher::Account;
 use crate::verify::ExaminedCase;
-use crate::verify::examined::EndedRepeat;
+use crate::verify::examined_case::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {

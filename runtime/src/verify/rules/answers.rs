@@ -2,7 +2,7 @@
 
 use super::rule::{Accusation, Rule};
 use crate::verify::ExaminedCase;
-use crate::verify::examined::EndedRepeat;
+use crate::verify::examined_case::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {

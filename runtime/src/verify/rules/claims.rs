@@ -7,7 +7,7 @@ use crate::bencher::{
 use crate::metric::Observation;
 use crate::run::How;
 use crate::verify::ExaminedCase;
-use crate::verify::examined::EndedRepeat;
+use crate::verify::examined_case::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {

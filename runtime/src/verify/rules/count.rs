@@ -4,7 +4,7 @@ use super::rule::{Accusation, Rule, each_repeat};
 use crate::bencher::ExpectedEpoch;
 use crate::metric::Observation;
 use crate::verify::ExaminedCase;
-use crate::verify::examined::EndedRepeat;
+use crate::verify::examined_case::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {

@@ -4,7 +4,7 @@ use super::rule::{Accusation, Rule};
 use crate::bencher::{LifePair, PipelineLife};
 use crate::stats::median;
 use crate::verify::ExaminedCase;
-use crate::verify::examined::EndedRepeat;
+use crate::verify::examined_case::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {

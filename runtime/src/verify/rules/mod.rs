@@ -23,7 +23,7 @@ mod spot_check;
 mod unstopped;
 mod view;
 
-use super::examined::ExaminedCase;
+use super::examined_case::ExaminedCase;
 use super::finding::{Finding, FindingDetail};
 use rule::Accusation;
 

@@ -4,7 +4,7 @@ use super::rule::{Accusation, Rule, each_measured};
 use crate::metric::SampleKind;
 use crate::stats;
 use crate::verify::ExaminedCase;
-use crate::verify::examined::EndedRepeat;
+use crate::verify::examined_case::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {

@@ -7,7 +7,7 @@ use super::rule::{Accusation, Rule, each_measured};
 use crate::bencher::Delivery;
 use crate::metric::{Ledger, SampleKind};
 use crate::verify::ExaminedCase;
-use crate::verify::examined::EndedRepeat;
+use crate::verify::examined_case::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {

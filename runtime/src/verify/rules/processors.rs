@@ -3,7 +3,7 @@
 use super::rule::{Accusation, Rule};
 use crate::metric::SampleKind;
 use crate::verify::ExaminedCase;
-use crate::verify::examined::EndedRepeat;
+use crate::verify::examined_case::EndedRepeat;
 use crate::verify::finding::{PROCESSORS, Severity};
 
 pub(super) const RULE: Rule = Rule {

@@ -1,6 +1,6 @@
 //! A rule, what it says of a case, and how repeats are looked at one by one.
 
-use super::super::examined::{EndedRepeat, ExaminedCase};
+use super::super::examined_case::{EndedRepeat, ExaminedCase};
 use super::super::finding::Severity;
 
 /// A rule: what it is against, where it looks, and what it cannot see.

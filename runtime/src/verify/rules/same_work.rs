@@ -2,7 +2,7 @@
 
 use super::rule::{Accusation, Rule};
 use crate::registry::Equivalence;
-use crate::verify::examined::EndedRepeat;
+use crate::verify::examined_case::EndedRepeat;
 use crate::verify::finding::Severity;
 use crate::verify::{Agreement, ExaminedCase};
 

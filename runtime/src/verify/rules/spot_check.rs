@@ -6,7 +6,7 @@ use crate::metric::SampleKind;
 use crate::registry::Equivalence;
 use crate::verify::ExaminedCase;
 use crate::verify::agreement::{kind, near, unlike};
-use crate::verify::examined::EndedRepeat;
+use crate::verify::examined_case::EndedRepeat;
 use crate::verify::finding::Severity;
 
 pub(super) const RULE: Rule = Rule {
