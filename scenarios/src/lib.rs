@@ -5,6 +5,7 @@
 //! - `loaders`, on unless default features are off: data loaders and learners.
 //! - `checkpoints`, with the feature of that name: saving and loading of states.
 //! - `training`, likewise: training steps.
+//! - `inference`, likewise: predictions and generations.
 //! - [`python`]: how systems of Python are started.
 //!
 //! A bench target links a family with `use weighbridge_loaders as _;`, and all that are asked for with
@@ -13,6 +14,8 @@
 #[cfg(feature = "checkpoints")]
 pub use weighbridge_checkpoints as checkpoints;
 pub use weighbridge_data as data;
+#[cfg(feature = "inference")]
+pub use weighbridge_inference as inference;
 #[cfg(feature = "loaders")]
 pub use weighbridge_loaders as loaders;
 pub use weighbridge_python as python;
@@ -23,6 +26,8 @@ pub use weighbridge_training as training;
 pub mod prelude {
     #[cfg(feature = "checkpoints")]
     pub use weighbridge_checkpoints::contract::{Checkpointer, Checkpoints};
+    #[cfg(feature = "inference")]
+    pub use weighbridge_inference::contract::{PredictionLoop, Predictor};
     #[cfg(feature = "loaders")]
     pub use weighbridge_loaders::prelude::*;
     #[cfg(feature = "training")]

@@ -12,7 +12,7 @@ use crate::interpreter::Interpreter;
 use crate::named_peer::NamedPeer;
 use crate::package::module;
 use crate::peer;
-use crate::peer::{CHECKPOINTER, FREE_THREADED, LEARNER, Peer, PeerState, TRAINER};
+use crate::peer::{CHECKPOINTER, FREE_THREADED, LEARNER, PREDICTOR, Peer, PeerState, TRAINER};
 
 /// A framework of Python: its worker is started when something is opened in it first, and stays for what
 /// comes next.
@@ -204,6 +204,7 @@ fn command(peer: &Peer, interpreter: Interpreter) -> Result<Command> {
     let folder = match peer.contract {
         CHECKPOINTER => "checkpointers",
         TRAINER => "trainers",
+        PREDICTOR => "predictors",
         // One thread, as its neighbours that are native have.
         LEARNER => return Ok(worker.arg(format!("learners.{}", peer.short))),
         _ => return Ok(worker.arg(peer.short)),

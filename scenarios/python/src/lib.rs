@@ -23,7 +23,7 @@ pub use framework::{Framework, without_lock};
 pub use interpreter::Interpreter;
 pub use meeting::{RankMessage, free_address};
 pub use peer::{
-    CHECKPOINTER, FREE_THREADED, Installation, LEARNER, LOADER, PEERS, PYTHONS, Peer, PeerState,
+    CHECKPOINTER, FREE_THREADED, Installation, LEARNER, LOADER, PEERS, PREDICTOR, PYTHONS, Peer, PeerState,
     SystemPackage, TRAINER, find, free_threaded, home, requirements,
 };
 pub use pipeline::{RemotePipeline, entry_point, executed};

@@ -28,8 +28,8 @@ pub struct Peer {
     pub module: &'static str,
     /// The packages of the system that it needs and no Python package brings.
     pub system: &'static [SystemPackage],
-    /// The contract that its worker opens, in the protocol's words: [`LOADER`], [`CHECKPOINTER`], [`TRAINER`]
-    /// or [`LEARNER`].
+    /// The contract that its worker opens, in the protocol's words: [`LOADER`], [`CHECKPOINTER`], [`TRAINER`],
+    /// [`PREDICTOR`] or [`LEARNER`].
     pub contract: &'static str,
 }
 
@@ -64,6 +64,9 @@ pub const CHECKPOINTER: &str = "checkpointer";
 
 /// The contract of what trains models.
 pub const TRAINER: &str = "trainer";
+
+/// The contract of what predicts.
+pub const PREDICTOR: &str = "predictor";
 
 /// The contract of what takes gradients through a pipeline.
 pub const LEARNER: &str = "learner";
@@ -148,6 +151,12 @@ pub const PEERS: &[Peer] = &[
     other(TRAINER, "Keras (JAX)", "keras_jax", "keras", "keras", "keras"),
     other(TRAINER, "Keras (PyTorch)", "keras_torch", "keras", "keras", "keras"),
     other(TRAINER, "TensorFlow", "tensorflow", "keras", "tensorflow-cpu", "tensorflow"),
+    other(PREDICTOR, "PyTorch", "predict_torch", "torch", "torch", "torch"),
+    other(PREDICTOR, "ONNX Runtime", "predict_onnxruntime", "onnxruntime", "onnxruntime", "onnxruntime"),
+    other(PREDICTOR, "OpenVINO", "predict_openvino", "openvino", "openvino", "openvino"),
+    other(PREDICTOR, "JAX", "predict_jax", "flax", "jax", "jax"),
+    other(PREDICTOR, "TensorFlow", "predict_tensorflow", "tf_data", "tensorflow-cpu", "tensorflow"),
+    other(PREDICTOR, "NumPy", "predict_numpy", "numpy", "numpy", "numpy"),
     other(LEARNER, "Flax NNX", "nnx", "flax", "flax", "flax.nnx"),
     other(LEARNER, "PyTorch autograd", "torch_autograd", "torch", "torch", "torch"),
     other(LEARNER, "tf.GradientTape", "gradient_tape", "tf_data", "tensorflow-cpu", "tensorflow"),

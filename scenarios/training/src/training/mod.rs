@@ -29,7 +29,7 @@ pub mod train4_ranks;
 mod trainer_choice;
 
 pub use learning_curve::{ACCURACY_AT, BEST_ACCURACY, LOSS_AT, STEPS_TO_TARGET, TIME_AT, TIME_TO_TARGET};
-pub use peak::{MEASURED_PEAK, PAPER_PEAKS, PEAK};
+pub use peak::{MEASURED_PEAK, PAPER_PEAKS, PEAK, measured_product};
 pub use preset::Preset;
 pub use storage::LoaderStorage;
 pub use train1_steps::train;

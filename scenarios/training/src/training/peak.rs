@@ -21,7 +21,7 @@ const TRIED: Duration = Duration::from_millis(150);
 
 /// Operations in a second of the fastest of some products of square matrices of `f32`, on all processors, by
 /// the library that the trainer by hand has.
-pub(super) fn measured_product() -> f64 {
+pub fn measured_product() -> f64 {
     let numbers = |seed: usize| {
         Array2::from_shape_fn((SIDE, SIDE), |(row, column)| ((row * 31 + column * 17 + seed) % 13) as f32)
     };

@@ -190,7 +190,7 @@ impl Layer {
     ///
     /// # Errors
     /// What does not fit: a shape that the layer does not take, dimensions that do not divide, none.
-    pub(crate) fn output(&self, input: Shape, at: &str) -> Result<Shape> {
+    pub fn output(&self, input: Shape, at: &str) -> Result<Shape> {
         let wrong = |why: String| Error::new(format!("layer {at} ({}): {why}", self.name()));
         let positive = |what: &str, number: usize| {
             if number == 0 { Err(wrong(format!("`{what}` is 0"))) } else { Ok(()) }

@@ -1,0 +1,74 @@
+//! Predictors written in Rust, in this process.
+
+mod by_hand;
+mod candle;
+mod candle_layers;
+mod hand_layers;
+mod key_values;
+mod real;
+
+use std::sync::Arc;
+
+use weighbridge::{Result, adapter, skip};
+use weighbridge_data::DataSet;
+
+pub(crate) use by_hand::HandModel;
+pub use candle::CandlePredictor;
+
+use crate::contract::{CallLoop, PredictionLoop, Predictor};
+use crate::workload::{PredictionMode, PredictionPrecision, PredictionSpec};
+
+/// A predictor by definition: every layer by its formula, in `f64`. The modes of other systems change nothing
+/// in it, nor does their precision.
+#[derive(Debug, Default)]
+pub struct ReferencePredictor;
+
+#[adapter(name = "Reference", tier = 0)]
+impl Predictor for ReferencePredictor {
+    fn open(
+        &mut self,
+        spec: &PredictionSpec,
+        _how: PredictionMode,
+        weights: &Arc<DataSet>,
+    ) -> Result<Box<dyn PredictionLoop + '_>> {
+        Ok(Box::new(CallLoop::over(HandModel::<f64>::open(spec, weights)?, spec)?))
+    }
+}
+
+/// The same formulae in `f32`, with the products of matrices of the crate `ndarray` on all processors.
+#[derive(Debug, Default)]
+pub struct NdarrayPredictor;
+
+#[adapter(name = "ndarray (by hand)", tier = 1)]
+impl Predictor for NdarrayPredictor {
+    fn open(
+        &mut self,
+        spec: &PredictionSpec,
+        how: PredictionMode,
+        weights: &Arc<DataSet>,
+    ) -> Result<Box<dyn PredictionLoop + '_>> {
+        check_asked(spec, how)?;
+        Ok(Box::new(CallLoop::over(HandModel::<f32>::open(spec, weights)?, spec)?))
+    }
+}
+
+/// Refuses what a program of Rust cannot be asked for here.
+fn check_asked(spec: &PredictionSpec, how: PredictionMode) -> Result<()> {
+    if how != PredictionMode::Eager {
+        return Err(skip(format!(
+            "mode {how}: a program of Rust has one way to run its layers, as they are written"
+        )));
+    }
+    if spec.precision != PredictionPrecision::F32 {
+        return Err(skip(format!(
+            "precision {}: a program of Rust has no products of such numbers here",
+            spec.precision
+        )));
+    }
+    Ok(())
+}
+
+/// The numbers of a tensor of the weights.
+fn singles(bytes: &[u8]) -> Vec<f32> {
+    bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect()
+}

@@ -1,0 +1,1 @@
+//! Predictors that do not do what they say: for tests.

@@ -1,0 +1,16 @@
+//! What a predictor is asked to do: a [`PredictionSpec`], made of data alone: a model, its weights, and what
+//! enters each call.
+
+mod drawn_input;
+mod generation;
+mod named_model;
+mod operations;
+mod prediction;
+mod weights;
+
+pub use drawn_input::{ModelInput, drawn_input};
+pub use generation::Generation;
+pub use named_model::NamedModel;
+pub use operations::PredictionOperations;
+pub use prediction::{PredictionMode, PredictionPrecision, PredictionSpec};
+pub use weights::ModelWeights;
