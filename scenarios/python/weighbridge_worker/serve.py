@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from . import PROTOCOL, checkpointer, learner, loop, stored, trainer
+from . import PROTOCOL, checkpointer, learner, loop, predictor, stored, trainer
 from .adapter import Adapter, Declined, Place, System, load
 from .beat import Heart
 from .collectors import Collection
@@ -110,6 +110,8 @@ def opened(adapter: System, message: Message) -> Streaming | checkpointer.Case |
         return checkpointer.Case(adapter, message)
     if isinstance(adapter, trainer.Trainer):
         return trainer.Case(adapter, message)
+    if isinstance(adapter, predictor.Predictor):
+        return predictor.Case(adapter, message)
     if isinstance(adapter, learner.Learner):
         return learner.Case(adapter, message)
     raise Broken(f"{adapter.framework} has a contract that nobody serves")

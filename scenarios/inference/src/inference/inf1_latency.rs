@@ -40,7 +40,6 @@ fn latency(
     )]
     model: NamedModel,
     #[sweep(
-        all,
         eager = PredictionMode::Eager,
         tracked = PredictionMode::Tracked,
         compiled = PredictionMode::Compiled

@@ -33,12 +33,12 @@ fn throughput(
     )]
     model: NamedModel,
     #[sweep(
-        compiled = PredictionMode::Compiled,
         eager = PredictionMode::Eager,
-        tracked = PredictionMode::Tracked
+        tracked = PredictionMode::Tracked,
+        compiled = PredictionMode::Compiled
     )]
     mode: PredictionMode,
-    #[sweep(1, 4, 16, 64, 256)] batch: usize,
+    #[sweep(of_16 = 16, of_1 = 1, of_4 = 4, of_64 = 64, of_256 = 256)] batch: usize,
 ) -> Result<()> {
     let model = if bencher.is_smoke() { NamedModel::ForTests } else { model };
     predict_batches(bencher, predictor, mode, &PredictionSpec::new(model, batch))

@@ -41,7 +41,7 @@ fn generation(
     #[sweep(ids_32 = 32, ids_4 = 4, ids_96 = 96)] prompt: usize,
     #[sweep(ids_16 = 16, ids_4 = 4, ids_32 = 32)] tokens: usize,
     #[sweep(of_1 = 1, of_4 = 4, of_16 = 16)] batch: usize,
-    #[sweep(all, on = true, off = false)] cache: bool,
+    #[sweep(on = true, off = false)] cache: bool,
 ) -> Result<()> {
     let generation = Generation { prompt, tokens, cached: cache };
     let spec = if bencher.is_smoke() {

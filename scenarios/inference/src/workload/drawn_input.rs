@@ -70,7 +70,7 @@ mod tests {
         // `python/tests/test_predictors.py` has the same numbers.
         let ids = drawn_input(Shape::Ids { length: 4, below: 1_000 }, 1, 7, 3);
         let numbers = drawn_input(Shape::Vector { width: 3 }, 1, 7, 3);
-        assert_eq!(ids, ModelInput::Ids(vec![0, 0, 0, 0]));
-        assert_eq!(numbers, ModelInput::Numbers(vec![0.0, 0.0, 0.0]));
+        assert_eq!(ids, ModelInput::Ids(vec![682, 231, 430, 865]));
+        assert_eq!(numbers, ModelInput::Numbers(vec![0.731_045, -1.074_023_7, -0.279_859_3]));
     }
 }

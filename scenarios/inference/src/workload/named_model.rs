@@ -148,9 +148,10 @@ mod tests {
     fn models_have_the_sizes_that_are_published() {
         let size = |model: NamedModel| model.model().size().unwrap();
         assert_eq!(size(NamedModel::Resnet50), 25_557_032);
-        // BERT base has 109.5 M: 1.5 K of kinds of segments, 0.6 M of a pooler and 0.3 M of positions beyond
-        // 128 are not here.
-        assert_eq!(size(NamedModel::EncoderBase), 108_595_202);
+        // BERT base has 109,482,240, among them two kinds of segments, a pooler, and 512 positions.
+        let (segments, pooler, positions) = (2 * 768, 768 * 768 + 768, (512 - 128) * 768);
+        let head = 2 * 768 + 2;
+        assert_eq!(size(NamedModel::EncoderBase), 109_482_240 - segments - pooler - positions + head);
         // GPT-2 has 124,439,808 with 1,024 positions, and its map to the ids is the table.
         let (head, positions) = (768 * 50_257 + 50_257, (1_024 - 256) * 768);
         assert_eq!(size(NamedModel::Gpt124m), 124_439_808 + head - positions);

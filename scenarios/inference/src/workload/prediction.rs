@@ -73,6 +73,9 @@ impl fmt::Display for PredictionMode {
 /// The most bytes of inputs that an epoch has, drawn before its clock runs.
 const INPUTS: usize = 32 << 20;
 
+/// The most operations of an epoch: what a processor does in a fraction of a second.
+const OPERATIONS: u64 = 3_000_000_000;
+
 /// Calls of an epoch: the fewest, and the most.
 const CALLS: (usize, usize) = (8, 1_024);
 
@@ -158,10 +161,12 @@ impl PredictionSpec {
         self.batch * self.generation.map_or(1, |generation| generation.tokens)
     }
 
-    /// Calls of an epoch.
+    /// Calls of an epoch: fewer where they are dear, or their inputs large.
     pub fn calls(&self) -> usize {
         let bytes = (self.batch * self.input().count() * size_of::<f32>()).max(1);
-        (INPUTS / bytes).clamp(CALLS.0, CALLS.1).min(self.cut.unwrap_or(usize::MAX).max(1))
+        let operations = OPERATIONS / self.operations().unwrap_or(1).max(1);
+        let most = (INPUTS / bytes).min(operations as usize).clamp(CALLS.0, CALLS.1);
+        most.min(self.cut.unwrap_or(usize::MAX).max(1))
     }
 
     /// Returns what an epoch hands out.
@@ -275,8 +280,9 @@ mod tests {
     }
 
     #[test]
-    fn an_epoch_has_fewer_calls_where_their_inputs_are_large() {
-        assert_eq!(PredictionSpec::new(NamedModel::EncoderTiny, 1).calls(), 1_024);
+    fn an_epoch_has_fewer_calls_where_they_are_dear_or_their_inputs_large() {
+        assert_eq!(PredictionSpec::new(NamedModel::Mlp, 1).calls(), 1_024);
+        assert_eq!(PredictionSpec::new(NamedModel::EncoderTiny, 1).calls(), 55);
         assert_eq!(PredictionSpec::new(NamedModel::Resnet50, 64).calls(), 8);
     }
 }
