@@ -21,7 +21,7 @@ const WARM_UP: usize = 32;
 const HELD: usize = 3;
 
 /// Single calls that are timed for percentiles, and the time after which no further epoch of them is begun.
-const SINGLE: (usize, Duration) = (5_000, Duration::from_millis(500));
+const SINGLE: (usize, Duration) = (5_000, Duration::from_millis(200));
 
 /// What was asked of a predictor: its open model, the calls that were noted while they were timed, the times
 /// of single ones, and the weights.

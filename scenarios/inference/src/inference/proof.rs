@@ -10,7 +10,7 @@ use crate::contract::{Asked, NotedAnswer, NotedCall, OpenModel, PredictionLoop};
 use crate::workload::{Generation, ModelInput, PredictionSpec, drawn_input};
 
 /// For so long noted calls are looked at: two at least.
-const LOOK: Duration = Duration::from_millis(500);
+const LOOK: Duration = Duration::from_millis(200);
 
 /// The least number of noted calls that are looked at, where there are as many.
 const LEAST: usize = 2;
