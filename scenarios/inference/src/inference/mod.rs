@@ -9,6 +9,8 @@ pub mod inf1_latency;
 pub mod inf2_throughput;
 pub mod inf3_generation;
 #[cfg(test)]
+mod inference_tests;
+#[cfg(test)]
 mod prediction_liars;
 mod proof;
 mod share_of_peak;

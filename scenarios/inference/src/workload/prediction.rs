@@ -76,8 +76,11 @@ const INPUTS: usize = 32 << 20;
 /// The most operations of an epoch: what a processor does in a fraction of a second.
 const OPERATIONS: u64 = 3_000_000_000;
 
-/// Calls of an epoch: the fewest, and the most.
-const CALLS: (usize, usize) = (8, 1_024);
+/// Calls of an epoch: the fewest, which are a pass of 20 and those before it, and the most.
+const CALLS: (usize, usize) = (24, 1_024);
+
+/// Calls of an epoch whose inputs are very large, and what is very large in bytes.
+const FEW_CALLS: (usize, usize) = (8, 512 << 20);
 
 /// Memory of a framework's process without a model.
 const BESIDE: u64 = 1 << 30;
@@ -166,6 +169,7 @@ impl PredictionSpec {
         let bytes = (self.batch * self.input().count() * size_of::<f32>()).max(1);
         let operations = OPERATIONS / self.operations().unwrap_or(1).max(1);
         let most = (INPUTS / bytes).min(operations as usize).clamp(CALLS.0, CALLS.1);
+        let most = if most * bytes > FEW_CALLS.1 { FEW_CALLS.0 } else { most };
         most.min(self.cut.unwrap_or(usize::MAX).max(1))
     }
 

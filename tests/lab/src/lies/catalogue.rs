@@ -87,6 +87,9 @@ const CKPT: &str = "CKPT-1";
 const STEP: &str = "CKPT-STEP";
 const TRAIN: &str = "TRAIN-1";
 const TARGET: &str = "TRAIN-2";
+const LATENCY: &str = "INF-1";
+const BATCHES: &str = "INF-2";
+const TOKENS: &str = "INF-3";
 
 /// Points of scenarios that have several.
 pub(super) const POINTS: &[(&str, &str)] = &[
@@ -108,10 +111,19 @@ pub(super) const POINTS: &[(&str, &str)] = &[
     (TARGET, "variant=tiny"),
     (TARGET, "mode=eager"),
     (TARGET, "seed=1"),
+    (LATENCY, "model=mlp"),
+    (BATCHES, "model=tiny"),
+    (BATCHES, "batch=of_4"),
+    (TOKENS, "model=tiny"),
+    (TOKENS, "prompt=ids_4"),
+    (TOKENS, "tokens=ids_4"),
 ];
 
 /// What is said of steps that were not done when they were timed.
 const LOSSES: &[&str] = &["of those that were timed is not the reference's"];
+
+/// What is said of answers that are not those of the model to what was asked.
+const ANSWERS: &[&str] = &["of those that were timed is not the reference's"];
 
 /// The same of a learner.
 const STEPS: &[&str] = &["of those that were timed is not the reference's"];
@@ -135,6 +147,7 @@ pub(super) const CLASSES: &[LieClass] = &[
     checkpoints("background-saves", &[(STEP, "saving=background")]),
     class("trainings", By::Adapters, "0.1"),
     class("learners", By::Adapters, "0.1"),
+    class("predictors", By::Adapters, "0.1"),
     LieClass { needs: Some(Needs::Peer("numpy")), ..class("starts-in-workers", By::Adapters, "0.3") },
     LieClass { needs: Some(Needs::Peer("torch")), ..class("learners-in-workers", By::Adapters, "0.3") },
 ];
@@ -233,6 +246,15 @@ pub(super) const LIES: &[CataloguedLie] = &[
     lie("learners", "no-update", LEARN, STEPS),
     lie("learners", "steps-with-the-first", LEARN, &["growth", "outside", "unstopped"]),
     twin("learners", "whole-learning", LEARN),
+    lie("predictors", "last-answer", &[LATENCY, BATCHES, TOKENS], ANSWERS),
+    lie("predictors", "answers-later", &[LATENCY, BATCHES], ANSWERS),
+    lie("predictors", "zero-logits", &[LATENCY, BATCHES, TOKENS], ANSWERS),
+    lie("predictors", "half-of-the-layers", &[LATENCY, BATCHES, TOKENS], ANSWERS),
+    lie("predictors", "first-of-the-batch", &[BATCHES], ANSWERS),
+    lie("predictors", "remembered-answers", &[LATENCY, BATCHES, TOKENS], ANSWERS),
+    lie("predictors", "every-second-call", &[LATENCY, BATCHES, TOKENS], ANSWERS),
+    twin("predictors", "whole-answers", &[LATENCY, BATCHES, TOKENS]),
+    twin("predictors", "fresh-answers", &[LATENCY, BATCHES, TOKENS]),
     lie("starts-in-workers", "made-with-the-first-in-a-worker", SHORT_TOO, &["growth", "outside"]),
     lie("starts-in-workers", "half-with-the-first-in-a-worker", SHORT_TOO, &["growth", "outside"]),
     twin("starts-in-workers", "compiles-each-epoch-in-a-worker", SHORT_TOO),

@@ -19,6 +19,7 @@ mod later_passes;
 mod lazy_bytes;
 mod learners;
 mod lie;
+mod predictors;
 mod remembered;
 mod starts;
 mod trainings;

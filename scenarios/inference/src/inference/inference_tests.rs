@@ -1,0 +1,137 @@
+//! What predictors promise, and what becomes of those that do not keep it.
+
+use std::time::Duration;
+
+use weighbridge::{Bencher, Budget, Purpose, RepeatResult, Result, Settings};
+use weighbridge_training::workload::model::{Activation, Dimensions};
+
+use super::prediction_liars::{LyingPredictor, PredictionLie};
+use super::{generate, predict, prove_calls};
+use crate::adapters::native::{CandlePredictor, NdarrayPredictor, ReferencePredictor};
+use crate::contract::{Predict, Predictor};
+use crate::workload::{Generation, NamedModel, PredictionMode, PredictionPrecision, PredictionSpec};
+
+fn bencher() -> Bencher {
+    let min_time = Duration::from_nanos(1);
+    Bencher::new(Settings::new(Purpose::Measure, Budget { warmup: 1, batches: 30, min_time, max_time: None }))
+}
+
+fn small() -> PredictionSpec {
+    PredictionSpec { cut: Some(40), ..PredictionSpec::new(NamedModel::ForTests, 3) }
+}
+
+fn generating(cached: bool) -> PredictionSpec {
+    let spec = PredictionSpec::new(NamedModel::DecoderForTests, 2);
+    PredictionSpec { cut: Some(8), ..spec.generating(Generation { prompt: 4, tokens: 5, cached }) }
+}
+
+/// What the scenarios do without the peak of the machine, which takes a program of tests long.
+fn predicted(predictor: &mut dyn Predictor, spec: &PredictionSpec) -> Result<RepeatResult> {
+    let bencher = bencher();
+    prove_calls(&bencher.predict(predictor, PredictionMode::Eager, spec)?)?;
+    bencher.finish()
+}
+
+fn native() -> [Box<dyn Predictor>; 3] {
+    [Box::new(ReferencePredictor), Box::new(NdarrayPredictor), Box::new(CandlePredictor)]
+}
+
+#[test]
+fn native_predictors_answer_as_the_reference_does_for_models_of_every_kind() {
+    for mut predictor in native() {
+        let resnet = Dimensions::Resnet50 { image: 9, width: 2, classes: 3 }.model().unwrap();
+        let mlp = Dimensions::Mlp { inputs: 7, hidden: vec![5], activation: Activation::Relu, classes: 3 };
+        let decoder = PredictionSpec::new(NamedModel::DecoderForTests, 2);
+        let of = |model| PredictionSpec { model, cut: Some(24), ..small() };
+        for spec in [small(), of(resnet), of(mlp.model().unwrap()), decoder] {
+            predicted(&mut *predictor, &PredictionSpec { cut: Some(24), ..spec }).unwrap();
+        }
+        predicted(&mut *predictor, &generating(true)).unwrap();
+        predicted(&mut *predictor, &generating(false)).unwrap();
+    }
+}
+
+#[test]
+fn calls_say_what_the_first_one_and_the_warm_up_take_beside_memory_operations_and_a_peak() {
+    let bencher = bencher();
+    predict(&bencher, &mut NdarrayPredictor, PredictionMode::Eager, &small()).unwrap();
+    let done = bencher.finish().unwrap();
+    let names: Vec<&str> = done.seen.custom.iter().map(|metric| metric.name.as_str()).collect();
+    let due = [
+        "first_call",
+        "warm_up",
+        "warm_up_calls",
+        "memory/peak",
+        "memory/model",
+        "memory/call",
+        "call_p50",
+        "call_p90",
+        "call_p99",
+        "call_p999",
+        "operations_per_prediction",
+        "peak_flops",
+        "peak_share",
+    ];
+    // Whether calls are so many that they bear a p99.9 out is the machine's.
+    assert!(due.iter().all(|name| *name == "call_p999" || names.contains(name)), "{names:?}");
+    let bencher = self::bencher();
+    generate(&bencher, &mut NdarrayPredictor, PredictionMode::Eager, &generating(true)).unwrap();
+    let generated = bencher.finish().unwrap();
+    let names: Vec<&str> = generated.seen.custom.iter().map(|metric| metric.name.as_str()).collect();
+    for name in ["time_to_first_token", "time_per_token", "ties"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert!(done.seen.flops > 0);
+}
+
+#[test]
+fn what_a_system_in_rust_has_not_is_declined_by_name() {
+    for (mode, precision, named) in [
+        (PredictionMode::Compiled, PredictionPrecision::F32, "mode compiled"),
+        (PredictionMode::Eager, PredictionPrecision::Bf16, "precision bf16"),
+    ] {
+        let spec = PredictionSpec { precision, ..small() };
+        for predictor in [&mut NdarrayPredictor as &mut dyn Predictor, &mut CandlePredictor] {
+            let why = predict(&bencher(), predictor, mode, &spec).unwrap_err();
+            assert!(why.is_skip() && why.to_string().contains(named), "{why}");
+        }
+    }
+}
+
+#[test]
+fn answers_from_memory_of_zeros_or_of_a_part_of_the_batch_are_refused_and_an_honest_twin_is_not() {
+    predicted(&mut LyingPredictor(PredictionLie::Honest), &small()).unwrap();
+    for lie in [
+        PredictionLie::TellsTheLastAnswer,
+        PredictionLie::RemembersAfter(20),
+        PredictionLie::Zeros,
+        PredictionLie::OneOfTheBatch,
+    ] {
+        let said = predicted(&mut LyingPredictor(lie), &small()).unwrap_err().to_string();
+        assert!(said.contains("of those that were timed is not the reference's"), "{lie:?}: {said}");
+    }
+}
+
+#[test]
+fn calls_that_were_left_out_are_found_among_those_that_were_noted() {
+    let spec = PredictionSpec { cut: Some(200), ..small() };
+    let said = predicted(&mut LyingPredictor(PredictionLie::LeavesOutTheFourth), &spec);
+    let said = said.unwrap_err().to_string();
+    assert!(said.contains("of those that were timed is not the reference's"), "{said}");
+}
+
+#[test]
+fn another_precision_than_was_asked_for_is_refused_with_both() {
+    let said = predicted(&mut LyingPredictor(PredictionLie::OtherPrecision), &small());
+    let said = said.unwrap_err().to_string();
+    assert!(said.contains("`precision` is bf16 where f32 is asked for"), "{said}");
+}
+
+#[test]
+fn ids_that_are_not_those_of_the_greatest_logit_are_refused() {
+    let honest = &mut LyingPredictor(PredictionLie::Honest);
+    predicted(honest, &generating(true)).unwrap();
+    let said = predicted(&mut LyingPredictor(PredictionLie::CountsOn), &generating(true));
+    let said = said.unwrap_err().to_string();
+    assert!(said.contains("of those that were timed is not the reference's"), "{said}");
+}
