@@ -13,6 +13,8 @@ pub struct Svg {
     body: String,
     title: String,
     description: String,
+    /// Before the ids of its title and description, where several drawings are on one page.
+    key: String,
 }
 
 /// On which side of its place a text stands.
@@ -45,10 +47,17 @@ impl Svg {
             body: String::new(),
             title: title.to_owned(),
             description: description.to_owned(),
+            key: String::new(),
         };
         svg.text(20.0, 28.0, title, 17.0, Anchor::Start, "#1b1f24", true);
         svg.text(20.0, 47.0, description, 11.5, Anchor::Start, "#59626d", false);
         svg
+    }
+
+    /// The same as one of several on a page.
+    #[must_use]
+    pub fn keyed(self, key: &str) -> Self {
+        Self { key: key.to_owned(), ..self }
     }
 
     /// The vertical coordinate at which a drawing may begin, below its head.
@@ -180,12 +189,12 @@ impl Svg {
 
     /// The file.
     pub fn finish(self) -> String {
-        let Self { width, height, body, title, description } = self;
+        let Self { width, height, body, title, description, key } = self;
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-             viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-labelledby=\"t d\" \
+             viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-labelledby=\"{key}t {key}d\" \
              font-family=\"'DejaVu Sans', 'Segoe UI', Arial, sans-serif\">\n\
-             <title id=\"t\">{}</title><desc id=\"d\">{}</desc>\n\
+             <title id=\"{key}t\">{}</title><desc id=\"{key}d\">{}</desc>\n\
              <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{body}</svg>\n",
             escape(&title),
             escape(&description)

@@ -74,7 +74,7 @@ pub(super) fn curves(run: &RunRecord) -> Vec<CurveView<'_>> {
 
 /// A number of an axis, and what it counts: `workers` and 2; `batch` and 8 of the label `batch_8`; `items`
 /// and 10,000 of `10k`.
-fn number(axis: &str, text: &str) -> Option<(String, f64)> {
+pub(super) fn number(axis: &str, text: &str) -> Option<(String, f64)> {
     let plain = |text: &str| {
         let (digits, factor) = match text.char_indices().next_back()? {
             (at, 'k' | 'K') => (&text[..at], 1e3),

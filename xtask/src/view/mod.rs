@@ -11,6 +11,7 @@ mod group;
 mod history;
 pub mod learning_curve;
 mod load;
+mod trade_off;
 
 use std::collections::HashMap;
 
@@ -23,6 +24,7 @@ pub(crate) use detail::{Detail, DetailLimits, clip, short};
 pub(crate) use group::CaseGroup;
 pub(crate) use history::{SeriesView, commit};
 pub(crate) use load::{Against, ViewMaterial, last_duels, load};
+pub(crate) use trade_off::{TradeOff, TradeOffLine, TradedBatch};
 
 use crate::show;
 
@@ -42,6 +44,8 @@ pub(crate) struct View<'a> {
     pub(crate) unexplained: Option<f64>,
     /// The curves of scenarios as a number grows.
     pub(crate) curves: Vec<CurveView<'a>>,
+    /// The rates and latencies of scenarios as their batches grow.
+    pub(crate) trade_offs: Vec<TradeOff<'a>>,
     /// The ends of the cases, by scenario and system.
     pub(crate) coverage: CoverageView<'a>,
     /// The run held against others.
@@ -91,6 +95,7 @@ impl<'a> View<'a> {
             counts: CaseCounts::of(&cases),
             unexplained: unexplained(run),
             curves: curve::curves(run),
+            trade_offs: trade_off::trade_offs(run),
             coverage: CoverageView::of(run),
             against: &material.against,
             history: history::series(material),

@@ -38,7 +38,7 @@ fn throughput(
         compiled = PredictionMode::Compiled
     )]
     mode: PredictionMode,
-    #[sweep(of_16 = 16, of_1 = 1, of_4 = 4, of_64 = 64, of_256 = 256)] batch: usize,
+    #[sweep(batch_16 = 16, batch_1 = 1, batch_4 = 4, batch_64 = 64, batch_256 = 256)] batch: usize,
 ) -> Result<()> {
     let model = if bencher.is_smoke() { NamedModel::ForTests } else { model };
     predict_batches(bencher, predictor, mode, &PredictionSpec::new(model, batch))

@@ -38,9 +38,9 @@ fn generation(
         compiled = PredictionMode::Compiled
     )]
     mode: PredictionMode,
-    #[sweep(ids_32 = 32, ids_4 = 4, ids_96 = 96)] prompt: usize,
-    #[sweep(ids_16 = 16, ids_4 = 4, ids_32 = 32)] tokens: usize,
-    #[sweep(of_1 = 1, of_4 = 4, of_16 = 16)] batch: usize,
+    #[sweep(prompt_32 = 32, prompt_4 = 4, prompt_96 = 96)] prompt: usize,
+    #[sweep(tokens_16 = 16, tokens_4 = 4, tokens_32 = 32)] tokens: usize,
+    #[sweep(batch_1 = 1, batch_4 = 4, batch_16 = 16)] batch: usize,
     #[sweep(on = true, off = false)] cache: bool,
 ) -> Result<()> {
     let generation = Generation { prompt, tokens, cached: cache };

@@ -113,10 +113,10 @@ pub(super) const POINTS: &[(&str, &str)] = &[
     (TARGET, "seed=1"),
     (LATENCY, "model=mlp"),
     (BATCHES, "model=tiny"),
-    (BATCHES, "batch=of_4"),
+    (BATCHES, "batch=batch_4"),
     (TOKENS, "model=tiny"),
-    (TOKENS, "prompt=ids_4"),
-    (TOKENS, "tokens=ids_4"),
+    (TOKENS, "prompt=prompt_4"),
+    (TOKENS, "tokens=tokens_4"),
 ];
 
 /// What is said of steps that were not done when they were timed.

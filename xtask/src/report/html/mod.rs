@@ -16,6 +16,7 @@ mod page;
 mod scenarios;
 mod share;
 mod shell;
+mod trade_off;
 mod warnings;
 
 #[cfg(test)]

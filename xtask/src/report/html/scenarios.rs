@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use weighbridge::data::quantity;
 
 use super::cells::interval;
-use super::mark;
+use super::{mark, trade_off};
 use crate::show;
 use crate::view::{CaseGroup, CurveLine, CurveView, View};
 
@@ -27,6 +27,7 @@ pub(super) fn page(view: &View<'_>) -> Markup {
             }
             @for (at, curve) in view.curves.iter().enumerate() { (section(at, curve)) }
         }
+        (trade_off::page(view))
         @if small && !groups.is_empty() {
             h3 { "Across systems" }
             p.lead {
