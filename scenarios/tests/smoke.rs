@@ -13,6 +13,7 @@ use weighbridge::{
     Bencher, Budget, Content, Equivalence, Error, Moments, Observation, Purpose, Settings, Work,
 };
 use weighbridge_checkpoints::contract::Checkpointer;
+use weighbridge_inference as _; // or the linker drops what it registered
 use weighbridge_loaders::prelude::*;
 use weighbridge_training::training::OPERATOR;
 
@@ -96,6 +97,11 @@ fn is_checkpointer(scenario: &ScenarioEntry) -> bool {
 /// Returns whether it trains a model: by a trainer of its own, or by one that a loader feeds.
 fn is_training(scenario: &ScenarioEntry) -> bool {
     scenario.category == "Training"
+}
+
+/// Returns whether it predicts with a model.
+fn is_inference(scenario: &ScenarioEntry) -> bool {
+    scenario.category == "Inference"
 }
 
 fn smoke(scenario: &ScenarioEntry, loader: &mut dyn std::any::Any, point: &Point) -> Result<Work, Error> {
@@ -246,7 +252,8 @@ fn a_tiny_variant_needs_at_most_64_mib() {
     let registry = Registry::collect().unwrap();
     let mut seen = 0;
     // A state and a model say how large they are, and an interpreter beside them is larger.
-    for scenario in registry.scenarios().iter().filter(|one| !is_checkpointer(one) && !is_training(one)) {
+    let has_a_model = |one: &ScenarioEntry| is_training(one) || is_inference(one);
+    for scenario in registry.scenarios().iter().filter(|one| !is_checkpointer(one) && !has_a_model(one)) {
         for point in tiny_points(scenario) {
             let needs = scenario
                 .needs

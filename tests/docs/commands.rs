@@ -76,7 +76,7 @@ fn lines(block: &Block<'_>) -> Vec<Line> {
 }
 
 /// The bench targets of this workspace's catalogue.
-pub(crate) const FAMILIES: [&str; 3] = ["suite", "checkpoints", "training"];
+pub(crate) const FAMILIES: [&str; 4] = ["suite", "checkpoints", "training", "inference"];
 
 /// The same, built as tests are: enough to list and to plan.
 static BUILT: LazyLock<BTreeMap<String, PathBuf>> = LazyLock::new(|| {
@@ -84,7 +84,8 @@ static BUILT: LazyLock<BTreeMap<String, PathBuf>> = LazyLock::new(|| {
     // Of the whole workspace, as these tests were built: else the features of all below are others, and it is
     // built again.
     command.args(["test", "--workspace", "--no-run", "--message-format=json"]);
-    command.args(["--features", "weighbridge-suite/checkpoints,weighbridge-suite/training"]);
+    let families = ["checkpoints", "training", "inference"].map(|name| format!("weighbridge-suite/{name}"));
+    command.args(["--features", &families.join(",")]);
     command.args(FAMILIES.iter().flat_map(|family| ["--bench", family]));
     let messages = json_messages(command.current_dir(root()).stdin(Stdio::null()));
     let name = |message: &serde_json::Value| {
@@ -112,6 +113,7 @@ fn run(line: &Line, suite: bool, bench: &Bench) -> ProcessEnd {
         ["cargo", "bench-checkpoints", "--", ref args @ ..] => {
             measure(line, args, Some("checkpoints"), bench)
         }
+        ["cargo", "bench-inference", "--", ref args @ ..] => measure(line, args, Some("inference"), bench),
         ["cargo", "bench-training", "--", ref args @ ..] => measure(line, args, Some("training"), bench),
         // A bench target without `--bench` is what `cargo test` runs.
         ["cargo", "test", "--benches"] => ProcessEnd::of(&mut bench.bare(&[])),

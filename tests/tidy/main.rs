@@ -51,7 +51,7 @@ fn a_bench_compiles_nothing_of_devices_of_the_commands_or_of_tests() {
     let built = built_for_a_bench("normal,build,dev");
     assert!(built.contains("weighbridge-loaders"), "{built:?}");
     // Who does not ask does not build.
-    let families = ["weighbridge-checkpoints", "weighbridge-training", "weighbridge-load", "hyper"];
+    let families = ["weighbridge-checkpoints", "weighbridge-training", "weighbridge-inference", "weighbridge-load", "hyper"];
     for apart in
         families.into_iter().chain(["cudarc", "libloading", "weighbridge-xtask", "clap", "resvg", "needs"])
     {

@@ -37,8 +37,8 @@ def run(place: Path, module: str, code: str | None = None) -> subprocess.Complet
 
 
 def test_every_framework_that_is_installed_by_a_requirement_file_has_a_script():
-    # A checkpointer and a trainer have no loader whose epochs a script could go through.
-    others = (HOME / "weighbridge_worker" / kind for kind in ("checkpointers", "trainers"))
+    # A checkpointer, a trainer and a predictor have no loader whose epochs a script could go through.
+    others = (HOME / "weighbridge_worker" / kind for kind in ("checkpointers", "trainers", "predictors"))
     others = {path.stem for folder in others for path in folder.glob("*.py")}
     wanted = {path.stem for path in (HOME / "requirements").glob("*.in")} - others - {"tools"}
     assert wanted <= set(frameworks())

@@ -134,4 +134,4 @@ def open(task: Task, place: Place) -> NumPy:
     return NumPy(task)
 
 
-ADAPTER = Predictor(framework="NumPy", distribution="numpy", entry_point="numpy.matmul", open=open)
+ADAPTER = Predictor(framework="NumPy (inference)", distribution="numpy", entry_point="numpy.matmul", open=open)

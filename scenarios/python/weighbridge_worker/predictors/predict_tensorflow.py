@@ -143,5 +143,5 @@ def open(task: Task, place: Place) -> TensorFlow:
 
 
 ADAPTER = Predictor(
-    framework="TensorFlow", distribution="tensorflow-cpu", entry_point="tensorflow.function", open=open
+    framework="TensorFlow (inference)", distribution="tensorflow-cpu", entry_point="tensorflow.function", open=open
 )

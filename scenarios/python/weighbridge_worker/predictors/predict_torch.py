@@ -173,4 +173,4 @@ def open(task: Task, place: Place) -> PyTorch:
     return PyTorch(task)
 
 
-ADAPTER = Predictor(framework="PyTorch", distribution="torch", entry_point="torch.nn.Module", open=open)
+ADAPTER = Predictor(framework="PyTorch (inference)", distribution="torch", entry_point="torch.nn.Module", open=open)

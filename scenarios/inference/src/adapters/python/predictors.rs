@@ -24,15 +24,15 @@ registered! {
     }
 
     /// Modules of `torch`, eager, with gradients tracked, or compiled by `torch.compile`.
-    PyTorch: predict_torch, "PyTorch";
+    PyTorch: predict_torch, "PyTorch (inference)";
     /// A file in the format of ONNX that the worker writes, in a session of `onnxruntime`.
-    OnnxRuntime: predict_onnxruntime, "ONNX Runtime";
+    OnnxRuntime: onnxruntime, "ONNX Runtime";
     /// The same file, compiled by OpenVINO.
-    OpenVino: predict_openvino, "OpenVINO";
+    OpenVino: openvino, "OpenVINO";
     /// Functions of `jax.numpy`, compiled by `jax.jit`.
     Jax: predict_jax, "JAX";
     /// Functions of TensorFlow, compiled by `tf.function`.
-    TensorFlow: predict_tensorflow, "TensorFlow";
+    TensorFlow: predict_tensorflow, "TensorFlow (inference)";
     /// Functions of NumPy.
-    NumPy: predict_numpy, "NumPy";
+    NumPy: predict_numpy, "NumPy (inference)";
 }
