@@ -56,7 +56,12 @@ def started():
 
 def opened(worker, weights, place, **said):
     return worker.ask(
-        "open", contract="predictor", **worker.places(place), device="cpu", weights=weights.said, prediction=task(**said)
+        "open",
+        contract="predictor",
+        **worker.places(place),
+        device="cpu",
+        weights=weights.said,
+        prediction=task(**said),
     )
 
 

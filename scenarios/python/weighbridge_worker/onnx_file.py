@@ -187,7 +187,9 @@ class Graph(Walk):
         size = width // heads
         # 0 is the size that it had.
         split = self.node("Reshape", qkv, self.ints(0, 0, 3, heads, size))
-        parts = self.node("Split", self.node("Transpose", split, perm=[2, 0, 3, 1, 4]), outputs=3, axis=0, num_outputs=3)
+        parts = self.node(
+            "Split", self.node("Transpose", split, perm=[2, 0, 3, 1, 4]), outputs=3, axis=0, num_outputs=3
+        )
         q, k, v = (self.node("Squeeze", one, self.ints(0)) for one in parts)
         if self.keeps:
             number_of = len(self._sizes)

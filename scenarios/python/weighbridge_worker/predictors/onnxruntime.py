@@ -1,7 +1,7 @@
 """ONNX Runtime: a session over a file in the format of ONNX, which is written from the model and its weights.
 
-`compiled` is a session with all optimisations of the graph, which is what it has unless it is told more, and `eager` one
-with none. Keys and values stay in memory of the runtime between calls.
+`compiled` is a session with all optimisations of the graph, which is what it has unless it is told more, and `eager`
+one with none. Keys and values stay in memory of the runtime between calls.
 """
 
 from __future__ import annotations

@@ -81,6 +81,4 @@ def open(task: Task, place: Place) -> OpenVino:
     return OpenVino(task, place)
 
 
-ADAPTER = Predictor(
-    framework="OpenVINO", distribution="openvino", entry_point="openvino.compile_model", open=open
-)
+ADAPTER = Predictor(framework="OpenVINO", distribution="openvino", entry_point="openvino.compile_model", open=open)

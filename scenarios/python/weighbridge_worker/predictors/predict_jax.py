@@ -1,7 +1,7 @@
 """JAX: functions of `jax.numpy` over a tree of weights, compiled by `jax.jit`; `eager` is the same without it.
 
-Keys and values are kept in arrays of one size, since each other one would be compiled anew: places that are still to come
-are masked. What is kept is donated to the next call.
+Keys and values are kept in arrays of one size, since each other one would be compiled anew: places that are still to
+come are masked. What is kept is donated to the next call.
 """
 
 from __future__ import annotations
@@ -40,9 +40,7 @@ class Way(Walk):
         return standard * self.weights[f"{at}.scale"] + self.weights[f"{at}.shift"]
 
     def batch_norm(self, x: Any, at: str, epsilon: float) -> Any:
-        mean, variance, scale, shift = (
-            self.weights[f"{at}.{name}"] for name in ("mean", "variance", "scale", "shift")
-        )
+        mean, variance, scale, shift = (self.weights[f"{at}.{name}"] for name in ("mean", "variance", "scale", "shift"))
         return (x - mean) * (scale * lax.rsqrt(variance + epsilon)) + shift
 
     def attention(self, qkv: Any, at: str, heads: int, causal: bool) -> Any:

@@ -46,9 +46,7 @@ class Way(Walk):
         return centred / deviation * self.weights[f"{at}.scale"] + self.weights[f"{at}.shift"]
 
     def batch_norm(self, x: Array, at: str, epsilon: float) -> Array:
-        mean, variance, scale, shift = (
-            self.weights[f"{at}.{name}"] for name in ("mean", "variance", "scale", "shift")
-        )
+        mean, variance, scale, shift = (self.weights[f"{at}.{name}"] for name in ("mean", "variance", "scale", "shift"))
         return (x - mean) * (scale / np.sqrt(variance + np.float32(epsilon))) + shift
 
     def attention(self, qkv: Array, at: str, heads: int, causal: bool) -> Array:

@@ -39,9 +39,7 @@ class Way(Walk):
         return tf.nn.batch_normalization(x, mean, variance, shift, scale, epsilon)
 
     def batch_norm(self, x: Any, at: str, epsilon: float) -> Any:
-        mean, variance, scale, shift = (
-            self.weights[f"{at}.{name}"] for name in ("mean", "variance", "scale", "shift")
-        )
+        mean, variance, scale, shift = (self.weights[f"{at}.{name}"] for name in ("mean", "variance", "scale", "shift"))
         return tf.nn.batch_normalization(x, mean, variance, shift, scale, epsilon)
 
     def attention(self, qkv: Any, at: str, heads: int, causal: bool) -> Any:

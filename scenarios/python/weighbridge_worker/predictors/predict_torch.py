@@ -1,8 +1,8 @@
 """PyTorch: modules, as its tutorials write them.
 
-`eager` is a call under `torch.inference_mode`, `tracked` one without it, so that a way back could follow, and `compiled`
-is `torch.compile(model)` under it. Images stay in memory as they come: their channels are innermost, which PyTorch calls
-`channels_last`. Keys and values are kept in tensors with room for all places.
+`eager` is a call under `torch.inference_mode`, `tracked` one without it, so that a way back could follow, and
+`compiled` is `torch.compile(model)` under it. Images stay in memory as they come: their channels are innermost, which
+PyTorch calls `channels_last`. Keys and values are kept in tensors with room for all places.
 """
 
 from __future__ import annotations
