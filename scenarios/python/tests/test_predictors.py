@@ -16,7 +16,7 @@ IDS = {"input": {"kind": "ids", "length": 9, "below": 5}, "layers": [{"kind": "l
 
 
 def task(model=NUMBERS, generation=None, **other):
-    said = {
+    return {
         "model": model,
         "decodes": generation is not None,
         "precision": "f32",
@@ -27,7 +27,6 @@ def task(model=NUMBERS, generation=None, **other):
         "work": ["a linear map"],
         **other,
     }
-    return said
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """What one predictor's file implements: it predicts call by call, as its users would.
 
-An open model is a loader whose batches are its answers, so that the loop that times loaders times predictions. Inputs are
-drawn for each call, and answers at drawn places are noted while the clock runs: no file of a predictor knows which.
+An open model is a loader whose batches are its answers, so that the loop that times loaders times predictions. Inputs
+are drawn for each call, and answers at drawn places are noted while the clock runs: no file of a predictor knows which.
 """
 
 from __future__ import annotations
