@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use weighbridge::{Bencher, Budget, Purpose, RepeatResult, Result, Settings};
-use weighbridge_training::workload::model::{Activation, Dimensions};
+use weighbridge_data::Cache;
+use weighbridge_training::workload::model::{Activation, Dimensions, Layer, Model, Shape};
 
 use super::prediction_liars::{LyingPredictor, PredictionLie};
 use super::{generate, predict, prove_calls};
-use crate::adapters::native::{CandlePredictor, NdarrayPredictor, ReferencePredictor};
-use crate::contract::{Predict, Predictor};
-use crate::workload::{Generation, NamedModel, PredictionMode, PredictionPrecision, PredictionSpec};
+use crate::adapters::native::{CandlePredictor, HandModel, NdarrayPredictor, ReferencePredictor};
+use crate::contract::{OpenModel, Predict, Predictor, greatest};
+use crate::workload::{
+    Generation, ModelInput, NamedModel, PredictionMode, PredictionPrecision, PredictionSpec, drawn_input,
+};
 
 fn bencher() -> Bencher {
     let min_time = Duration::from_nanos(1);
@@ -32,6 +35,21 @@ fn predicted(predictor: &mut dyn Predictor, spec: &PredictionSpec) -> Result<Rep
     bencher.finish()
 }
 
+/// A small network of convolutions, with every layer that ResNet-50 has.
+fn picture() -> Model {
+    let conv = |to, kernel, stride| Layer::Conv { to, kernel, stride };
+    let layers = vec![
+        conv(4, 3, 2),
+        Layer::BatchNorm { epsilon: 1e-5 },
+        Layer::Relu,
+        Layer::MaxPool { kernel: 3, stride: 2 },
+        Layer::Projected { body: vec![conv(6, 1, 1)], around: vec![conv(6, 3, 1)] },
+        Layer::MeanPool,
+        Layer::Linear { to: 3 },
+    ];
+    Model { input: Shape::Grid { rows: 9, columns: 7, channels: 3 }, layers }
+}
+
 fn native() -> [Box<dyn Predictor>; 3] {
     [Box::new(ReferencePredictor), Box::new(NdarrayPredictor), Box::new(CandlePredictor)]
 }
@@ -39,11 +57,10 @@ fn native() -> [Box<dyn Predictor>; 3] {
 #[test]
 fn native_predictors_answer_as_the_reference_does_for_models_of_every_kind() {
     for mut predictor in native() {
-        let resnet = Dimensions::Resnet50 { image: 9, width: 2, classes: 3 }.model().unwrap();
         let mlp = Dimensions::Mlp { inputs: 7, hidden: vec![5], activation: Activation::Relu, classes: 3 };
         let decoder = PredictionSpec::new(NamedModel::DecoderForTests, 2);
         let of = |model| PredictionSpec { model, cut: Some(24), ..small() };
-        for spec in [small(), of(resnet), of(mlp.model().unwrap()), decoder] {
+        for spec in [small(), of(picture()), of(mlp.model().unwrap()), decoder] {
             predicted(&mut *predictor, &PredictionSpec { cut: Some(24), ..spec }).unwrap();
         }
         predicted(&mut *predictor, &generating(true)).unwrap();
@@ -82,6 +99,22 @@ fn calls_say_what_the_first_one_and_the_warm_up_take_beside_memory_operations_an
         assert!(names.contains(&name), "{names:?}");
     }
     assert!(done.seen.flops > 0);
+}
+
+#[test]
+fn prompts_of_their_own_lead_to_ids_of_their_own() {
+    for (model, prompt) in [(NamedModel::DecoderForTests, 4), (NamedModel::GptTiny, 32)] {
+        let generation = Generation { prompt, tokens: 1, cached: true };
+        let spec = PredictionSpec::new(model, 8).generating(generation);
+        let weights = Cache::from_env().open(spec.weights().unwrap().data()).unwrap();
+        let mut reference = HandModel::<f64>::open(&spec, &weights).unwrap();
+        let ModelInput::Ids(prompts) = drawn_input(spec.input(), 8, 5, 0) else { panic!("they are ids") };
+        let logits = reference.prefill(&prompts, 8).unwrap();
+        let mut ids: Vec<i32> = logits.chunks(logits.len() / 8).map(greatest).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert!(ids.len() >= 3, "{model}: 8 prompts lead to {ids:?} alone");
+    }
 }
 
 #[test]

@@ -6,8 +6,9 @@ use weighbridge_training::workload::model::{Layer, Model, Scheme, Start};
 
 /// The weights of a model, as every system builds it.
 ///
-/// They are those that a training begins with, and nothing of them is left at zero: whoever leaves out a bias
-/// or a shift answers otherwise. A batch norm has a mean and a variance beside them, since a model that
+/// They are those that a training begins with, but for two things. Nothing is left at zero: whoever leaves out
+/// a bias or a shift answers otherwise. And rows of tables are as large as what blocks add to them: else the
+/// answer to one text would be that to any other. A batch norm has a mean and a variance beside them, since a model that
 /// predicts does not look at its batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelWeights {
@@ -16,6 +17,9 @@ pub struct ModelWeights {
 
 /// The seed of the weights.
 const SEED: u64 = 1;
+
+/// The deviation of rows of tables, in millionths.
+const ROWS: u32 = 1_000_000;
 
 /// The deviation of biases, shifts and means, in millionths.
 const SHIFT: u32 = 100_000;
@@ -37,6 +41,7 @@ impl ModelWeights {
             let values = match one.start {
                 _ if one.name.ends_with(".scale") => FieldValues::Same(1),
                 Start::Zeros => FieldValues::Spread(SHIFT),
+                Start::Rows => FieldValues::Spread(ROWS),
                 start => Scheme::Lecun.millionths(start).map_or(FieldValues::Same(1), FieldValues::Spread),
             };
             let after = batch_norms.contains(&one.name).then(|| one.clone());
