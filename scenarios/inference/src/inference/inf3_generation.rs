@@ -21,6 +21,7 @@ use crate::workload::{Generation, NamedModel, PredictionMode, PredictionSpec};
 /// building and compiling the model, drawing prompts. Every repeat proves equal work: generations at drawn
 /// places are noted while the clock runs, and each of their ids has the greatest logit by a reference in
 /// `f64`. The metric `ties` counts those that have another one which is as great within the tolerance.
+#[expect(clippy::too_many_arguments, reason = "an axis each")]
 #[scenario(id = "INF-3", category = "Inference", sets = ["inference"], equivalence = shape,
     needs = needs, describe = describe)]
 fn generation(

@@ -169,6 +169,8 @@ impl PredictionSpec {
         let bytes = (self.batch * self.input().count() * size_of::<f32>()).max(1);
         let operations = OPERATIONS / self.operations().unwrap_or(1).max(1);
         let most = (INPUTS / bytes).min(operations as usize).clamp(CALLS.0, CALLS.1);
+        // A generation is many calls of a model, and some systems take long for the least of them.
+        let most = if self.generation.is_some() { CALLS.0 } else { most };
         let most = if most * bytes > FEW_CALLS.1 { FEW_CALLS.0 } else { most };
         most.min(self.cut.unwrap_or(usize::MAX).max(1))
     }

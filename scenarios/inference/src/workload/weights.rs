@@ -39,7 +39,7 @@ impl ModelWeights {
         let mut fields = Vec::new();
         for one in model.parameters()? {
             let values = match one.start {
-                _ if one.name.ends_with(".scale") => FieldValues::Same(1),
+                _ if one.name.rsplit('.').next() == Some("scale") => FieldValues::Same(1),
                 Start::Zeros => FieldValues::Spread(SHIFT),
                 Start::Rows => FieldValues::Spread(ROWS),
                 start => Scheme::Lecun.millionths(start).map_or(FieldValues::Same(1), FieldValues::Spread),

@@ -213,7 +213,7 @@ impl<T: HandNumber> OpenModel for HandModel<T> {
     }
 
     fn settings(&self) -> BTreeMap<String, String> {
-        let count: usize = self.weights.0.values().map(|one| one.len()).sum();
+        let count: usize = self.weights.0.values().map(Array2::len).sum();
         [("precision", self.precision.clone()), ("parameters", count.to_string())]
             .map(|(key, value)| (key.to_owned(), value))
             .into()

@@ -152,7 +152,7 @@ impl Attended {
 /// Queries, keys and values.
 fn parts<'a, T>(qkv: &ArrayView2<'a, T>) -> [ArrayView2<'a, T>; 3] {
     let width = qkv.ncols() / 3;
-    [0, 1, 2].map(|part| qkv.clone().slice_move(s![.., part * width..(part + 1) * width]))
+    [0, 1, 2].map(|part| (*qkv).slice_move(s![.., part * width..(part + 1) * width]))
 }
 
 /// Squares of a grid with places around it that are not there.
