@@ -28,8 +28,8 @@ pub struct Peer {
     pub module: &'static str,
     /// The packages of the system that it needs and no Python package brings.
     pub system: &'static [SystemPackage],
-    /// The contract that its worker opens, in the protocol's words: [`LOADER`], [`CHECKPOINTER`], [`TRAINER`],
-    /// [`PREDICTOR`] or [`LEARNER`].
+    /// The contract that its worker opens, in the protocol's words: [`LOADER`], [`CHECKPOINTER`],
+    /// [`TRAINER`], [`PREDICTOR`] or [`LEARNER`].
     pub contract: &'static str,
 }
 
@@ -155,7 +155,14 @@ pub const PEERS: &[Peer] = &[
     other(PREDICTOR, "ONNX Runtime", "onnxruntime", "onnxruntime", "onnxruntime", "onnxruntime"),
     other(PREDICTOR, "OpenVINO", "openvino", "openvino", "openvino", "openvino"),
     other(PREDICTOR, "JAX", "predict_jax", "flax", "jax", "jax"),
-    other(PREDICTOR, "TensorFlow (inference)", "predict_tensorflow", "tf_data", "tensorflow-cpu", "tensorflow"),
+    other(
+        PREDICTOR,
+        "TensorFlow (inference)",
+        "predict_tensorflow",
+        "tf_data",
+        "tensorflow-cpu",
+        "tensorflow",
+    ),
     other(PREDICTOR, "NumPy (inference)", "predict_numpy", "numpy", "numpy", "numpy"),
     other(LEARNER, "Flax NNX", "nnx", "flax", "flax", "flax.nnx"),
     other(LEARNER, "PyTorch autograd", "torch_autograd", "torch", "torch", "torch"),

@@ -7,7 +7,7 @@ use weighbridge::data::{CaseRecord, RunRecord, Unit};
 
 use super::curve::number;
 
-/// What the number counts along which a rate is traded for a latency.
+/// The name of what a number counts along which a rate is traded for a latency.
 const BATCH: &str = "batch";
 
 /// One scenario over its batches, all else being equal.
@@ -28,7 +28,7 @@ pub(crate) struct TradeOffLine<'a> {
     pub(crate) points: Vec<TradedBatch>,
 }
 
-/// What a batch of this size gives, and what it costs.
+/// A batch of some size, with what it gives and what it costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TradedBatch {
     /// The number of its elements.
@@ -40,9 +40,9 @@ pub(crate) struct TradedBatch {
 }
 
 impl TradeOffLine<'_> {
-    /// The knee: where the rate, as a share of the best, exceeds the latency, as a share of the longest, by the
-    /// most (after V. Satopää and others, *Finding a "kneedle" in a haystack*, 2011). Beyond it a batch waits
-    /// longer than it is worth.
+    /// The knee: where the rate, as a share of the best, exceeds the latency, as a share of the longest, by
+    /// the most (after V. Satopää and others, *Finding a "kneedle" in a haystack*, 2011). Beyond it a batch
+    /// waits longer than it is worth.
     pub(crate) fn knee(&self) -> Option<TradedBatch> {
         let best = self.points.iter().map(|point| point.rate).fold(0.0, f64::max);
         let most = self.points.iter().map(|point| point.latency).fold(0.0, f64::max);

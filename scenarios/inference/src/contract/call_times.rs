@@ -1,5 +1,5 @@
-//! What is read of the times of single calls: the first one, the warm-up, and percentiles that the count bears
-//! out.
+//! What is read of the times of single calls: the first one, the warm-up, and percentiles that the count
+//! bears out.
 
 use std::time::{Duration, Instant};
 

@@ -20,11 +20,12 @@ pub trait OpenModel {
     /// What the system says.
     fn predict(&mut self, input: &ModelInput, batch: usize) -> Result<Vec<f32>>;
 
-    /// Forgets what came before, takes prompts, and keeps their keys and values. Returns the logits of the last
-    /// place of each.
+    /// Forgets what came before, takes prompts, and keeps their keys and values. Returns the logits of the
+    /// last place of each.
     ///
     /// # Errors
-    /// A skip where nothing is kept, which is what happens unless a model says otherwise; what the system says.
+    /// A skip where nothing is kept, which is what happens unless a model says otherwise; what the system
+    /// says.
     fn prefill(&mut self, ids: &[i32], batch: usize) -> Result<Vec<f32>> {
         Err(skip(format!("cache on: of {} prompts ({} ids) nothing is kept", batch, ids.len())))
     }

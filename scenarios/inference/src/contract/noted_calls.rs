@@ -3,41 +3,19 @@
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use weighbridge::{Error, Remote, Result};
 use weighbridge_data::{Batch, Epochs, ExecutedWork, Rank};
 use weighbridge_loaders::contract::Phases;
 
-use super::PredictionLoop;
+use super::noted_call::{NotedAnswer, NotedCall};
+use super::predictor::PredictionLoop;
 use crate::workload::PredictionSpec;
 
 /// The number of the first of many epochs: nobody can foresee it. It has 31 bits.
 pub(crate) fn draw_epoch() -> u64 {
     1 + (RandomState::new().hash_one(0_u8) >> 33)
-}
-
-/// The answer of a call to some of its samples.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NotedCall {
-    /// The number of the epoch.
-    pub epoch: u64,
-    /// The place of the call in it.
-    pub call: u64,
-    /// The samples that were noted.
-    pub samples: Range<usize>,
-    /// What was answered to them.
-    pub answer: NotedAnswer,
-}
-
-/// What a call answers.
-#[derive(Clone, Debug, PartialEq)]
-pub enum NotedAnswer {
-    /// Rows of logits.
-    Logits(Vec<f32>),
-    /// Ids that were generated, sample by sample.
-    Tokens(Vec<i32>),
 }
 
 /// One call of so many is noted, in the mean. The others of an epoch are as they would be without a note.

@@ -23,7 +23,7 @@ const HELD: usize = 3;
 /// Single calls that are timed for percentiles, and the time after which no further epoch of them is begun.
 const SINGLE: (usize, Duration) = (5_000, Duration::from_millis(200));
 
-/// What was asked of a predictor: its open model, the calls that were noted while they were timed, the times
+/// A predictor that was asked: its open model, the calls that were noted while they were timed, the times
 /// of single ones, and the weights.
 pub struct Asked<'a> {
     /// The open model.
@@ -44,8 +44,8 @@ pub trait Predict {
     /// (`first_call`, `warm_up`), percentiles of single calls as far as their count bears them out
     /// (`call_p50` and others), and what memory the model and a call of it take.
     ///
-    /// Each epoch has inputs of its own, drawn in this very repeat, and answers at drawn places are noted while
-    /// the clock runs.
+    /// Each epoch has inputs of its own, drawn in this very repeat, and answers at drawn places are noted
+    /// while the clock runs.
     ///
     /// Timed: from before the input of a call, which is in memory, is handed over until its answer can be
     /// read. Not timed: building the model, compiling it (calls are left out first), drawing inputs.

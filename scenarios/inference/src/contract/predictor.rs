@@ -8,7 +8,7 @@ use weighbridge::{Error, Result, skip};
 use weighbridge_data::{DataSet, Epochs};
 use weighbridge_loaders::contract::Phases;
 
-use super::NotedCall;
+use super::noted_call::NotedCall;
 use crate::workload::{PredictionMode, PredictionSpec};
 
 /// A system that predicts.
@@ -27,8 +27,8 @@ pub trait Predictor {
 }
 
 /// An open model. Its batches are its answers: [`Epochs::begin`] draws the inputs of an epoch
-/// ([`drawn_input`](crate::workload::drawn_input)), and each [`Epochs::advance`] is one whole call on the next
-/// of them, whose answer is complete when it returns.
+/// ([`drawn_input`](crate::workload::drawn_input)), and each [`Epochs::advance`] is one whole call on the
+/// next of them, whose answer is complete when it returns.
 ///
 /// The batch is then a field `logits` of `f32`, a row for each sample; of a generation a field `token` of
 /// `i32`, the ids of the first sample, then those of the next.
@@ -55,8 +55,8 @@ pub trait PredictionLoop: Epochs {
         Ok(times)
     }
 
-    /// Generates so many times, the first `skip` unseen, in the phases `prefill`, until the first id is known,
-    /// and `decode`.
+    /// Generates so many times, the first `skip` unseen, in the phases `prefill`, until the first id is
+    /// known, and `decode`.
     ///
     /// # Errors
     /// A skip where nothing is generated; as [`Epochs::begin`].

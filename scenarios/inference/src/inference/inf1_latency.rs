@@ -11,18 +11,19 @@ use crate::workload::{NamedModel, PredictionMode, PredictionPrecision, Predictio
 /// One prediction after the other, each of one sample.
 ///
 /// How long does a prediction take from the moment at which its input is there, and how long do the slow ones
-/// take? Each call has an input of its own, drawn for it. `mode` says how the system runs the model: operation
-/// by operation, the same with what a way back would need, or compiled (of a runtime of graphs: with its
-/// optimisations). The metrics `call_p50`, `call_p90`, `call_p99` and `call_p999` are percentiles of single
-/// calls, each told where the count of calls bears it out. Apart from them stand `first_call`, which compiles,
-/// and `warm_up`, the calls after it until they take what they take. `memory/model` is what the process has
-/// grown by when the model was opened, `memory/call` the most that calls add to that, `memory/peak` all of it.
-/// `peak_share` is the share of `peak_flops`, a product of matrices of `f32` with 1,024 rows and columns by the
-/// crate `ndarray` on all processors, that the operations of a prediction are in the median.
+/// take? Each call has an input of its own, drawn for it. `mode` says how the system runs the model:
+/// operation by operation, the same with what a way back would need, or compiled (of a runtime of graphs:
+/// with its optimisations). The metrics `call_p50`, `call_p90`, `call_p99` and `call_p999` are percentiles of
+/// single calls, each told where the count of calls bears it out. Apart from them stand `first_call`, which
+/// compiles, and `warm_up`, the calls after it until they take what they take. `memory/model` is what the
+/// process has grown by when the model was opened, `memory/call` the most that calls add to that,
+/// `memory/peak` all of it. `peak_share` is the share of `peak_flops`, a product of matrices of `f32` with
+/// 1,024 rows and columns by the crate `ndarray` on all processors, that the operations of a prediction are
+/// in the median.
 ///
-/// Timed: from before the input of a call, which is in memory, is handed over until its answer can be read. Not
-/// timed: building and compiling the model, drawing inputs. Every repeat proves equal work: answers at drawn
-/// places are noted while the clock runs, and their logits agree with a reference in `f64`.
+/// Timed: from before the input of a call, which is in memory, is handed over until its answer can be read.
+/// Not timed: building and compiling the model, drawing inputs. Every repeat proves equal work: answers at
+/// drawn places are noted while the clock runs, and their logits agree with a reference in `f64`.
 #[scenario(id = "INF-1", category = "Inference", sets = ["inference"], equivalence = shape,
     needs = needs, describe = describe)]
 fn latency(

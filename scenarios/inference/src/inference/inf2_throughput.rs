@@ -10,9 +10,10 @@ use crate::workload::{NamedModel, PredictionMode, PredictionSpec};
 
 /// Predictions of several samples at a time.
 ///
-/// How many predictions a second come of a batch, and what does each of them wait for it? Throughput is of the
-/// samples of all calls, and the latency of an item is that of a whole batch. The cases of one system, batch
-/// after batch, are its trade-off curve. Whatever one call takes and costs is told and proven as in INF-1.
+/// How many predictions a second come of a batch, and what does each of them wait for it? Throughput is of
+/// the samples of all calls, and the latency of an item is that of a whole batch. The cases of one system,
+/// batch after batch, are its trade-off curve. Whatever one call takes and costs is told and proven as in
+/// INF-1.
 ///
 /// Timed: from before the samples of a call, which are in memory, are handed over until all answers can be
 /// read. Not timed: building and compiling the model, drawing inputs.

@@ -11,9 +11,9 @@ use crate::workload::{Generation, NamedModel, PredictionMode, PredictionSpec};
 /// Generations, each of a prompt of its own.
 ///
 /// How long is it until the first id is there, how long from one to the next, and how many come in a second?
-/// Each id is the one of the greatest logit. With `cache` on, the keys and values of what came before are kept;
-/// off, all of it goes through the model again for each id. Throughput is of ids, and the latency of an item
-/// that of a whole generation. Generations are gone through once more phase by phase: the metric
+/// Each id is the one of the greatest logit. With `cache` on, the keys and values of what came before are
+/// kept; off, all of it goes through the model again for each id. Throughput is of ids, and the latency of an
+/// item that of a whole generation. Generations are gone through once more phase by phase: the metric
 /// `time_to_first_token` is the median until the first id, and `time_per_token` the median of the mean time
 /// between two that follow each other.
 ///

@@ -1,9 +1,9 @@
 //! Predictions: how long a call takes, how many a second come of batches, and what a generation takes.
 //!
-//! The answers of a call are numbers that rounding may part, so `equivalence` is `shape`, and the proof is the
-//! scenario's own: inputs are drawn for each call, answers at drawn places are noted while the clock runs, and
-//! are held against the reference in `f64` (`proof`). Beside the figures stands what the machine could do at
-//! best (`peak_flops`).
+//! The answers of a call are numbers that rounding may part, so `equivalence` is `shape`, and the proof is
+//! the scenario's own: inputs are drawn for each call, answers at drawn places are noted while the clock
+//! runs, and are held against the reference in `f64` (`proof`). Beside the figures stands what the machine
+//! could do at best (`peak_flops`).
 
 pub mod inf1_latency;
 pub mod inf2_throughput;

@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// The least number of noted calls that are looked at, where there are as many.
 const LEAST: usize = 2;
 
-/// What a proof has seen beside that everything agrees.
+/// The sight of a proof, beside that everything agrees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProvenCalls {
     /// Calls that were looked at.
@@ -24,8 +24,8 @@ pub struct ProvenCalls {
     pub ties: usize,
 }
 
-/// Holds what was asked of a predictor against its specification, and the answers that were noted while it was
-/// timed against the model by hand in `f64`.
+/// Holds what was asked of a predictor against its specification, and the answers that were noted while it
+/// was timed against the model by hand in `f64`.
 ///
 /// # Errors
 /// What differs: a setting, a logit, an id; that nothing was noted.

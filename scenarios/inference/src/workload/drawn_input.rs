@@ -3,7 +3,7 @@
 use weighbridge_data::split;
 use weighbridge_training::workload::model::Shape;
 
-/// What enters a model: as many samples as a batch has, one after the other.
+/// The input of a model: as many samples as a batch has, one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelInput {
     /// Numbers, in the order of the axes of the model's input.

@@ -20,8 +20,8 @@ pub enum NamedModel {
     Resnet50,
     /// The shape of BERT base: 12 blocks of 768 numbers, over 128 ids.
     EncoderBase,
-    /// The shape of GPT-2 with 124 M parameters: 12 blocks of 768 numbers, over 256 ids. Its map to the ids is
-    /// one of its own and not the table of ids, so that 38 M parameters come to those.
+    /// The shape of GPT-2 with 124 M parameters: 12 blocks of 768 numbers, over 256 ids. Its map to the ids
+    /// is one of its own and not the table of ids, so that 38 M parameters come to those.
     Gpt124m,
     /// The shape of [`NamedModel::EncoderTiny`] in no time: for tests.
     ForTests,

@@ -57,7 +57,7 @@ impl<'a> PredictionOperations<'a> {
         Ok(flops.forward() - head + head / length as u64)
     }
 
-    /// What attention to one more place costs a place: a product with its key, and one with its value.
+    /// The cost of attention to one more place, for a place: a product with its key, and one with its value.
     fn scores_of_a_place(&self) -> u64 {
         let placed = self.model.placed().unwrap_or_default();
         let of = |layer: &Layer, width: usize| match layer {

@@ -23,7 +23,7 @@ pub struct PredictionSpec {
     pub precision: PredictionPrecision,
     /// Samples of a call.
     pub batch: usize,
-    /// What a call generates; `None` where it predicts.
+    /// The generation that a call is; `None` where it predicts.
     pub generation: Option<Generation>,
     /// The most calls of an epoch, where it is cut; else as many as their inputs allow.
     pub cut: Option<usize>,
@@ -250,8 +250,8 @@ impl PredictionSpec {
         format!("{name}: {size:.2} M numbers, {what}, batch {batch}, {giga:.3} GFLOPs a call, {precision}")
     }
 
-    /// Returns what a point needs, for a plan: the weights several times over, the inputs of an epoch, and the
-    /// activations of a batch as the reference has them.
+    /// Returns what a point needs, for a plan: the weights several times over, the inputs of an epoch, and
+    /// the activations of a batch as the reference has them.
     pub fn needs(&self) -> Requirements {
         let placed = self.model.placed().unwrap_or_default();
         let activations: usize = placed.iter().map(|one| one.output.count()).sum();

@@ -6,10 +6,10 @@ use weighbridge_training::workload::model::{Layer, Model, Scheme, Start};
 
 /// The weights of a model, as every system builds it.
 ///
-/// They are those that a training begins with, but for two things. Nothing is left at zero: whoever leaves out
-/// a bias or a shift answers otherwise. And rows of tables are as large as what blocks add to them: else the
-/// answer to one text would be that to any other. A batch norm has a mean and a variance beside them, since a model that
-/// predicts does not look at its batch.
+/// They are those that a training begins with, but for two things. Nothing is left at zero: whoever leaves
+/// out a bias or a shift answers otherwise. And rows of tables are as large as what blocks add to them: else
+/// the answer to one text would be that to any other. A batch norm has a mean and a variance beside them,
+/// since a model that predicts does not look at its batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelWeights {
     spec: DataSpec,

@@ -27,9 +27,9 @@ pub(super) fn page(view: &View<'_>) -> Markup {
     html! {
         h3 { "Rate against latency" }
         p.lead {
-            "What a larger batch gives, and what each of its elements waits for it: medians, a point for each \
-             batch. At the knee (a ring) the rate as a share of the best exceeds the latency as a share of the \
-             longest by the most."
+            "What a larger batch gives, and what each of its elements waits for it: medians, a point for \
+             each batch. At the knee (a ring) the rate as a share of the best exceeds the latency as a share \
+             of the longest by the most."
         }
         @for (at, trade_off) in view.trade_offs.iter().take(MOST).enumerate() {
             details open[at < 3] {

@@ -15,7 +15,7 @@ use weighbridge_training::workload::model::{Layer, Model, Shape};
 use super::hand_layers::{self, Attended, HandWindows};
 use super::key_values::KeyValues;
 use super::real::HandNumber;
-use super::singles;
+use super::tensor_numbers::singles;
 use crate::contract::OpenModel;
 use crate::workload::{ModelInput, PredictionSpec};
 
@@ -47,7 +47,7 @@ impl<T: HandNumber> HandWeights<T> {
     }
 }
 
-/// What goes through a model: activations, and the shape of one sample of them.
+/// The activations that go through a model, and the shape of one sample of them.
 struct Passing<T> {
     x: Array2<T>,
     shape: Shape,

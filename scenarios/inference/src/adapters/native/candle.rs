@@ -9,7 +9,8 @@ use weighbridge_data::DataSet;
 use weighbridge_training::workload::model::{Model, Shape};
 
 use super::candle_layers::{CandleKept, CandlePass};
-use super::{check_asked, singles};
+use super::check_asked;
+use super::tensor_numbers::singles;
 use crate::contract::{CallLoop, OpenModel, PredictionLoop, Predictor};
 use crate::workload::{ModelInput, PredictionMode, PredictionSpec};
 

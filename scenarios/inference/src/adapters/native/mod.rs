@@ -6,6 +6,7 @@ mod candle_layers;
 mod hand_layers;
 mod key_values;
 mod real;
+mod tensor_numbers;
 
 use std::sync::Arc;
 
@@ -66,9 +67,4 @@ fn check_asked(spec: &PredictionSpec, how: PredictionMode) -> Result<()> {
         )));
     }
     Ok(())
-}
-
-/// The numbers of a tensor of the weights.
-fn singles(bytes: &[u8]) -> Vec<f32> {
-    bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect()
 }

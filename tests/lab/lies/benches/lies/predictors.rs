@@ -1,5 +1,6 @@
-//! Predictors whose answers are those of another call, of a part of the model or of the batch, or are made when
-//! somebody looks again; and honest ones, which compute each of them, once or twice, when it is asked for.
+//! Predictors whose answers are those of another call, of a part of the model or of the batch, or are made
+//! when somebody looks again; and honest ones, which compute each of them, once or twice, when it is asked
+//! for.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
