@@ -193,6 +193,7 @@ impl PredictionSpec {
             in_memory: true,
             makers: 1,
             keeps: false,
+            renewed: true,
         })
     }
 
