@@ -75,9 +75,9 @@ use anyhow::Result;
 use cli::{Cli, XtaskCommand};
 use command_output::CommandOutput;
 #[cfg(feature = "load")]
-use load::run as load;
+use load::run as loaded;
 #[cfg(not(feature = "load"))]
-use no_load::run as load;
+use no_load::run as loaded;
 use place::Place;
 
 /// Reads the command line, does what it says, and ends with one of the documented exit codes.
@@ -85,10 +85,14 @@ pub fn main() -> ExitCode {
     if let Some(ended) = command::bench() {
         return ended;
     }
+    #[cfg(feature = "load")]
+    if let Some(ended) = load::bench() {
+        return ended;
+    }
     program::run(weighbridge::tool(), std::env::args_os(), |cli: Cli| match &cli.command {
         // Commands of the shell and servers are of no workspace.
         XtaskCommand::Shell(args) => command::run(args, cli.data.clone()),
-        XtaskCommand::Load(args) => load(args),
+        XtaskCommand::Load(args) => loaded(args, cli.data.clone()),
         command => answer(command, &Place::find(cli.data.as_deref())?),
     })
 }
@@ -108,6 +112,6 @@ fn answer(command: &XtaskCommand, place: &Place) -> Result<CommandOutput> {
         XtaskCommand::History(args) => history::run(args, place),
         XtaskCommand::Suite(args) => suite::run(args, place),
         XtaskCommand::Shell(args) => command::run(args, None),
-        XtaskCommand::Load(args) => load(args),
+        XtaskCommand::Load(args) => loaded(args, None),
     }
 }

@@ -1,6 +1,7 @@
 //! `load` in a build without the load client: what to type to get it.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
@@ -17,7 +18,7 @@ pub(crate) struct NoLoad {
     args: Vec<OsString>,
 }
 
-pub(crate) fn run(args: &NoLoad) -> Result<CommandOutput> {
+pub(crate) fn run(args: &NoLoad, _: Option<PathBuf>) -> Result<CommandOutput> {
     let typed: Vec<_> = args.args.iter().map(|arg| arg.to_string_lossy()).collect();
     Err(stop::usage(format!(
         "this build has no load client: install it by `cargo install --path xtask --bin cargo-weighbridge \
@@ -33,7 +34,7 @@ mod tests {
 
     #[test]
     fn it_says_how_to_get_the_load_client() {
-        let error = run(&NoLoad { args: vec!["--help".into()] }).unwrap_err().to_string();
+        let error = run(&NoLoad { args: vec!["--help".into()] }, None).unwrap_err().to_string();
         assert!(error.contains("--features load"), "{error}");
     }
 }

@@ -183,6 +183,14 @@ impl Policy {
         self.gate.alpha.unwrap_or(ALPHA)
     }
 
+    /// The same policy with these metrics in the place of those of the settings, in every scenario.
+    #[must_use]
+    pub fn gated_by(mut self, metrics: &[String]) -> Self {
+        self.gate.metrics = Some(metrics.to_vec());
+        self.scenarios.values_mut().for_each(|gate| gate.metrics = None);
+        self
+    }
+
     /// The metrics that may fail the gate beside the one that stands for a case of this scenario.
     pub fn gated(&self, scenario: &str) -> &[String] {
         self.of(scenario, |gate| gate.metrics.as_deref()).unwrap_or_default()
@@ -265,6 +273,15 @@ mod tests {
         policy.threshold = Some(0.5);
         assert_eq!((policy.duel_margin("PC-1"), policy.stored_margin("PC-1")), (0.5, 0.5));
         assert!((policy.detectable("PC-1") - 1.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn metrics_of_a_flag_stand_over_those_of_the_settings_and_of_every_scenario() {
+        let text = "[gate]\nmetrics = [\"minor_faults\"]\n[gate.scenario.A]\nmetrics = [\"loss\"]";
+        let policy = Policy::read(text).unwrap().gated_by(&["answer_p99".to_owned()]);
+        for scenario in ["A", "B"] {
+            assert_eq!(policy.gated(scenario), ["answer_p99"], "{scenario}");
+        }
     }
 
     #[test]

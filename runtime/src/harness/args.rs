@@ -51,6 +51,7 @@ pub(super) struct BenchArgs {
     pub(super) inject: Option<f64>,
     pub(super) comparison: Option<String>,
     pub(super) accepted: Option<String>,
+    pub(super) gate: Option<Vec<String>>,
     pub(super) threshold: Option<f64>,
     pub(super) inconclusive_passes: Option<bool>,
     pub(super) allow_different_machine: bool,

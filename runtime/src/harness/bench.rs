@@ -309,6 +309,10 @@ pub(super) fn policy(context: &Context<'_>, registry: &Registry) -> Result<Polic
         }
     };
     let accepted = accepted.map_or_else(|| Ok(Vec::new()), |file| accepted_in(&file))?;
+    let stated = match &args.gate {
+        Some(metrics) => stated.gated_by(metrics),
+        None => stated,
+    };
     Ok(Policy {
         accepted,
         threshold: args.threshold,

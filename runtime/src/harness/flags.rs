@@ -100,6 +100,13 @@ fn add_exports(args: &mut BenchArgs, _: &Flag, value: String) -> Result<(), Usag
     Ok(())
 }
 
+/// Metrics with commas between them.
+fn add_gate(args: &mut BenchArgs, _: &Flag, value: String) -> Result<(), UsageError> {
+    let metrics = value.split(',').map(|metric| metric.trim().to_owned());
+    args.gate.get_or_insert_default().extend(metrics.filter(|metric| !metric.is_empty()));
+    Ok(())
+}
+
 /// criterion's flag; what it does has a command of its own.
 fn refuse_load_baseline(_: &mut BenchArgs, flag: &Flag, _: String) -> Result<(), UsageError> {
     Err(UsageError(format!(
@@ -313,6 +320,13 @@ pub(super) const FLAGS: &[Flag] = &[
         Compare,
         "the change that counts (default 5%)",
         read!(threshold, percent),
+    ),
+    flag(
+        "gate",
+        Some("METRIC,..."),
+        Compare,
+        "judge these metrics beside the one that stands for each case, whatever the settings say",
+        add_gate,
     ),
     flag(
         "inconclusive",

@@ -88,6 +88,7 @@ fn of_today(today: &BenchArgs, then: BenchArgs) -> BenchArgs {
         save_baseline: today.save_baseline.clone(),
         baseline: today.baseline.clone(),
         baseline_lenient: today.baseline_lenient.clone(),
+        gate: today.gate.clone(),
         threshold: today.threshold,
         inconclusive_passes: today.inconclusive_passes,
         allow_different_machine: today.allow_different_machine,

@@ -86,18 +86,18 @@ pub(crate) fn run(args: &CommandArgs, data: Option<PathBuf>) -> Result<CommandOu
     if let (false, [first, _, ..]) = (args.rank, &commands.all[..]) {
         bench.arg("--versus-adapter").arg(&first.name);
     }
-    bench.arg("--data").arg(data.unwrap_or_else(kept));
+    bench.arg("--data").arg(data.unwrap_or_else(|| kept("commands")));
     Err(bench.exec()).context("failed to start this program anew")
 }
 
-/// The folder that keeps runs of commands, which belong to no workspace.
-fn kept() -> PathBuf {
+/// The folder that keeps runs of this kind, which belong to no workspace.
+pub(crate) fn kept(kind: &str) -> PathBuf {
     let home = |name: &str, below: &str| {
         let folder = std::env::var_os(name).filter(|folder| !folder.is_empty());
         folder.map(|folder| PathBuf::from(folder).join(below))
     };
     let data = home("XDG_DATA_HOME", "").or_else(|| home("HOME", ".local/share"));
-    data.unwrap_or_else(std::env::temp_dir).join("weighbridge").join("commands")
+    data.unwrap_or_else(std::env::temp_dir).join("weighbridge").join(kind)
 }
 
 fn commands(args: &CommandArgs) -> Result<CommandFile> {

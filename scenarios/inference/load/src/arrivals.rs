@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use weighbridge::data::SplitMix64;
 
 /// A request of a schedule.
@@ -16,7 +17,7 @@ pub struct Arrival {
 }
 
 /// A rate that holds for a time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// Requests per second.
     pub rate: f64,

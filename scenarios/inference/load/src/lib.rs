@@ -24,7 +24,7 @@
 //! | `record`, `sink` | raw exchanges as they lie on disk; the thread that writes them |
 //! | `pacer`, `slots`, `core`, `drive` | a thread that keeps the time; one runtime for each core; one level |
 //! | `events`, `tokens`, `answer` | bytes to events to tokens, after the run |
-//! | `percentile`, `figures` | a row's figures |
+//! | `percentile`, `figures`, `measures` | a row's figures; the same as metrics of a record |
 //! | `probe`, `verdict` | a cache is looked for; the reasons to refuse a row |
 //! | `session`, `table` | all levels, and their table |
 
@@ -38,6 +38,7 @@ mod events;
 mod exchange;
 mod failure;
 mod figures;
+mod measures;
 mod pacer;
 mod percentile;
 mod probe;
@@ -64,6 +65,7 @@ pub use events::{Events, StreamItem};
 pub use exchange::{Class, Exchange, Read};
 pub use failure::Failure;
 pub use figures::{Figures, Goals, Times};
+pub use measures::{Measure, measures};
 pub use percentile::{Percentile, percentile};
 pub use probe::CacheProbe;
 pub use record::{RecordError, Records};
@@ -73,4 +75,4 @@ pub use target::{Api, Key, Target, TargetError};
 pub use tokens::{Chunk, Usage};
 pub use trace::{TraceError, trace};
 pub use verdict::{Bounds, Reason, Verdict};
-pub use workload::{Ask, Workload};
+pub use workload::{Ask, FieldError, Workload};

@@ -1,12 +1,13 @@
 //! Percentiles with intervals, stated only where the count bears them out.
 
+use serde::{Deserialize, Serialize};
 use weighbridge::data::clopper_pearson;
 
 /// The level of the intervals.
 const LEVEL: f64 = 0.95;
 
 /// A percentile, in nanoseconds, with the interval that holds the true one in 95 of 100 samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Percentile {
     /// The value.
     pub value: u64,

@@ -1,5 +1,7 @@
 //! A cache is looked for: prompts are asked once and then once more, one request at a time.
 
+use serde::{Deserialize, Serialize};
+
 /// The pairs that are asked.
 pub(crate) const PAIRS: usize = 12;
 
@@ -10,7 +12,7 @@ const LEAST: usize = 10;
 const SHARE: f64 = 0.8;
 
 /// The times to the first token, or to the first bytes, of prompts that were new and of the same ones again.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheProbe {
     /// Nanoseconds from the moment it was sent: new, and repeated.
     pub pairs: Vec<(u64, u64)>,

@@ -12,6 +12,7 @@ use crate::drive::{ClientLimits, ClientState, DriveError, Level, drive};
 use crate::exchange::{Class, Exchange};
 use crate::failure::Failure;
 use crate::figures::{Figures, Gathering, Goals};
+use crate::percentile::Percentile;
 use crate::probe::{CacheProbe, PAIRS};
 use crate::record::{RecordError, Records};
 use crate::target::{Api, Target};
@@ -162,8 +163,7 @@ impl Session {
             sentinels.push(run(sentinel, "sentinel".to_owned())?);
         }
         rows.sort_by_key(|(place, _)| *place);
-        let is_probed = !self.allows_cache && self.target.api != Api::Plain;
-        let probe = is_probed.then(|| self.probe()).transpose()?;
+        let probe = self.look_for_cache()?;
         let change = order_effect(&sentinels);
         let mut rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
         for row in rows.iter_mut().chain(&mut sentinels) {
@@ -171,6 +171,47 @@ impl Session {
         }
         let target = self.target.to_string();
         Ok(Report { target, seed: self.workload.seed, rows, order, sentinels, probe })
+    }
+
+    /// Drives its first level once, for whoever repeats it: the window of this number, whose prompts no other
+    /// number has. The row is judged by itself, by what a probe has found, and by the median latency of the
+    /// `first` window where this is the last one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::run`].
+    pub fn window(
+        &self,
+        number: u32,
+        probe: Option<&CacheProbe>,
+        first: Option<Percentile>,
+    ) -> Result<Row, SessionError> {
+        let level = self.levels.first().ok_or(SessionError::NoLevel)?;
+        let temporary;
+        let folder = match &self.folder {
+            Some(folder) => folder.as_path(),
+            None => {
+                temporary = tempfile::tempdir().map_err(folder_error(&std::env::temp_dir()))?;
+                temporary.path()
+            }
+        };
+        fs::create_dir_all(folder).map_err(folder_error(folder))?;
+        let name = level.load.name().replace(['/', ' '], "-");
+        let file = folder.join(format!("{name}-{number}-{}.load", std::process::id()));
+        let mut row = self.level(level, u64::from(number) * NUMBERS, &file)?;
+        let change = first.zip(row.figures.latency.at(0.5)).and_then(|(first, last)| moved(first, last));
+        row.verdict = judge(&row.figures, &row.client, probe, change, &self.bounds);
+        Ok(row)
+    }
+
+    /// Looks for a cache, unless one is allowed or there are no prompts.
+    ///
+    /// # Errors
+    ///
+    /// If the target's name does not resolve.
+    pub fn look_for_cache(&self) -> Result<Option<CacheProbe>, SessionError> {
+        let is_probed = !self.allows_cache && self.target.api != Api::Plain;
+        is_probed.then(|| self.probe()).transpose()
     }
 
     /// Drives a level, and reads its records.
@@ -262,7 +303,11 @@ fn folder_error(path: &Path) -> impl Fn(io::Error) -> SessionError + '_ {
 /// The change of the median latency from the first sentinel to the last, where their intervals lie apart.
 fn order_effect(sentinels: &[Row]) -> Option<f64> {
     let [first, last] = sentinels else { return None };
-    let (first, last) = (first.figures.latency.at(0.5)?, last.figures.latency.at(0.5)?);
+    moved(first.figures.latency.at(0.5)?, last.figures.latency.at(0.5)?)
+}
+
+/// The change from one percentile to another, where their intervals lie apart.
+fn moved(first: Percentile, last: Percentile) -> Option<f64> {
     let are_apart = first.high < last.low || last.high < first.low;
     are_apart.then(|| last.value as f64 / first.value as f64 - 1.0)
 }

@@ -2,6 +2,7 @@
 
 use hyper::body::Bytes;
 use serde::Serialize;
+use serde_json::{Map, Value};
 use weighbridge::data::SplitMix64;
 
 use crate::target::{Api, Target};
@@ -15,6 +16,21 @@ const WORDS: [&str; 64] = [
     "word", "business", "issue", "side", "kind", "head", "house", "service", "friend", "father", "power",
     "hour", "game", "line", "end", "member", "law", "car",
 ];
+
+/// The fields of a body that the client sets itself.
+const OWN_FIELDS: [&str; 8] =
+    ["model", "messages", "prompt", "max_tokens", "min_tokens", "ignore_eos", "stream", "stream_options"];
+
+/// The reason that a field is none.
+#[derive(Debug, thiserror::Error)]
+pub enum FieldError {
+    /// No name, or no value.
+    #[error("`{0}` is no field of a request: write it as NAME=VALUE, such as top_p=0.9")]
+    Form(String),
+    /// A name that the client sets.
+    #[error("the client sets the field `{0}` itself: see --model, --words, --tokens, --no-stream")]
+    Own(String),
+}
 
 /// One request: which prompt, and how long prompt and answer are to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +58,8 @@ pub struct Workload {
     pub stream: bool,
     /// Models may end before they have said as many tokens as were asked for.
     pub may_end_early: bool,
+    /// Fields of each request's body beside those that the client sets.
+    pub fields: Map<String, Value>,
 }
 
 impl Workload {
@@ -57,7 +75,34 @@ impl Workload {
 
     /// The same from a seed that was named.
     pub fn of_seed(seed: u64) -> Self {
-        Self { seed, is_repeatable: true, words: 64, tokens: Some(64), stream: true, may_end_early: false }
+        Self {
+            seed,
+            is_repeatable: true,
+            words: 64,
+            tokens: Some(64),
+            stream: true,
+            may_end_early: false,
+            fields: Map::new(),
+        }
+    }
+
+    /// Adds a field to each body, as it is typed: `top_p=0.9`. A value that is no JSON is a text.
+    ///
+    /// # Errors
+    ///
+    /// If it has no name, or one that the client sets itself.
+    pub fn add_field(&mut self, typed: &str) -> Result<(), FieldError> {
+        let none = || FieldError::Form(typed.to_owned());
+        let (name, value) = typed.split_once('=').ok_or_else(none)?;
+        if name.trim().is_empty() {
+            return Err(none());
+        }
+        if OWN_FIELDS.contains(&name) {
+            return Err(FieldError::Own(name.to_owned()));
+        }
+        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+        self.fields.insert(name.to_owned(), value);
+        Ok(())
     }
 
     /// The prompt of this number. Its first word is the number, put through a one-to-one map of 64 bits that
@@ -87,9 +132,10 @@ impl Workload {
             max_tokens: ask.tokens,
             min_tokens: fixed,
             ignore_eos: fixed.map(|_| true),
-            temperature: 0,
+            temperature: (!self.fields.contains_key("temperature")).then_some(0),
             stream: self.stream,
             stream_options: self.stream.then_some(StreamOptions { include_usage: true }),
+            fields: &self.fields,
         };
         // A struct of texts and numbers always has its JSON.
         serde_json::to_vec(&body).unwrap_or_default().into()
@@ -112,10 +158,13 @@ struct RequestBody<'a> {
     /// vLLM, `SGLang` and llama.cpp.
     #[serde(skip_serializing_if = "Option::is_none")]
     ignore_eos: Option<bool>,
-    temperature: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<u32>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
+    #[serde(flatten)]
+    fields: &'a Map<String, Value>,
 }
 
 #[derive(Serialize)]
@@ -162,5 +211,24 @@ mod tests {
         assert!(body["messages"][0]["content"].is_string() && body.get("prompt").is_none());
         let plain = Target::parse("http://a/x", None).unwrap();
         assert!(Workload::of_seed(1).body(&plain, ask(1)).is_empty());
+    }
+
+    #[test]
+    fn a_field_of_ones_own_is_in_the_body_and_one_of_the_clients_is_refused() {
+        let mut workload = Workload::of_seed(1);
+        for typed in ["top_p=0.9", "temperature=0.5", "lora=red=1"] {
+            workload.add_field(typed).unwrap();
+        }
+        let chat = Target::parse("http://a", None).unwrap();
+        let body = String::from_utf8(workload.body(&chat, ask(1)).to_vec()).unwrap();
+        assert_eq!(body.matches("temperature").count(), 1, "{body}");
+        let body: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!((&body["top_p"], &body["temperature"]), (&Value::from(0.9), &Value::from(0.5)));
+        assert_eq!(body["lora"], "red=1");
+        for (typed, words) in [("top_p", "NAME=VALUE"), ("=1", "NAME=VALUE"), ("stream=false", "--no-stream")]
+        {
+            let error = workload.add_field(typed).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
     }
 }

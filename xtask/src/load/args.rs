@@ -1,4 +1,4 @@
-//! `load`: drives an inference server, and refuses the rows that would mislead.
+//! The line of `load` as it is typed, and the sessions that it means.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,23 +6,45 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use weighbridge::data::Exit;
+use serde::{Deserialize, Serialize};
 use weighbridge_load::{
-    Api, Bounds, Goals, Key, Level, Load, Session, SessionError, Shape, Stage, Target, Think, Workload,
-    table, trace,
+    Api, Bounds, Goals, Key, Level, Load, Session, Shape, Stage, Target, Think, Workload, trace,
 };
 
-use crate::command_output::CommandOutput;
 use crate::stop;
 
 /// Arguments of `load`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[command(after_help = "Examples:\n  load http://127.0.0.1:8000 --users 1,8,64\n  \
                         load http://127.0.0.1:8000 --rate 10 --length 60s --target-ttft 200ms")]
 pub(crate) struct LoadArgs {
     /// The server. `/v1/chat/completions` is added to a URL without a path; another path is a plain GET.
     #[arg(default_value = Target::DEFAULT)]
     url: String,
+    /// Another server, which this one is measured in turns with, and judged against.
+    #[arg(long, value_name = "URL")]
+    pub(super) versus: Option<String>,
+    /// The same server with this field in the requests' bodies is judged against, or the other server with it.
+    #[arg(long, value_name = "NAME=VALUE")]
+    versus_body: Vec<String>,
+    /// The same with another model.
+    #[arg(long, value_name = "MODEL")]
+    versus_model: Option<String>,
+    /// A field in the bodies of requests to the server that is judged: `top_p=0.9`.
+    #[arg(long, value_name = "NAME=VALUE")]
+    body: Vec<String>,
+    /// The server's name in records: runs of one name are compared.
+    #[arg(long, value_name = "NAME", default_value = "server")]
+    name: String,
+    /// The name of what it is judged against.
+    #[arg(long, value_name = "NAME", default_value = "other")]
+    versus_name: String,
+    /// By how much one server must be slower than the other to be called so: `2%`.
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = share)]
+    pub(super) margin: f64,
+    /// The windows of each level: each is a process with connections of its own. From 6 on there are intervals.
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) windows: u32,
     /// The form of the requests [default: as the path says, else `chat`].
     #[arg(long, value_name = "API")]
     api: Option<LoadApi>,
@@ -57,12 +79,12 @@ pub(crate) struct LoadArgs {
     /// That rest is drawn, with this mean (exponential).
     #[arg(long, requires = "think")]
     drawn: bool,
-    /// The measured time of a level.
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time)]
-    length: Duration,
-    /// The time before it, which no figure has.
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time)]
-    warm_up: Duration,
+    /// The measured time of a window [default: 5s, and 1s where two servers are measured in turns].
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    length: Option<Duration>,
+    /// The time before it, which no figure has [default: a fifth of it].
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    warm_up: Option<Duration>,
     /// The most requests of a level of users.
     #[arg(long, value_name = "N")]
     requests: Option<u64>,
@@ -115,10 +137,22 @@ pub(crate) struct LoadArgs {
     /// Keep the raw records in this folder.
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
+    /// Flags of a bench target, such as `--save-baseline main`, `--baseline main`, `--verbose`.
+    #[arg(last = true, value_name = "BENCH FLAGS")]
+    pub(super) flags: Vec<String>,
+}
+
+/// A server of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LoadSide {
+    /// The one that is measured, and judged.
+    Judged,
+    /// The one that it is held against.
+    Other,
 }
 
 /// The forms of requests, as they are typed.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum, Serialize, Deserialize)]
 enum LoadApi {
     /// `/v1/chat/completions`
     Chat,
@@ -129,7 +163,7 @@ enum LoadApi {
 }
 
 /// The distances between requests, as they are typed.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum, Serialize, Deserialize)]
 enum LoadShape {
     /// All equal
     Constant,
@@ -139,36 +173,37 @@ enum LoadShape {
     Bursts,
 }
 
-pub(crate) fn run(args: &LoadArgs) -> Result<CommandOutput> {
-    let session = args.session()?;
-    let report = session.run().map_err(|error| match error {
-        SessionError::NoLevel | SessionError::Drive(_) => stop::usage(error.to_string()),
-        other => other.into(),
-    })?;
-    let exit = if report.is_valid() { Exit::Fine } else { Exit::Failed };
-    Ok(CommandOutput { exit, ..CommandOutput::fine(table(&report)) })
-}
-
 impl LoadArgs {
-    fn session(&self) -> Result<Session> {
+    /// The session of a server: of the one that is judged, or of the one that it is held against.
+    ///
+    /// # Errors
+    /// What cannot be meant, with what would do.
+    pub(super) fn session(&self, side: LoadSide) -> Result<Session> {
+        let is_other = side == LoadSide::Other;
+        let url = self.versus.as_ref().filter(|_| is_other).unwrap_or(&self.url);
+        let model = self.versus_model.as_ref().filter(|_| is_other).or(self.model.as_ref());
         let api = self.api.map(|api| match api {
             LoadApi::Chat => Api::Chat,
             LoadApi::Completions => Api::Completions,
             LoadApi::Plain => Api::Plain,
         });
-        let mut target = Target::parse(&self.url, api).map_err(|error| stop::usage(error.to_string()))?;
-        target.model.clone_from(&self.model);
+        let mut target = Target::parse(url, api).map_err(|error| stop::usage(error.to_string()))?;
+        target.model = model.cloned();
         if let Some(variable) = &self.key_env {
             let key = Key::from_environment(variable).map_err(|error| stop::usage(error.to_string()))?;
             target.key = Some(key);
         }
-        let workload = Workload {
+        let mut workload = Workload {
             words: self.words,
             tokens: (self.tokens > 0).then_some(self.tokens),
             stream: !self.no_stream,
             may_end_early: self.may_end_early,
             ..self.seed.map_or_else(Workload::fresh, Workload::of_seed)
         };
+        let own = if is_other { &self.versus_body } else { &self.body };
+        for field in own {
+            workload.add_field(field).map_err(|error| stop::usage(error.to_string()))?;
+        }
         let mut session = Session::new(target, workload, self.levels()?);
         session.goals = Goals {
             first_token: self.target_ttft,
@@ -184,8 +219,63 @@ impl LoadArgs {
         Ok(session)
     }
 
+    /// Its servers.
+    pub(super) fn sides(&self) -> &'static [LoadSide] {
+        let is_duel = self.versus.is_some() || !self.versus_body.is_empty() || self.versus_model.is_some();
+        if is_duel { &[LoadSide::Other, LoadSide::Judged] } else { &[LoadSide::Judged] }
+    }
+
+    /// The name of a server in records.
+    pub(super) fn name_of(&self, side: LoadSide) -> &str {
+        if side == LoadSide::Other { &self.versus_name } else { &self.name }
+    }
+
+    /// The same line with paths that hold in any folder.
+    ///
+    /// # Errors
+    /// When the current folder is gone.
+    pub(super) fn anywhere(&self) -> Result<Self> {
+        let absolute = |path: &Option<PathBuf>| {
+            path.as_ref().map(std::path::absolute).transpose().context("failed to find the current folder")
+        };
+        Ok(Self { trace: absolute(&self.trace)?, records: absolute(&self.records)?, ..self.clone() })
+    }
+
+    /// The time that a window may take, with whatever the server leaves to be waited for.
+    pub(super) fn longest(&self) -> Result<Duration> {
+        let levels = self.levels()?.into_iter().map(|level| level.warm_up + level.length);
+        Ok(levels.max().unwrap_or_default() + 2 * self.timeout + Duration::from_mins(1))
+    }
+
+    /// The measured time of a window.
+    fn length(&self) -> Duration {
+        let usual = Duration::from_secs(if self.sides().len() > 1 { 1 } else { 5 });
+        self.length.unwrap_or(usual)
+    }
+
+    /// The time before it.
+    fn warm_up(&self) -> Duration {
+        self.warm_up.unwrap_or_else(|| self.length() / 5)
+    }
+
+    /// The settings that two figures must share to be compared, in words.
+    pub(super) fn meaning(&self) -> String {
+        let mut words = vec![
+            format!("{} words in, {} tokens out", self.words, self.tokens),
+            format!("{:?} a window after {:?}", self.length(), self.warm_up()),
+        ];
+        words.extend(self.requests.map(|most| format!("{most} requests at most")));
+        words.extend(self.think.map(|time| format!("{time:?} of thought, {}", drawn(self.drawn))));
+        words.extend(self.no_stream.then(|| "not streamed".to_owned()));
+        words.extend(self.may_end_early.then(|| "may end early".to_owned()));
+        words.extend(self.target_ttft.map(|time| format!("TTFT within {time:?}")));
+        words.extend(self.target_per_token.map(|time| format!("a token within {time:?}")));
+        words.extend(self.target_latency.map(|time| format!("an answer within {time:?}")));
+        words.join("; ")
+    }
+
     /// The levels: users, rates, stages and a trace, as they were named; one user without any.
-    fn levels(&self) -> Result<Vec<Level>> {
+    pub(super) fn levels(&self) -> Result<Vec<Level>> {
         let think = match (self.think, self.drawn) {
             (None, _) => Think::None,
             (Some(time), false) => Think::Constant(time),
@@ -203,7 +293,7 @@ impl LoadArgs {
             self.users.iter().map(|users| Load::Closed { users: *users, think }).collect();
         for rate in &self.rate {
             let rate = a_rate(*rate).map_err(stop::usage)?;
-            loads.push(Load::Open { stages: vec![Stage { rate, length: self.length }], shape });
+            loads.push(Load::Open { stages: vec![Stage { rate, length: self.length() }], shape });
         }
         if !self.stages.is_empty() {
             loads.push(Load::Open { stages: self.stages.clone(), shape });
@@ -222,11 +312,15 @@ impl LoadArgs {
     fn level(&self, load: Load) -> Level {
         let is_closed = matches!(load, Load::Closed { .. });
         // A trace says itself when it begins.
-        let warm_up = if matches!(load, Load::Trace(_)) { Duration::ZERO } else { self.warm_up };
+        let warm_up = if matches!(load, Load::Trace(_)) { Duration::ZERO } else { self.warm_up() };
         let level = Level { requests: self.requests, ..Level::of(load) };
-        let length = if is_closed { self.length } else { level.length };
+        let length = if is_closed { self.length() } else { level.length };
         Level { length, ..level }.warmed_up(warm_up)
     }
+}
+
+fn drawn(is_drawn: bool) -> &'static str {
+    if is_drawn { "drawn" } else { "each" }
 }
 
 /// A time as it is typed: `200ms`, `10s`, `2m`.
@@ -286,7 +380,7 @@ mod tests {
 
     fn session(line: &[&str]) -> Result<Session> {
         let line = Line::try_parse_from([&["load"], line].concat())?;
-        line.args.session()
+        line.args.session(LoadSide::Judged)
     }
 
     #[test]
