@@ -51,7 +51,8 @@ impl Place {
     }
 
     /// The place of the current directory, as cargo sees it. `data` takes the place of the usual data
-    /// directory.
+    /// directory. Where one with runs is named, there need be no workspace: those of commands and of servers
+    /// belong to none.
     ///
     /// # Errors
     /// When cargo is not there, or the current directory is in no workspace.
@@ -61,6 +62,11 @@ impl Place {
         let asked =
             asked.with_context(|| format!("failed to ask `{}` for the workspace", cargo.display()))?;
         if !asked.status.success() {
+            if let Some(data) = data.filter(|data| data.join("runs").is_dir()) {
+                let here = std::env::current_dir().context("failed to find the current folder")?;
+                let data = std::path::absolute(data).context("failed to find the data directory")?;
+                return Ok(Self::new(here, Layout::new(data)));
+            }
             let said = String::from_utf8_lossy(&asked.stderr);
             bail!("failed to find the workspace: `cargo metadata` says: {}", said.trim());
         }

@@ -12,8 +12,9 @@ use weighbridge_load::{CacheProbe, Percentile};
 
 use super::LoadArgs;
 
-/// The environment variable that hands it on.
-const VARIABLE: &str = "WEIGHBRIDGE_LOAD";
+/// The environment variable that hands it on. Records keep those that begin otherwise: what it tells is in the
+/// cases themselves.
+const VARIABLE: &str = "LOAD_OF_WEIGHBRIDGE";
 
 /// The settings of all windows. No key is in it.
 #[derive(Debug, Serialize, Deserialize)]

@@ -37,14 +37,18 @@ pub(super) fn table(run: &RunRecord) -> String {
         columns.row(cells.into_iter().chain(COLUMNS.map(|(metric, _)| cell(case, metric))));
     }
     let mut text = columns.text();
+    text.push('\n');
     for case in &run.cases {
-        let lines = intervals(case);
+        let mut lines = intervals(case);
+        if let CaseStatus::Failed(why) = &case.status {
+            lines.push(why.to_string());
+        }
         if !lines.is_empty() {
-            let _ = write!(text, "\n{}: {}", level(case), lines.join(", "));
+            let _ = writeln!(text, "{}: {}", level(case), lines.join(", "));
         }
     }
     text.push_str(
-        "\n\nMedians over windows, each a process with connections of its own, and intervals at 95 % from 6\n\
+        "\nMedians over windows, each a process with connections of its own, and intervals at 95 % from 6\n\
          windows on. TTFT (time to first token) and latency count from the moment at which a request was due.\n\
          gap: between reads that brought tokens. client: what the client delayed. A percentile is shown where\n\
          each window bears it out.\n",

@@ -90,6 +90,8 @@ pub struct Behaviour {
     pub first: Duration,
     /// From token to token.
     pub between: Duration,
+    /// The time that each request waits longer than the one before: a server that gets slower.
+    pub slower: Duration,
     /// Events in one write.
     pub per_write: u32,
     /// A stall.
@@ -121,6 +123,7 @@ impl Default for Behaviour {
         Self {
             first: Duration::ZERO,
             between: Duration::ZERO,
+            slower: Duration::ZERO,
             per_write: 1,
             stall: None,
             has_cache: false,

@@ -30,7 +30,9 @@ pub(super) async fn reply(
         let fault = state.behaviour.fault.filter(|(_, every)| nth.is_multiple_of(*every));
         let has_cache = state.behaviour.has_cache;
         let is_cached = has_cache && !state.seen.insert(request.prompt.clone());
-        (state.behaviour.clone(), fault.map(|(fault, _)| fault), is_cached, begin)
+        let mut behaviour = state.behaviour.clone();
+        behaviour.first += behaviour.slower * u32::try_from(nth).unwrap_or(u32::MAX);
+        (behaviour, fault.map(|(fault, _)| fault), is_cached, begin)
     };
     if let Some(fault) = fault
         && let Some(goes_on) = fail(socket, fault).await?
