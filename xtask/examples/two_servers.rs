@@ -16,19 +16,19 @@ const USUAL: Duration = Duration::from_millis(20);
 /// The same of a server that is 5 % slower.
 const SLOWER: Duration = Duration::from_millis(21);
 
-/// The load: windows in which p99 is borne out. Another process may take a processor away for some
+/// The load: windows of 110 answers, so that each has a p99. Another process may take a processor away for some
 /// milliseconds, which falls on both servers.
 const LINE: [&str; 14] = [
     "--users",
-    "80",
+    "24",
     "--tokens",
     "1",
     "--words",
     "5",
     "--length",
-    "120ms",
+    "100ms",
     "--warm-up",
-    "40ms",
+    "30ms",
     "--target-latency",
     "25ms",
     "--max-delay",
@@ -38,7 +38,7 @@ const LINE: [&str; 14] = [
 fn main() -> ExitCode {
     // This program is the command as well, and its children.
     let is_command = std::env::args().nth(1).is_some_and(|word| word == "load");
-    if is_command || std::env::args().any(|word| word == "--bench" || word.starts_with("--weighbridge")) {
+    if is_command || std::env::var_os("LOAD_OF_WEIGHBRIDGE").is_some() {
         return weighbridge_xtask::main();
     }
     let tries = std::env::args().nth(1).and_then(|word| word.parse().ok()).unwrap_or(50);
@@ -75,7 +75,7 @@ fn judged(time: Duration, data: &Path) -> Result<Vec<String>, Box<dyn std::error
     command.args(["load", &judged.url(), "--versus", &usual.url()]).args(LINE).arg("--data").arg(data);
     let output = command.args(["--", "--no-lock"]).stdin(Stdio::null()).stderr(Stdio::null()).output()?;
     let text = String::from_utf8(output.stdout)?;
-    let row = text.lines().find_map(|line| line.strip_prefix("LOAD/80 users/server: "));
+    let row = text.lines().find_map(|line| line.strip_prefix("LOAD/24 users/server: "));
     let mut found = vec![format!("server {}", row.unwrap_or("nothing"))];
     let metrics = ["answer_p50", "answer_p99", "ttft_p50", "ttft_p99", "answer_rate", "goodput"];
     for line in text.lines() {

@@ -10,7 +10,7 @@ use weighbridge::__private::{
     Suite, TypedAxis, add, main,
 };
 use weighbridge::{Bencher, Equivalence, Error};
-use weighbridge_load::{Level, Row, Session, measures};
+use weighbridge_load::{Level, Purpose, Row, Session, measures};
 
 use super::args::LoadSide;
 use super::handed::HandedLoad;
@@ -139,7 +139,8 @@ fn run(bencher: &mut Bencher, _: Option<&mut dyn Any>, point: &Point) -> Result<
     if window == 0 {
         told.keep_first(&case, row.figures.latency.at(0.5)).map_err(of)?;
     }
-    hand_in(bencher, &row)
+    let purpose = if args.sides().len() > 1 { Purpose::Compare } else { Purpose::State };
+    hand_in(bencher, &row, purpose)
 }
 
 fn of(error: anyhow::Error) -> Error {
@@ -147,12 +148,12 @@ fn of(error: anyhow::Error) -> Error {
 }
 
 /// Hands the figures in, or the reasons against them.
-fn hand_in(bencher: &Bencher, row: &Row) -> Result<(), Error> {
+fn hand_in(bencher: &Bencher, row: &Row, purpose: Purpose) -> Result<(), Error> {
     let reasons: Vec<String> = row.verdict.reasons().iter().map(ToString::to_string).collect();
     if !reasons.is_empty() {
         return Err(Error::new(format!("INVALID: {}{}", reasons.join("; "), failures(row))));
     }
-    for measure in measures(&row.figures, &row.client) {
+    for measure in measures(&row.figures, &row.client, purpose) {
         bencher.metric(measure.name, measure.value, measure.unit, measure.direction);
     }
     if row.figures.failed() > 0 {

@@ -55,6 +55,15 @@ impl Times {
         percentile(&self.sorted, self.failed, share)
     }
 
+    /// The percentile of this share as the sample has it, where so many lie beyond it on average as one: p99 of
+    /// 100 values. It is no statement on the server, and compared with that of another sample.
+    pub fn sampled(&self, share: f64) -> Option<u64> {
+        let count = self.sorted.len() as u64 + self.failed;
+        let place = (share * count as f64).ceil() as usize;
+        let is_inner = count as f64 * (1.0 - share) >= 1.0 - 1e-9;
+        place.checked_sub(1).filter(|_| is_inner).and_then(|place| self.sorted.get(place).copied())
+    }
+
     /// p99, or the greatest of too few for one.
     pub(crate) fn p99_or_greatest(&self) -> u64 {
         p99_or_greatest(&self.sorted)
@@ -317,6 +326,14 @@ mod tests {
         let huge = Usage { prompt: u64::MAX, completion: u64::MAX, cached: u64::MAX };
         let all = vec![Answer { usage: Some(huge), ..answer(100, None) }; 2];
         assert_eq!(gathered(&all, &all, Goals::default()).tokens, Some(u64::MAX));
+    }
+
+    #[test]
+    fn a_sampled_percentile_takes_a_value_beyond_it_and_counts_failures_as_such() {
+        let times = |count: u64, failed| Times::new((1..=count).collect(), failed);
+        assert_eq!((times(99, 0).sampled(0.99), times(100, 0).sampled(0.99)), (None, Some(99)));
+        assert_eq!((times(0, 0).sampled(0.5), times(2, 0).sampled(0.5)), (None, Some(1)));
+        assert_eq!(times(98, 2).sampled(0.99), None, "the 99th of 100 failed");
     }
 
     #[test]

@@ -65,7 +65,7 @@ pub use events::{Events, StreamItem};
 pub use exchange::{Class, Exchange, Read};
 pub use failure::Failure;
 pub use figures::{Figures, Goals, Times};
-pub use measures::{Measure, measures};
+pub use measures::{Measure, Purpose, measures};
 pub use percentile::{Percentile, percentile};
 pub use probe::CacheProbe;
 pub use record::{RecordError, Records};

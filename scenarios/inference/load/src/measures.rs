@@ -47,19 +47,30 @@ const TIMES: [(&str, f64, fn(&Figures) -> &Times); 16] = [
     ("first_byte_p99", 0.99, |figures| &figures.first_byte),
 ];
 
-/// The figures that there are: percentiles that the count does not bear out are none. The first is the median
-/// time to the end of an answer.
-pub fn measures(figures: &Figures, client: &ClientState) -> Vec<Measure> {
+/// The purpose of the figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To state them: percentiles that the count does not bear out are none.
+    State,
+    /// To compare them with those of another server, window by window: percentiles are those of the sample. The
+    /// rounds bear out the verdict, and not the window.
+    Compare,
+}
+
+/// The figures that there are. The first is the median time to the end of an answer.
+pub fn measures(figures: &Figures, client: &ClientState, purpose: Purpose) -> Vec<Measure> {
+    let at = |times: &Times, share: f64| match purpose {
+        Purpose::State => times.at(share).map(|found| found.value),
+        Purpose::Compare => times.sampled(share),
+    };
     let seconds = |name, nanoseconds: u64| Measure {
         name,
         value: nanoseconds as f64 * 1e-9,
         unit: Unit::SECONDS,
         direction: Direction::Lower,
     };
-    let mut all: Vec<Measure> = TIMES
-        .iter()
-        .filter_map(|(name, share, of)| Some(seconds(*name, of(figures).at(*share)?.value)))
-        .collect();
+    let mut all: Vec<Measure> =
+        TIMES.iter().filter_map(|(name, share, of)| Some(seconds(*name, at(of(figures), *share)?))).collect();
     let failed = figures.failed() as f64 / figures.requests.max(1) as f64;
     let rates = [
         ("answer_rate", Some(figures.achieved_rate), REQUESTS),
@@ -100,7 +111,7 @@ mod tests {
     fn a_row_without_answers_has_no_times_and_says_that_all_failed() {
         let failures = [(crate::Failure::Refused, 3)].into();
         let figures = Figures { requests: 3, failures, ..Figures::default() };
-        let all = measures(&figures, &ClientState::default());
+        let all = measures(&figures, &ClientState::default(), Purpose::State);
         let of = |name: &str| all.iter().find(|one| one.name == name).map(|one| one.value);
         assert_eq!((of("answer_p50"), of("ttft_p50"), of("goodput")), (None, None, None));
         assert_eq!((of("failed_share"), of("requests")), (Some(1.0), Some(3.0)));
