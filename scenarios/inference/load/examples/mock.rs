@@ -13,6 +13,7 @@ fn main() -> std::io::Result<()> {
         first: Duration::from_millis(50),
         between: Duration::from_millis(10),
         has_cache: std::env::args().any(|arg| arg == "cache"),
+        is_labelled: true,
         is_noted: false,
         ..Behaviour::default()
     })?;

@@ -98,6 +98,8 @@ pub struct Behaviour {
     pub stall: Option<Stall>,
     /// Prompts that it has seen are answered at once.
     pub has_cache: bool,
+    /// Events and answers have the fields `id`, `object`, `created` and `model`, which a few clients ask for.
+    pub is_labelled: bool,
     /// The answer begins with a role, before the first token.
     pub has_role: bool,
     /// A comment comes before the first token.
@@ -127,6 +129,7 @@ impl Default for Behaviour {
             per_write: 1,
             stall: None,
             has_cache: false,
+            is_labelled: false,
             has_role: true,
             has_ping: false,
             reasoning: 0,

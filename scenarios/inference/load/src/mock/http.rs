@@ -4,6 +4,7 @@ use std::io;
 
 use memchr::memmem;
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
@@ -27,6 +28,7 @@ struct MockBody {
     #[serde(default)]
     messages: Vec<MockMessage>,
     prompt: Option<String>,
+    #[serde(alias = "max_completion_tokens")]
     max_tokens: Option<u32>,
     #[serde(default)]
     stream: bool,
@@ -34,7 +36,7 @@ struct MockBody {
 
 #[derive(Deserialize)]
 struct MockMessage {
-    content: String,
+    content: Value,
 }
 
 /// The bytes that are read at once.
@@ -75,7 +77,13 @@ fn parse(bytes: &[u8]) -> io::Result<Option<(MockRequest, usize)>> {
     }
     let body: MockBody = serde_json::from_slice(body).map_err(io::Error::other)?;
     let is_chat = body.prompt.is_none();
-    let prompt = body.prompt.or_else(|| body.messages.into_iter().next().map(|message| message.content));
+    // A few clients send parts in the place of a text.
+    let text = |content: Value| match content {
+        Value::String(text) => text,
+        parts => parts.to_string(),
+    };
+    let prompt =
+        body.prompt.or_else(|| body.messages.into_iter().next().map(|message| text(message.content)));
     let first = prompt.unwrap_or_default().split(' ').next().unwrap_or_default().to_owned();
     let request = MockRequest {
         prompt: first,

@@ -109,6 +109,7 @@ impl Reply<'_> {
         };
         let usage = self.usage(tokens).map_or_else(String::new, |usage| format!(",\"usage\":{usage}"));
         let body = format!("{{\"choices\":[{{\"index\":0,{message},\"finish_reason\":\"length\"}}]{usage}}}");
+        let body = self.labelled(&body, "chat.completion");
         let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
         self.writes.push(Stamp::now());
         let text = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
@@ -242,7 +243,19 @@ impl Reply<'_> {
         self.event(&format!("{{\"choices\":[{{\"index\":0,{part},\"finish_reason\":null}}]}}"))
     }
 
+    /// An answer or a part of one, with the fields that say so.
+    fn labelled(&self, data: &str, kind: &str) -> String {
+        let Some(rest) = data.strip_prefix("{\"choices\"").filter(|_| self.behaviour.is_labelled) else {
+            return data.to_owned();
+        };
+        let object = if self.request.is_chat { kind } else { "text_completion" };
+        format!(
+            "{{\"id\":\"mock\",\"object\":\"{object}\",\"created\":1,\"model\":\"mock\",\"choices\"{rest}"
+        )
+    }
+
     fn event(&self, data: &str) -> String {
+        let data = self.labelled(data, "chat.completion.chunk");
         let end = self.behaviour.line_end.text();
         let blank = if self.behaviour.has_blank { " " } else { "" };
         format!("data:{blank}{data}{end}{end}")
