@@ -250,7 +250,7 @@ pub mod data {
     pub use crate::json::too_deep;
     #[doc(hidden)]
     pub use crate::metric::{
-        Cause, DisturbedSamples, Entry, Ledger, RankMetric, Stationarity, Surroundings, names,
+        Cause, Custom, DisturbedSamples, Entry, Ledger, RankMetric, Stationarity, Surroundings, names,
     };
     #[doc(hidden)]
     pub use crate::plan::nearest;

@@ -117,7 +117,7 @@ pub(crate) struct LoadArgs {
 
     /// The share of requests that may fail: `1%`.
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = share)]
-    max_failed: f64,
+    pub(super) max_failed: f64,
     /// The time that the client may send late at p99. 2 % of the median time to the first token are allowed
     /// anyway.
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = time)]
@@ -137,6 +137,13 @@ pub(crate) struct LoadArgs {
     /// Keep the raw records in this folder.
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
+    /// Load nothing, and read results of `vllm bench serve --save-detailed`, guidellm and aiperf: each file is a
+    /// window.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["versus", "users", "rate", "stages", "trace"])]
+    pub(super) import: Vec<PathBuf>,
+    /// The name of the level that imported results are of [default: as the file says].
+    #[arg(long, value_name = "NAME", requires = "import")]
+    pub(super) level: Option<String>,
     /// Flags of a bench target, such as `--save-baseline main`, `--baseline main`, `--verbose`.
     #[arg(last = true, value_name = "BENCH FLAGS")]
     pub(super) flags: Vec<String>,
@@ -205,11 +212,7 @@ impl LoadArgs {
             workload.add_field(field).map_err(|error| stop::usage(error.to_string()))?;
         }
         let mut session = Session::new(target, workload, self.levels()?);
-        session.goals = Goals {
-            first_token: self.target_ttft,
-            per_token: self.target_per_token,
-            latency: self.target_latency,
-        };
+        session.goals = self.goals();
         session.bounds = Bounds { failed: self.max_failed, delay: self.max_delay, ..Bounds::default() };
         session.limits.cores = self.cores.unwrap_or(session.limits.cores).max(1);
         session.limits.connections = self.connections as usize;
@@ -217,6 +220,15 @@ impl LoadArgs {
         session.allows_cache = self.allow_cache;
         session.folder.clone_from(&self.records);
         Ok(session)
+    }
+
+    /// The times within which an answer is a good one.
+    pub(super) fn goals(&self) -> Goals {
+        Goals {
+            first_token: self.target_ttft,
+            per_token: self.target_per_token,
+            latency: self.target_latency,
+        }
     }
 
     /// Its servers.

@@ -7,6 +7,7 @@
 mod args;
 mod bench;
 mod handed;
+mod import;
 mod shown;
 mod verdicts;
 
@@ -35,6 +36,9 @@ pub(crate) fn run(args: &LoadArgs, data: Option<PathBuf>) -> Result<CommandOutpu
     check(&args)?;
     let data = data.unwrap_or_else(kept);
     let data = std::path::absolute(&data).context("failed to find the data directory")?;
+    if !args.import.is_empty() {
+        return import::run(&args, &data);
+    }
     let state = tempfile::tempdir().context("failed to make a temporary folder")?;
     let probes = args.sides().iter().map(|side| args.session(*side)?.look_for_cache().map_err(told));
     let handed = HandedLoad {

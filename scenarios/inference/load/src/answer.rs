@@ -58,14 +58,13 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Understands an exchange.
-    pub fn read(exchange: &Exchange, limits: &ParseLimits) -> Answer {
-        let from_due = |stamp: crate::clock::Stamp| stamp.since(exchange.due);
-        let mut answer = Answer {
-            class: exchange.class,
-            failure: exchange.failure,
-            latency: from_due(exchange.end),
-            first_byte: exchange.first_byte.map(from_due),
+    /// An answer of which nothing is known but its latency.
+    pub fn of_latency(latency: u64) -> Self {
+        Answer {
+            class: Class::Measured,
+            failure: None,
+            latency,
+            first_byte: None,
             first_token: None,
             last_token: None,
             gaps: Vec::new(),
@@ -78,7 +77,19 @@ impl Answer {
             made: 0,
             usage: None,
             contradicts: false,
+            delay: 0,
+        }
+    }
+
+    /// Understands an exchange.
+    pub fn read(exchange: &Exchange, limits: &ParseLimits) -> Answer {
+        let from_due = |stamp: crate::clock::Stamp| stamp.since(exchange.due);
+        let mut answer = Answer {
+            class: exchange.class,
+            failure: exchange.failure,
+            first_byte: exchange.first_byte.map(from_due),
             delay: exchange.delay(),
+            ..Answer::of_latency(from_due(exchange.end))
         };
         if !limits.is_protocol || exchange.status != 200 {
             return answer;

@@ -47,11 +47,13 @@ pub enum Failure {
     NeverSent,
     /// All answers underway together had more bytes than the client may keep.
     NoMemory,
+    /// Another tool, whose results were read, says so.
+    OtherTool,
 }
 
 impl Failure {
     /// All of them, in their order on disk.
-    pub const ALL: [Failure; 22] = [
+    pub const ALL: [Failure; 23] = [
         Failure::Refused,
         Failure::Unreachable,
         Failure::NoSocket,
@@ -74,6 +76,7 @@ impl Failure {
         Failure::Short,
         Failure::NeverSent,
         Failure::NoMemory,
+        Failure::OtherTool,
     ];
 
     /// The words for it in a table.
@@ -101,6 +104,7 @@ impl Failure {
             Failure::Short => "shorter than asked",
             Failure::NeverSent => "never sent",
             Failure::NoMemory => "no memory left for it",
+            Failure::OtherTool => "failed, as the other tool says",
         }
     }
 

@@ -134,6 +134,16 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// The figures of answers that another tool has noted, all of which were due and complete in this time.
+    pub fn of(answers: &[Answer], goals: Goals, length: Duration) -> Self {
+        let mut gathering = Gathering::new(goals, length);
+        for answer in answers {
+            gathering.take_due(answer);
+            gathering.take_within(answer);
+        }
+        gathering.finish()
+    }
+
     /// Failures of all kinds.
     pub fn failed(&self) -> u64 {
         self.failures.values().sum()
