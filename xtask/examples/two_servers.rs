@@ -1,7 +1,7 @@
 //! Duels of two mock servers: how often one that is 5 % slower is found, and how often its copy is accused.
 //!
 //! `cargo run --release -p weighbridge-xtask --features load-mock --example two_servers -- 50` makes 50 tries
-//! of each, and prints what came of them.
+//! of each, and prints what came of them. `-- 50 slower` and `-- 50 copy` make those of one kind.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,19 +16,19 @@ const USUAL: Duration = Duration::from_millis(20);
 /// The same of a server that is 5 % slower.
 const SLOWER: Duration = Duration::from_millis(21);
 
-/// The load: windows of 110 answers, so that each has a p99. Another process may take a processor away for some
+/// The load: windows of 240 answers, so that each has a p99. Another process may take a processor away for some
 /// milliseconds, which falls on both servers.
 const LINE: [&str; 14] = [
     "--users",
-    "24",
+    "16",
     "--tokens",
     "1",
     "--words",
     "5",
     "--length",
-    "100ms",
+    "300ms",
     "--warm-up",
-    "30ms",
+    "40ms",
     "--target-latency",
     "25ms",
     "--max-delay",
@@ -42,7 +42,8 @@ fn main() -> ExitCode {
         return weighbridge_xtask::main();
     }
     let tries = std::env::args().nth(1).and_then(|word| word.parse().ok()).unwrap_or(50);
-    match run(tries) {
+    let kind = std::env::args().nth(2).unwrap_or_default();
+    match run(tries, &kind) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -51,9 +52,12 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(tries: usize) -> Result<(), Box<dyn std::error::Error>> {
+fn run(tries: usize, kind: &str) -> Result<(), Box<dyn std::error::Error>> {
     let data = tempfile::tempdir()?;
     for (name, time) in [("5 % slower", SLOWER), ("a copy", USUAL)] {
+        if !name.contains(kind) {
+            continue;
+        }
         let begun = Instant::now();
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for _ in 0..tries {
@@ -75,7 +79,7 @@ fn judged(time: Duration, data: &Path) -> Result<Vec<String>, Box<dyn std::error
     command.args(["load", &judged.url(), "--versus", &usual.url()]).args(LINE).arg("--data").arg(data);
     let output = command.args(["--", "--no-lock"]).stdin(Stdio::null()).stderr(Stdio::null()).output()?;
     let text = String::from_utf8(output.stdout)?;
-    let row = text.lines().find_map(|line| line.strip_prefix("LOAD/24 users/server: "));
+    let row = text.lines().find_map(|line| line.strip_prefix("LOAD/16 users/server: "));
     let mut found = vec![format!("server {}", row.unwrap_or("nothing"))];
     let metrics = ["answer_p50", "answer_p99", "ttft_p50", "ttft_p99", "answer_rate", "goodput"];
     for line in text.lines() {

@@ -157,3 +157,28 @@ fn two_settings_of_one_server_are_held_against_each_other_by_name() {
         assert!(ran.status.code() == Some(2) && said(&ran).contains(words), "{}", said(&ran));
     }
 }
+
+#[test]
+fn the_highest_rate_that_holds_the_targets_is_found_with_both_ends() {
+    let data = tempfile::tempdir().unwrap();
+    // One request at a time: a rate of 40/s is more than it can answer.
+    let first = Duration::from_millis(50);
+    let server = MockServer::start(Behaviour { first, one_at_a_time: true, ..Behaviour::default() }).unwrap();
+    let line = [
+        "--shape",
+        "constant",
+        "--hold",
+        "90%",
+        "--within",
+        "100%",
+        "--length",
+        "1s",
+        "--target-latency",
+        "400ms",
+    ];
+    let ran = load(data.path(), &server.url(), &[&line[..], &["--find-rate", "10:160"]].concat(), &[]);
+    assert_eq!(ran.status.code(), Some(0), "{}", said(&ran));
+    assert!(said(&ran).contains("the highest rate lies between 10.0000 and"), "{}", said(&ran));
+    let ran = load(data.path(), &server.url(), &["--find-rate", "10:20"], &[]);
+    assert!(ran.status.code() == Some(2) && said(&ran).contains("--target-ttft"), "{}", said(&ran));
+}

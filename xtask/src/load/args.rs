@@ -137,6 +137,15 @@ pub(crate) struct LoadArgs {
     /// Keep the raw records in this folder.
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
+    /// Search for the highest rate at which so many requests meet the targets, between these: `5:80`.
+    #[arg(long, value_name = "LOW:HIGH", value_parser = range, conflicts_with_all = ["versus", "users", "rate", "stages", "trace", "import"])]
+    pub(super) find_rate: Option<(f64, f64)>,
+    /// The share of requests that must meet the targets.
+    #[arg(long, value_name = "SHARE", default_value = "99%", value_parser = share)]
+    pub(super) hold: f64,
+    /// The search ends where both ends of its interval are as near.
+    #[arg(long, value_name = "SHARE", default_value = "10%", value_parser = share)]
+    pub(super) within: f64,
     /// Load nothing, and read results of `vllm bench serve --save-detailed`, guidellm and aiperf: each file is a
     /// window.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["versus", "users", "rate", "stages", "trace"])]
@@ -259,6 +268,20 @@ impl LoadArgs {
         Ok(levels.max().unwrap_or_default() + 2 * self.timeout + Duration::from_mins(1))
     }
 
+    /// An open loop of this rate.
+    pub(super) fn level_of(&self, rate: f64) -> Level {
+        let stages = vec![Stage { rate, length: self.length() }];
+        self.level(Load::Open { stages, shape: self.shape() })
+    }
+
+    fn shape(&self) -> Shape {
+        match self.shape {
+            LoadShape::Constant => Shape::Constant,
+            LoadShape::Poisson => Shape::Poisson,
+            LoadShape::Bursts => Shape::Bursts(self.burst),
+        }
+    }
+
     /// The measured time of a window.
     fn length(&self) -> Duration {
         let usual = Duration::from_secs(if self.sides().len() > 1 { 1 } else { 5 });
@@ -293,11 +316,7 @@ impl LoadArgs {
             (Some(time), false) => Think::Constant(time),
             (Some(time), true) => Think::Exponential(time),
         };
-        let shape = match self.shape {
-            LoadShape::Constant => Shape::Constant,
-            LoadShape::Poisson => Shape::Poisson,
-            LoadShape::Bursts => Shape::Bursts(self.burst),
-        };
+        let shape = self.shape();
         if self.users.contains(&0) {
             return Err(stop::usage("--users 0 asks for nothing: name at least one user"));
         }
@@ -372,6 +391,15 @@ fn stage(text: &str) -> Result<Stage, String> {
     Ok(Stage { rate: a_rate(rate)?, length: time(length)? })
 }
 
+/// Two rates as they are typed: `5:80`.
+fn range(text: &str) -> Result<(f64, f64), String> {
+    let wrong = || format!("`{text}` is no range of rates: write it as 5:80");
+    let (low, high) = text.split_once(':').ok_or_else(wrong)?;
+    let rate = |text: &str| text.parse().map_err(|_| wrong()).and_then(a_rate);
+    let (low, high) = (rate(low)?, rate(high)?);
+    if low < high { Ok((low, high)) } else { Err(wrong()) }
+}
+
 fn a_rate(rate: f64) -> Result<f64, String> {
     Some(rate)
         .filter(|rate| *rate > 0.0 && *rate <= 1e7)
@@ -421,6 +449,9 @@ mod tests {
         check(&["--length", "1e9s"], "200ms");
         check(&["--max-failed", "101%"], "1%");
         check(&["--stages", "10"], "10:30s");
+        check(&["--find-rate", "9:9"], "5:80");
+        check(&["--find-rate", "0:9"], "more than can be sent");
+        check(&["--find-rate", "9"], "5:80");
         check(&["--key-env", "NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE");
         check(&["--trace", "/no/such/file"], "/no/such/file");
     }

@@ -8,6 +8,7 @@ mod args;
 mod bench;
 mod handed;
 mod import;
+mod search;
 mod shown;
 mod verdicts;
 
@@ -38,6 +39,9 @@ pub(crate) fn run(args: &LoadArgs, data: Option<PathBuf>) -> Result<CommandOutpu
     let data = std::path::absolute(&data).context("failed to find the data directory")?;
     if !args.import.is_empty() {
         return import::run(&args, &data);
+    }
+    if let Some(range) = args.find_rate {
+        return search::run(&args, range);
     }
     let state = tempfile::tempdir().context("failed to make a temporary folder")?;
     let probes = args.sides().iter().map(|side| args.session(*side)?.look_for_cache().map_err(told));

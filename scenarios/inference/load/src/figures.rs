@@ -129,6 +129,8 @@ pub struct Figures {
     pub contradictions: u64,
     /// Those answers of [`Figures::achieved_rate`] that met all goals; `None` without goals.
     pub goodput: Option<f64>,
+    /// The requests that were due in the measured time and met all goals, whenever they became complete.
+    pub met: u64,
     /// The measured seconds.
     pub seconds: f64,
 }
@@ -222,6 +224,7 @@ impl Gathering {
             *figures.failures.entry(failure).or_default() += 1;
             return;
         }
+        figures.met += u64::from(self.goals.are_met(answer));
         figures.chunks += answer.chunks;
         figures.shared += answer.shared;
         figures.reasoning += answer.reasoning;

@@ -26,6 +26,7 @@
 //! | `events`, `tokens`, `answer` | bytes to events to tokens, after the run |
 //! | `percentile`, `figures`, `measures` | a row's figures; the same as metrics of a record |
 //! | `probe`, `verdict` | a cache is looked for; the reasons to refuse a row |
+//! | `search` | the highest rate that holds the goals |
 //! | `session`, `table` | all levels, and their table |
 
 mod answer;
@@ -43,6 +44,7 @@ mod pacer;
 mod percentile;
 mod probe;
 mod record;
+mod search;
 mod session;
 mod sink;
 mod slots;
@@ -69,6 +71,7 @@ pub use measures::{Measure, Purpose, measures};
 pub use percentile::{Percentile, percentile};
 pub use probe::CacheProbe;
 pub use record::{RecordError, Records};
+pub use search::{FoundRate, RateSearch, RateTrial};
 pub use session::{Report, Row, Session, SessionError};
 pub use table::table;
 pub use target::{Api, Key, Target, TargetError};

@@ -83,6 +83,14 @@ pub enum Reason {
     NoAnswers,
 }
 
+impl Reason {
+    /// Tells whether the client is to blame: then the row says nothing of the server.
+    pub fn is_of_client(&self) -> bool {
+        use Reason::{Busy, Client, Delay, Late, Lost, Sockets};
+        matches!(self, Delay { .. } | Late { .. } | Busy(_) | Sockets(_) | Client(_) | Lost(_))
+    }
+}
+
 /// Milliseconds of nanoseconds.
 fn milliseconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e6

@@ -90,6 +90,8 @@ pub struct Behaviour {
     pub first: Duration,
     /// From token to token.
     pub between: Duration,
+    /// Requests wait for each other: the first token of one comes `first` after that of the one before.
+    pub one_at_a_time: bool,
     /// The time that each request waits longer than the one before: a server that gets slower.
     pub slower: Duration,
     /// Events in one write.
@@ -125,6 +127,7 @@ impl Default for Behaviour {
         Self {
             first: Duration::ZERO,
             between: Duration::ZERO,
+            one_at_a_time: false,
             slower: Duration::ZERO,
             per_write: 1,
             stall: None,

@@ -32,6 +32,11 @@ pub(super) async fn reply(
         let is_cached = has_cache && !state.seen.insert(request.prompt.clone());
         let mut behaviour = state.behaviour.clone();
         behaviour.first += behaviour.slower * u32::try_from(nth).unwrap_or(u32::MAX);
+        if behaviour.one_at_a_time {
+            let begin = state.free.max(received);
+            state.free = begin.after(behaviour.first);
+            behaviour.first = Duration::from_nanos(state.free.since(received));
+        }
         (behaviour, fault.map(|(fault, _)| fault), is_cached, begin)
     };
     if let Some(fault) = fault

@@ -26,6 +26,8 @@ pub(super) struct MockState {
     pub(super) requests: u64,
     /// The moment of the first request: a stall counts from it.
     pub(super) first: Option<Stamp>,
+    /// The moment from which the server has time for another, where it does one at a time.
+    pub(super) free: Stamp,
     pub(super) served: Arc<Mutex<Vec<Served>>>,
 }
 
@@ -33,6 +35,6 @@ pub(super) type SharedState = Rc<RefCell<MockState>>;
 
 impl MockState {
     pub(super) fn new(behaviour: Behaviour, served: Arc<Mutex<Vec<Served>>>) -> Self {
-        Self { behaviour, seen: HashSet::new(), requests: 0, first: None, served }
+        Self { behaviour, seen: HashSet::new(), requests: 0, first: None, free: Stamp(0), served }
     }
 }
