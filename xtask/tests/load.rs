@@ -159,26 +159,24 @@ fn two_settings_of_one_server_are_held_against_each_other_by_name() {
 }
 
 #[test]
-fn the_highest_rate_that_holds_the_targets_is_found_with_both_ends() {
-    let data = tempfile::tempdir().unwrap();
-    // One request at a time: a rate of 40/s is more than it can answer.
-    let first = Duration::from_millis(50);
-    let server = MockServer::start(Behaviour { first, one_at_a_time: true, ..Behaviour::default() }).unwrap();
-    let line = [
-        "--shape",
-        "constant",
-        "--hold",
-        "90%",
-        "--within",
-        "100%",
-        "--length",
-        "1s",
-        "--target-latency",
-        "400ms",
-    ];
-    let ran = load(data.path(), &server.url(), &[&line[..], &["--find-rate", "10:160"]].concat(), &[]);
-    assert_eq!(ran.status.code(), Some(0), "{}", said(&ran));
-    assert!(said(&ran).contains("the highest rate lies between 10.0000 and"), "{}", said(&ran));
-    let ran = load(data.path(), &server.url(), &["--find-rate", "10:20"], &[]);
-    assert!(ran.status.code() == Some(2) && said(&ran).contains("--target-ttft"), "{}", said(&ran));
+fn the_highest_rate_that_holds_the_targets_has_two_ends_and_one_that_is_not_found_is_said() {
+    let (server, data) = (honest(), tempfile::tempdir().unwrap());
+    let search = |target: &str, hold: &str| {
+        let line = ["--find-rate", "20:40", "--hold", hold, "--target-latency", target];
+        load(data.path(), &server.url(), &line, &[])
+    };
+    let fine = search("1h", "50%");
+    assert_eq!(fine.status.code(), Some(0), "{}", said(&fine));
+    assert!(said(&fine).contains("at least 40.0000 requests/s"), "{}", said(&fine));
+    let none = search("1us", "50%");
+    assert_eq!(none.status.code(), Some(6), "{}", said(&none));
+    assert!(said(&none).contains("below 20.0000 requests/s"), "{}", said(&none));
+    let few = search("1h", "99%");
+    assert!(few.status.code() == Some(2) && said(&few).contains("a longer --length"), "{}", said(&few));
+    let without = load(data.path(), &server.url(), &["--find-rate", "10:20"], &[]);
+    assert!(
+        without.status.code() == Some(2) && said(&without).contains("--target-ttft"),
+        "{}",
+        said(&without)
+    );
 }
