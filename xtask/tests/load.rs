@@ -74,8 +74,11 @@ fn a_level_is_a_case_and_a_window_a_repeat_and_every_other_command_reads_them() 
     let summary = shown(&["summary"]);
     assert!(summary.contains("LOAD/2 users") && summary.contains("answer_p50"), "{summary}");
     assert!(shown(&["export", "csv"]).contains("answer_p50,s,lower"));
+    let again =
+        load(data.path(), &server.url(), &["--users", "1,2", "--windows", "1"], &["--baseline", "main"]);
+    assert!(said(&again).contains("against the stored baseline `main`"), "{}", said(&again));
     let judged = shown(&["compare-baseline", "main"]);
-    assert!(judged.contains("LOAD/2 users/server"), "{judged}");
+    assert!(judged.contains("LOAD/2 users/server  answer_p50"), "{judged}");
 }
 
 #[test]
@@ -162,7 +165,18 @@ fn two_settings_of_one_server_are_held_against_each_other_by_name() {
 fn the_highest_rate_that_holds_the_targets_has_two_ends_and_one_that_is_not_found_is_said() {
     let (server, data) = (honest(), tempfile::tempdir().unwrap());
     let search = |target: &str, hold: &str| {
-        let line = ["--find-rate", "20:40", "--hold", hold, "--target-latency", target];
+        let line = [
+            "--find-rate",
+            "20:40",
+            "--length",
+            "500ms",
+            "--shape",
+            "constant",
+            "--hold",
+            hold,
+            "--target-latency",
+            target,
+        ];
         load(data.path(), &server.url(), &line, &[])
     };
     let fine = search("1h", "50%");
