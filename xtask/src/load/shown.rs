@@ -48,10 +48,9 @@ pub(super) fn table(run: &RunRecord) -> String {
         }
     }
     text.push_str(
-        "\nMedians over windows, each a process with connections of its own, and intervals at 95 % from 6\n\
-         windows on. TTFT (time to first token) and latency count from the moment at which a request was due.\n\
-         gap: between reads that brought tokens. client: what the client delayed. A percentile is shown where\n\
-         each window bears it out.\n",
+        "\nMedians over windows, with intervals at 95 % from 6 windows on. TTFT (time to first token) and latency\n\
+         count from the moment at which a request was due. gap: between reads that brought tokens. client: what\n\
+         the client delayed. A percentile is shown where each window bears it out.\n",
     );
     text
 }
