@@ -98,7 +98,7 @@ fn truth(served: &[Served]) -> (f64, f64) {
         served.iter().filter_map(|one| one.writes.first().map(|write| write.since(one.received))).collect();
     let mut gaps: Vec<u64> =
         served.iter().flat_map(|one| one.writes.windows(2).map(|pair| pair[1].since(pair[0]))).collect();
-    let mut middle = |of: &mut Vec<u64>| {
+    let middle = |of: &mut Vec<u64>| {
         of.sort_unstable();
         of.get(of.len() / 2).copied().unwrap_or(0) as f64 * 1e-9
     };

@@ -55,6 +55,10 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "VARIABLE")]
     key_env: Option<String>,
 
+    /// A file of certificates that are trusted beside those of the system, for `https`.
+    #[arg(long, value_name = "FILE")]
+    trust: Option<PathBuf>,
+
     /// A closed loop: so many users, each of whom waits for the answer. Several numbers are several levels.
     #[arg(long, value_name = "N,N", value_delimiter = ',')]
     users: Vec<u32>,
@@ -205,6 +209,7 @@ impl LoadArgs {
         });
         let mut target = Target::parse(url, api).map_err(|error| stop::usage(error.to_string()))?;
         target.model = model.cloned();
+        target.trusted.clone_from(&self.trust);
         if let Some(variable) = &self.key_env {
             let key = Key::from_environment(variable).map_err(|error| stop::usage(error.to_string()))?;
             target.key = Some(key);
@@ -259,7 +264,12 @@ impl LoadArgs {
         let absolute = |path: &Option<PathBuf>| {
             path.as_ref().map(std::path::absolute).transpose().context("failed to find the current folder")
         };
-        Ok(Self { trace: absolute(&self.trace)?, records: absolute(&self.records)?, ..self.clone() })
+        Ok(Self {
+            trace: absolute(&self.trace)?,
+            records: absolute(&self.records)?,
+            trust: absolute(&self.trust)?,
+            ..self.clone()
+        })
     }
 
     /// The time that a window may take, with whatever the server leaves to be waited for.
@@ -441,7 +451,7 @@ mod tests {
             let error = session(line).expect_err("it is refused").to_string();
             assert!(error.contains(words), "{error}");
         };
-        check(&["https://a"], "https");
+        check(&["ftp://a"], "and not ftp");
         check(&["--users", "0"], "at least one");
         check(&["--rate=-1"], "more than can be sent");
         check(&["--rate=NaN"], "more than can be sent");

@@ -20,13 +20,15 @@ use tokio::net::TcpStream;
 use crate::clock::Stamp;
 use crate::exchange::{Exchange, Read};
 use crate::failure::Failure;
-use crate::target::{Api, Target};
+use crate::target::{Api, Target, TargetError};
+use crate::tls::{Secured, Tls};
 use crate::wire::{Wire, WireNotes};
 
 /// The part of a request that all have in common.
 #[derive(Debug)]
 pub(crate) struct RequestHead {
     addresses: Vec<SocketAddr>,
+    tls: Option<Tls>,
     method: Method,
     uri: Uri,
     headers: HeaderMap,
@@ -35,8 +37,18 @@ pub(crate) struct RequestHead {
 }
 
 impl RequestHead {
-    /// The head for a target, whose addresses have been found. `None` if it has characters that HTTP has not.
-    pub(crate) fn new(target: &Target, addresses: Vec<SocketAddr>, wants_stream: bool) -> Option<Self> {
+    /// The head for a target.
+    ///
+    /// # Errors
+    /// If its name does not resolve, or its certificates are none.
+    pub(crate) fn find(target: &Target, wants_stream: bool) -> Result<Option<Self>, TargetError> {
+        let tls = target.is_tls.then(|| Tls::new(target)).transpose()?;
+        Ok(Self::new(target, target.addresses()?, wants_stream).map(|head| Self { tls, ..head }))
+    }
+
+    /// The same without TLS, of a target whose addresses have been found. `None` if it has characters that HTTP
+    /// has not.
+    fn new(target: &Target, addresses: Vec<SocketAddr>, wants_stream: bool) -> Option<Self> {
         let is_plain = target.api == Api::Plain;
         let mut headers = HeaderMap::new();
         headers.insert(HOST, HeaderValue::from_str(&target.authority()).ok()?);
@@ -52,7 +64,7 @@ impl RequestHead {
         }
         let method = if is_plain { Method::GET } else { Method::POST };
         let uri = target.path.parse().ok()?;
-        Some(Self { addresses, method, uri, headers, wants_stream, api: target.api })
+        Some(Self { addresses, tls: None, method, uri, headers, wants_stream, api: target.api })
     }
 
     fn request(&self, body: Bytes) -> Request<Full<Bytes>> {
@@ -106,7 +118,7 @@ pub(crate) struct ExchangeLimits {
 /// used again: servers do so after a few seconds.
 const IDLE: Duration = Duration::from_secs(1);
 
-type Driver = http1::Connection<TokioIo<Wire>, Full<Bytes>>;
+type Driver = http1::Connection<TokioIo<Secured>, Full<Bytes>>;
 
 /// An open connection. Its driver is polled by whoever waits for an answer: an exchange is one task, and a
 /// read is handed on before the next one.
@@ -289,7 +301,7 @@ impl Connection {
             self.open = None;
         }
         let begin = Stamp::now();
-        let opened = connect(&head.addresses).await;
+        let opened = connect(head).await;
         exchange.connecting = Some(exchange.connecting.unwrap_or(0) + Stamp::now().since(begin));
         match opened {
             Ok(open) => {
@@ -306,23 +318,27 @@ impl Connection {
 }
 
 /// Opens a connection to the first address that takes one.
-async fn connect(addresses: &[SocketAddr]) -> Result<Open, Failure> {
+async fn connect(head: &RequestHead) -> Result<Open, Failure> {
     let mut failure = Failure::Unreachable;
-    for address in addresses {
+    for address in &head.addresses {
         match TcpStream::connect(address).await {
-            Ok(socket) => return opened(socket).await,
+            Ok(socket) => return opened(socket, head.tls.as_ref()).await,
             Err(error) => failure = failure_to_connect(&error),
         }
     }
     Err(failure)
 }
 
-async fn opened(socket: TcpStream) -> Result<Open, Failure> {
+async fn opened(socket: TcpStream, tls: Option<&Tls>) -> Result<Open, Failure> {
     // A small request is to go at once and not with the next acknowledgement.
     socket.set_nodelay(true).map_err(|_| Failure::Unreachable)?;
     let notes = WireNotes::default();
-    let wire = TokioIo::new(Wire::new(socket, notes.clone()));
-    let (sender, driver) = http1::handshake(wire).await.map_err(|_| Failure::Unreachable)?;
+    let wire = Wire::new(socket, notes.clone());
+    let wire = match tls {
+        Some(tls) => tls.secure(wire).await.map_err(|_| Failure::NoTls)?,
+        None => Secured::Plain(wire),
+    };
+    let (sender, driver) = http1::handshake(TokioIo::new(wire)).await.map_err(|_| Failure::Unreachable)?;
     Ok(Open { driver: Some(driver), sender, notes, since: Stamp::now() })
 }
 

@@ -154,8 +154,8 @@ pub(crate) fn drive(
     first: u64,
     file: &Path,
 ) -> Result<(ClientState, Stamp), DriveError> {
-    let head = RequestHead::new(target, target.addresses()?, workload.stream)
-        .ok_or_else(|| DriveError::Head(target.to_string()))?;
+    let head =
+        RequestHead::find(target, workload.stream)?.ok_or_else(|| DriveError::Head(target.to_string()))?;
     let failed = |error| DriveError::Records { path: file.to_owned(), error };
     allow_files();
     let (users, think) = match level.load {

@@ -47,13 +47,15 @@ pub enum Failure {
     NeverSent,
     /// All answers underway together had more bytes than the client may keep.
     NoMemory,
+    /// No TLS came about: its certificate is not trusted, or it speaks none.
+    NoTls,
     /// Another tool, whose results were read, says so.
     OtherTool,
 }
 
 impl Failure {
     /// All of them, in their order on disk.
-    pub const ALL: [Failure; 23] = [
+    pub const ALL: [Failure; 24] = [
         Failure::Refused,
         Failure::Unreachable,
         Failure::NoSocket,
@@ -76,6 +78,7 @@ impl Failure {
         Failure::Short,
         Failure::NeverSent,
         Failure::NoMemory,
+        Failure::NoTls,
         Failure::OtherTool,
     ];
 
@@ -104,6 +107,7 @@ impl Failure {
             Failure::Short => "shorter than asked",
             Failure::NeverSent => "never sent",
             Failure::NoMemory => "no memory left for it",
+            Failure::NoTls => "no TLS: not trusted, or none spoken",
             Failure::OtherTool => "failed, as the other tool says",
         }
     }

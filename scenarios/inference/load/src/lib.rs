@@ -20,7 +20,7 @@
 //! | `clock`, `failure` | stamps; the ways in which a request fails |
 //! | `target`, `workload` | where requests go; what they ask |
 //! | `arrivals`, `trace` | when they are due |
-//! | `wire`, `exchange`, `connection` | one request on one socket, stamped where `read` returned |
+//! | `wire`, `tls`, `exchange`, `connection` | one request on one socket, stamped where `read` returned |
 //! | `record`, `sink` | raw exchanges as they lie on disk; the thread that writes them |
 //! | `pacer`, `slots`, `core`, `drive` | a thread that keeps the time; one runtime for each core; one level |
 //! | `events`, `tokens`, `answer` | bytes to events to tokens, after the run |
@@ -50,6 +50,7 @@ mod sink;
 mod slots;
 mod table;
 mod target;
+mod tls;
 mod tokens;
 mod trace;
 mod verdict;

@@ -250,12 +250,9 @@ impl Session {
 
     /// Asks new prompts, and each once more.
     fn probe(&self) -> Result<CacheProbe, SessionError> {
-        let head = RequestHead::new(
-            &self.target,
-            self.target.addresses().map_err(DriveError::Target)?,
-            self.workload.stream,
-        )
-        .ok_or_else(|| DriveError::Head(self.target.to_string()))?;
+        let found = RequestHead::find(&self.target, self.workload.stream);
+        let head =
+            found.map_err(DriveError::Target)?.ok_or_else(|| DriveError::Head(self.target.to_string()))?;
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(DriveError::Thread)?;
         let mut connection = Connection::default();

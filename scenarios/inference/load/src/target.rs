@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 
 use hyper::Uri;
 
@@ -11,11 +12,23 @@ pub enum TargetError {
     /// No URL.
     #[error("`{0}` is not a URL: write it as http://127.0.0.1:8000")]
     NoUrl(String),
-    /// Another scheme than `http`.
-    #[error(
-        "the load client speaks http and not {0} yet: put a proxy that ends TLS on this machine before it"
-    )]
+    /// Another scheme than `http`, and `https` where there is TLS.
+    #[error("the load client speaks http, and https with the feature `tls`, and not {0}")]
     Scheme(String),
+    /// `https` without TLS.
+    #[error(
+        "this build speaks no https: build it with the feature `tls` (`load-tls` of the command), or put a \
+         proxy that ends TLS on this machine before the server"
+    )]
+    NoTls,
+    /// Certificates that are to be trusted, and are none.
+    #[error("failed to read certificates from {}: {why}", path.display())]
+    Certificates {
+        /// The file.
+        path: PathBuf,
+        /// The fault.
+        why: String,
+    },
     /// A name or a key in the URL.
     #[error("the URL has a user in it: hand a key over by an environment variable, with --key-env NAME")]
     User,
@@ -78,6 +91,10 @@ pub struct Target {
     pub host: String,
     /// The port.
     pub port: u16,
+    /// By TLS.
+    pub is_tls: bool,
+    /// A file of certificates that are trusted beside those of the system.
+    pub trusted: Option<PathBuf>,
     /// The path with its query.
     pub path: String,
     /// The form of the requests.
@@ -100,8 +117,10 @@ impl Target {
     pub fn parse(url: &str, api: Option<Api>) -> Result<Self, TargetError> {
         let no_url = || TargetError::NoUrl(url.to_owned());
         let uri: Uri = url.parse().map_err(|_| no_url())?;
+        let is_tls = uri.scheme_str() == Some("https");
         match uri.scheme_str() {
-            Some("http") => {}
+            Some("https") if !cfg!(feature = "tls") => return Err(TargetError::NoTls),
+            Some("http" | "https") => {}
             Some(other) => return Err(TargetError::Scheme(other.to_owned())),
             None => return Err(no_url()),
         }
@@ -114,12 +133,13 @@ impl Target {
         let (api, path) = api_and_path(path, api);
         let port = match authority.port() {
             Some(port) => port.as_u16(),
+            None if is_tls => 443,
             None => 80,
         };
         if host.is_empty() || port == 0 {
             return Err(no_url());
         }
-        Ok(Self { host, port, path, api, model: None, key: None })
+        Ok(Self { host, port, is_tls, trusted: None, path, api, model: None, key: None })
     }
 
     /// The addresses of the host, in the order in which the system names them.
@@ -145,7 +165,8 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A query may have a key in it.
         let path = self.path.split('?').next().unwrap_or_default();
-        write!(f, "http://{}:{}{path}", self.host, self.port)
+        let scheme = if self.is_tls { "https" } else { "http" };
+        write!(f, "{scheme}://{}:{}{path}", self.host, self.port)
     }
 }
 
@@ -193,7 +214,10 @@ mod tests {
     fn what_is_no_http_url_is_refused_with_what_would_do() {
         let error = |url: &str| Target::parse(url, None).unwrap_err().to_string();
         assert!(error("127.0.0.1:8000").contains("http://127.0.0.1:8000"));
-        assert!(error("https://a").contains("https"));
+        assert!(error("ftp://a").contains("and not ftp"));
+        if !cfg!(feature = "tls") {
+            assert!(error("https://a").contains("feature `tls`"));
+        }
         assert!(error("http://me:secret@a").contains("--key-env"));
         assert!(!error("http://me:secret@a").contains("secret"));
         assert!(error("").contains("not a URL"));

@@ -39,7 +39,7 @@ const WIDE: &str = "50%";
 const FEATURES: &str = "burn,candle,zstd,weighbridge/criterion,weighbridge/nvml,weighbridge/tokio,\
                         weighbridge-loaders/cuda,weighbridge-criterion/async_tokio,\
                         weighbridge-criterion/async_futures,weighbridge-xtask/remote,\
-                        weighbridge-xtask/png,weighbridge-xtask/load-mock";
+                        weighbridge-xtask/png,weighbridge-xtask/load-mock,weighbridge-xtask/load-tls";
 
 pub(crate) fn run(args: &Ci, place: &Place) -> Result<Output> {
     // Apart from the runs of people: the last one here is slowed down on purpose.
