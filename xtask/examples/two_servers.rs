@@ -16,17 +16,19 @@ const USUAL: Duration = Duration::from_millis(20);
 /// The same of a server that is 5 % slower.
 const SLOWER: Duration = Duration::from_millis(21);
 
-/// The load: windows of 240 answers, so that each has a p99. Another process may take a processor away for some
+/// The load: windows of 200 requests, so that each has a p99. Another process may take a processor away for some
 /// milliseconds, which falls on both servers.
-const LINE: [&str; 14] = [
+const LINE: [&str; 16] = [
     "--users",
     "16",
     "--tokens",
     "1",
     "--words",
     "5",
+    "--requests",
+    "200",
     "--length",
-    "300ms",
+    "30s",
     "--warm-up",
     "40ms",
     "--target-latency",

@@ -203,6 +203,11 @@ impl Gathering {
         }
     }
 
+    /// Takes the measured time to be shorter.
+    pub(crate) fn shorten(&mut self, length: Duration) {
+        self.length = length;
+    }
+
     /// Takes an answer that became complete within the measured time, whenever it was due.
     pub(crate) fn take_within(&mut self, answer: &Answer) {
         if answer.failure.is_some() {

@@ -1,6 +1,7 @@
 //! A session: all levels in a drawn order, between two runs of a sentinel level, and a probe for caches.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{fs, io};
 
 use weighbridge::data::SplitMix64;
@@ -220,8 +221,10 @@ impl Session {
         let end = begin.after(level.length);
         let mut gathering = Gathering::new(self.goals, level.length);
         let limits = self.parse_limits();
+        let mut last = begin;
         for exchange in Records::open(file)? {
             let exchange = exchange?;
+            last = last.max(exchange.end);
             let is_within = (begin..=end).contains(&exchange.end);
             let is_due = exchange.class == Class::Measured;
             if !is_within && !is_due {
@@ -234,6 +237,10 @@ impl Session {
             if is_due {
                 gathering.take_due(&answer);
             }
+        }
+        // After so many requests nothing more was asked: the rest of the time is of no rate.
+        if level.requests.is_some() && last < end {
+            gathering.shorten(Duration::from_nanos(last.since(begin)));
         }
         let verdict = Verdict::Valid; // judged at the end of the session
         Ok(Row { name: level.load.name(), figures: gathering.finish(), client, verdict })
