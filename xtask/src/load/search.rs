@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use weighbridge::data::Exit;
-use weighbridge_load::{FoundRate, RateSearch, RateTrial, Row, Session};
+use weighbridge_load::{CacheProbe, FoundRate, RateSearch, RateTrial, Row, Session};
 
 use super::LoadArgs;
 use super::args::LoadSide;
@@ -21,7 +21,7 @@ pub(super) fn run(args: &LoadArgs, (low, high): (f64, f64)) -> Result<CommandOut
     }
     let session = args.session(LoadSide::Judged)?;
     let probe = session.look_for_cache().map_err(super::told)?;
-    if probe.as_ref().is_some_and(|probe| probe.finds_cache()) {
+    if probe.as_ref().is_some_and(CacheProbe::finds_cache) {
         let why = "the server answers repeated prompts faster: turn its cache off, or say --allow-cache";
         return Err(stop::with(Exit::Failed, why.to_owned()));
     }

@@ -27,8 +27,11 @@ const TOKENS: Unit = Unit::other("tok/s");
 /// Events with tokens per second.
 const CHUNKS: Unit = Unit::other("chunk/s");
 
+/// A kind of time of a row.
+type TimesOf = fn(&Figures) -> &Times;
+
 /// The percentiles of each kind of time, those that verdicts go by first.
-const TIMES: [(&str, f64, fn(&Figures) -> &Times); 16] = [
+const TIMES: [(&str, f64, TimesOf); 16] = [
     ("answer_p50", 0.5, |figures| &figures.latency),
     ("answer_p90", 0.9, |figures| &figures.latency),
     ("answer_p99", 0.99, |figures| &figures.latency),

@@ -69,7 +69,7 @@ fn request(
     let since = |time: i64| time.saturating_sub(due) as f64 * 1e-9;
     let delay = since(metadata.request_start_ns);
     let first = milliseconds(metrics, "time_to_first_token")?;
-    let gaps = metrics.get("inter_chunk_latency").map(|gaps| all(gaps)).transpose()?;
+    let gaps = metrics.get("inter_chunk_latency").map(all).transpose()?;
     let latency = since(metadata.request_end_ns);
     Ok(ForeignRequest {
         delay: Some(delay),
@@ -107,8 +107,8 @@ fn in_milliseconds(metric: &Value) -> Result<(), String> {
 
 /// The load, where the summaries lie beside the records.
 fn level(summaries: &Value) -> String {
-    let phases = summaries["input_config"]["phases"].as_array().into_iter().flatten();
-    let phase = phases.filter(|phase| phase["kind"] == "profiling").next_back();
+    let mut phases = summaries["input_config"]["phases"].as_array().into_iter().flatten();
+    let phase = phases.rfind(|phase| phase["kind"] == "profiling");
     let of = |name: &str| phase.and_then(|phase| phase[name].as_f64());
     match (of("rate").or(of("request_rate")), of("concurrency")) {
         (Some(rate), _) => format!("{rate} per s"),

@@ -32,7 +32,9 @@ pub(super) fn run(args: &LoadArgs, data: &Path) -> Result<CommandOutput> {
         windows.extend(found);
     }
     if let Some(level) = &args.level {
-        windows.iter_mut().for_each(|window| window.level.clone_from(level));
+        for window in &mut windows {
+            window.level.clone_from(level);
+        }
     }
     let runs = Runs::new(Layout::new(data));
     let mut tools: Vec<&str> = windows.iter().map(|window| window.tool).collect();
