@@ -16,8 +16,8 @@ const USUAL: Duration = Duration::from_millis(20);
 /// The same of a server that is 5 % slower.
 const SLOWER: Duration = Duration::from_millis(21);
 
-/// The load: windows of 200 requests, so that each has a p99. Another process may take a processor away for some
-/// milliseconds, which falls on both servers.
+/// The load: windows of 200 requests, so that each has a p99. Another process may take a processor away for
+/// some milliseconds, which falls on both servers.
 const LINE: [&str; 16] = [
     "--users",
     "16",
@@ -68,7 +68,9 @@ fn run(tries: usize, kind: &str) -> Result<(), Box<dyn std::error::Error>> {
             }
         }
         println!("{name}, {tries} tries, {:.1} s each:", begun.elapsed().as_secs_f64() / tries as f64);
-        counts.iter().for_each(|(line, count)| println!("  {count:3} x {line}"));
+        for (line, count) in &counts {
+            println!("  {count:3} x {line}");
+        }
     }
     Ok(())
 }

@@ -8,10 +8,13 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use weighbridge_load::{
-    Api, Bounds, Goals, Key, Level, Load, Session, Shape, Stage, Target, Think, Workload, trace,
+    Api, Bounds, Goals, Key, Level, Load, Session, SessionError, Shape, Stage, Target, Think, Workload, trace,
 };
 
 use crate::stop;
+
+/// The flags that name levels, or another server.
+const LEVELS: [&str; 5] = ["versus", "users", "rate", "stages", "trace"];
 
 /// Arguments of `load`.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
@@ -24,7 +27,7 @@ pub(crate) struct LoadArgs {
     /// Another server, which this one is measured in turns with, and judged against.
     #[arg(long, value_name = "URL")]
     pub(super) versus: Option<String>,
-    /// The same server with this field in the requests' bodies is judged against, or the other server with it.
+    /// The same with this field in the requests' bodies; of the same server, where no other one is named.
     #[arg(long, value_name = "NAME=VALUE")]
     versus_body: Vec<String>,
     /// The same with another model.
@@ -42,8 +45,8 @@ pub(crate) struct LoadArgs {
     /// By how much one server must be slower than the other to be called so: `2%`.
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = share)]
     pub(super) margin: f64,
-    /// The windows of each level: each is a process with connections of its own. From 6 on there are intervals.
-    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// The windows of each level, each a process with connections of its own. From 6 on there are intervals.
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = windows)]
     pub(super) windows: u32,
     /// The form of the requests [default: as the path says, else `chat`].
     #[arg(long, value_name = "API")]
@@ -142,7 +145,7 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
     /// Search for the highest rate at which so many requests meet the targets, between these: `5:80`.
-    #[arg(long, value_name = "LOW:HIGH", value_parser = range, conflicts_with_all = ["versus", "users", "rate", "stages", "trace", "import"])]
+    #[arg(long, value_name = "LOW:HIGH", value_parser = range, conflicts_with_all = LEVELS, conflicts_with = "import")]
     pub(super) find_rate: Option<(f64, f64)>,
     /// The share of requests that must meet the targets.
     #[arg(long, value_name = "SHARE", default_value = "99%", value_parser = share)]
@@ -150,9 +153,9 @@ pub(crate) struct LoadArgs {
     /// The search ends where both ends of its interval are as near.
     #[arg(long, value_name = "SHARE", default_value = "10%", value_parser = share)]
     pub(super) within: f64,
-    /// Load nothing, and read results of `vllm bench serve --save-detailed`, guidellm and aiperf: each file is a
-    /// window.
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["versus", "users", "rate", "stages", "trace"])]
+    /// Load nothing, and read results of `vllm bench serve --save-detailed`, guidellm and aiperf: each file is
+    /// a window.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = LEVELS)]
     pub(super) import: Vec<PathBuf>,
     /// The name of the level that imported results are of [default: as the file says].
     #[arg(long, value_name = "NAME", requires = "import")]
@@ -360,6 +363,14 @@ impl LoadArgs {
     }
 }
 
+/// The error of a session, as a stop.
+pub(super) fn told(error: SessionError) -> anyhow::Error {
+    match error {
+        SessionError::NoLevel | SessionError::Drive(_) => stop::usage(error.to_string()),
+        other => other.into(),
+    }
+}
+
 fn drawn(is_drawn: bool) -> &'static str {
     if is_drawn { "drawn" } else { "each" }
 }
@@ -399,6 +410,14 @@ fn stage(text: &str) -> Result<Stage, String> {
         text.split_once(':').ok_or_else(|| format!("`{text}` is no stage: write it as 10:30s"))?;
     let rate = rate.parse().map_err(|_| format!("`{rate}` is no rate"))?;
     Ok(Stage { rate: a_rate(rate)?, length: time(length)? })
+}
+
+/// A number of windows as it is typed.
+fn windows(text: &str) -> Result<u32, String> {
+    let number: Option<u32> = text.parse().ok();
+    number
+        .filter(|windows| (1..=1000).contains(windows))
+        .ok_or_else(|| format!("`{text}` is no number of windows: there are 1 to 1000"))
 }
 
 /// Two rates as they are typed: `5:80`.

@@ -72,7 +72,7 @@ pub(crate) fn bench() -> Option<ExitCode> {
     let scenario = ScenarioEntry {
         id: "LOAD",
         category: "Inference",
-        description: "An inference server under load; times count from the moment at which a request was due.",
+        description: "An inference server under load; times count from when a request was due.",
         sets: &[],
         equivalence: Some(Equivalence::None),
         equivalence_by: None,

@@ -12,8 +12,8 @@ use weighbridge_load::{CacheProbe, Percentile};
 
 use super::LoadArgs;
 
-/// The environment variable that hands it on. Records keep those that begin otherwise: what it tells is in the
-/// cases themselves.
+/// The environment variable that hands it on. It is none of those that records keep: the cases say what it
+/// tells.
 const VARIABLE: &str = "LOAD_OF_WEIGHBRIDGE";
 
 /// The settings of all windows. No key is in it.
@@ -37,7 +37,7 @@ impl HandedLoad {
         Ok(())
     }
 
-    /// What this process was told, if it was.
+    /// The settings that this process was told, if it was.
     pub(super) fn told() -> Option<Self> {
         serde_json::from_str(&std::env::var(VARIABLE).ok()?).ok()
     }

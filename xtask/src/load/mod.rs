@@ -17,7 +17,6 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use weighbridge::data::{Comparison, Exit, Layout, Runs};
-use weighbridge_load::SessionError;
 
 pub(crate) use self::args::LoadArgs;
 pub(crate) use self::bench::bench;
@@ -44,7 +43,7 @@ pub(crate) fn run(args: &LoadArgs, data: Option<PathBuf>) -> Result<CommandOutpu
         return search::run(&args, range);
     }
     let state = tempfile::tempdir().context("failed to make a temporary folder")?;
-    let probes = args.sides().iter().map(|side| args.session(*side)?.look_for_cache().map_err(told));
+    let probes = args.sides().iter().map(|side| args.session(*side)?.look_for_cache().map_err(args::told));
     let handed = HandedLoad {
         probes: probes.collect::<Result<_>>()?,
         folder: state.path().to_owned(),
@@ -100,14 +99,6 @@ const OWN_FLAGS: [&str; 7] =
 
 fn is_flag(typed: &str, flag: &str) -> bool {
     typed.strip_prefix(flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
-}
-
-/// The error of a session, as a stop.
-fn told(error: SessionError) -> anyhow::Error {
-    match error {
-        SessionError::NoLevel | SessionError::Drive(_) => stop::usage(error.to_string()),
-        other => other.into(),
-    }
 }
 
 /// The folder that keeps runs of servers, which belong to no workspace.

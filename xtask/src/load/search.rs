@@ -20,7 +20,7 @@ pub(super) fn run(args: &LoadArgs, (low, high): (f64, f64)) -> Result<CommandOut
         ));
     }
     let session = args.session(LoadSide::Judged)?;
-    let probe = session.look_for_cache().map_err(super::told)?;
+    let probe = session.look_for_cache().map_err(super::args::told)?;
     if probe.as_ref().is_some_and(CacheProbe::finds_cache) {
         let why = "the server answers repeated prompts faster: turn its cache off, or say --allow-cache";
         return Err(stop::with(Exit::Failed, why.to_owned()));
@@ -40,7 +40,7 @@ fn trial(args: &LoadArgs, session: &Session, rate: f64, number: &mut u32) -> Res
     let session = Session { levels: vec![args.level_of(rate)], ..session.clone() };
     let mut held = None;
     for _ in 0..RateSearch::WINDOWS {
-        let row = session.window(*number, None, None).map_err(super::told)?;
+        let row = session.window(*number, None, None).map_err(super::args::told)?;
         *number += 1;
         if let Some(why) = row.verdict.reasons().iter().find(|reason| reason.is_of_client()) {
             let why = format!("at {rate:.4} requests/s {why}: the search says nothing of the server");
@@ -60,8 +60,8 @@ fn holds(args: &LoadArgs, row: &Row) -> Result<bool> {
     let least = (1.0 / (1.0 - args.hold).max(1e-6)).min(100.0);
     if (figures.requests as f64) < least {
         bail!(stop::usage(format!(
-            "a window of {} has {} requests, and {:.1} % of them are told from all by {least:.0}: a longer --length \
-             has more",
+            "a window of {} has {} requests, and {:.1} % of them are told from all by {least:.0}: a longer \
+             --length has more",
             row.name,
             figures.requests,
             args.hold * 100.0
@@ -95,7 +95,8 @@ fn told(args: &LoadArgs, found: FoundRate, (low, high): (f64, f64)) -> String {
         (None, None) => "windows disagree at both ends: make them longer, or the range wider".to_owned(),
     };
     format!(
-        "{line}\nIt is a rate at which {share:.1} % of the requests meet the targets, counted from when they were due.\n\
+        "{line}\nIt is a rate at which {share:.1} % of the requests meet the targets, counted from when they were\n\
+         due.\n\
          At the lower end each of {windows} windows held them, at the upper end none did.\n",
         windows = RateSearch::WINDOWS
     )

@@ -48,9 +48,9 @@ pub(super) fn table(run: &RunRecord) -> String {
         }
     }
     text.push_str(
-        "\nMedians over windows, with intervals at 95 % from 6 windows on. TTFT (time to first token) and latency\n\
-         count from the moment at which a request was due. gap: between reads that brought tokens. client: what\n\
-         the client delayed. A percentile is shown where each window bears it out.\n",
+        "\nMedians over windows, with intervals at 95 % from 6 windows on. TTFT (time to first token) and\n\
+         latency count from the moment at which a request was due. gap: between reads that brought tokens.\n\
+         client: what the client delayed. A percentile is shown where each window bears it out.\n",
     );
     text
 }

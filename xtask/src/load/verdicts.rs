@@ -19,8 +19,8 @@ pub(super) fn table(duel: &Comparison, judged: &[&str]) -> String {
         text.push_str(&columns.text());
     }
     text.push_str(
-        "\nTwo windows of each server make a round. A p99 takes 100 answers in each window: a longer --length\n\
-         has more. What decided against the server was confirmed on fresh\n\
+        "\nTwo windows of each server make a round. A p99 takes 100 answers in each window: a longer\n\
+         --length has more. What decided against the server was confirmed on fresh\n\
          rounds.\n",
     );
     text

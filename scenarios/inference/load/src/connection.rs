@@ -46,8 +46,8 @@ impl RequestHead {
         Ok(Self::new(target, target.addresses()?, wants_stream).map(|head| Self { tls, ..head }))
     }
 
-    /// The same without TLS, of a target whose addresses have been found. `None` if it has characters that HTTP
-    /// has not.
+    /// The same without TLS, of a target whose addresses have been found. `None` if it has characters that
+    /// HTTP has not.
     fn new(target: &Target, addresses: Vec<SocketAddr>, wants_stream: bool) -> Option<Self> {
         let is_plain = target.api == Api::Plain;
         let mut headers = HeaderMap::new();

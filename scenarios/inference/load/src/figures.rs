@@ -55,7 +55,7 @@ impl Times {
         percentile(&self.sorted, self.failed, share)
     }
 
-    /// The percentile of this share as the sample has it, where so many lie beyond it on average as one: p99 of
+    /// The percentile of this share as the sample has it, where at least one value lies beyond it: p99 takes
     /// 100 values. It is no statement on the server, and compared with that of another sample.
     pub fn sampled(&self, share: f64) -> Option<u64> {
         let count = self.sorted.len() as u64 + self.failed;

@@ -55,8 +55,8 @@ const TIMES: [(&str, f64, TimesOf); 16] = [
 pub enum Purpose {
     /// To state them: percentiles that the count does not bear out are none.
     State,
-    /// To compare them with those of another server, window by window: percentiles are those of the sample. The
-    /// rounds bear out the verdict, and not the window.
+    /// To compare them with those of another server, window by window: percentiles are those of the sample.
+    /// The rounds bear out the verdict, and not the window.
     Compare,
 }
 

@@ -1,7 +1,7 @@
 //! The highest rate that holds the goals, with an interval: from the highest rate at which every window held
 //! to the lowest at which none did.
 
-/// What the windows of a rate say.
+/// The outcome of the windows of a rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RateTrial {
     /// All of them held the goals.
@@ -33,8 +33,8 @@ pub struct FoundRate {
 }
 
 impl RateSearch {
-    /// Windows of a rate that must agree: were each as likely to hold as not, 5 would agree on one side in one
-    /// of 32 cases.
+    /// Windows of a rate that must agree: were each as likely to hold as not, 5 would agree on one side in
+    /// one of 32 cases.
     pub const WINDOWS: u32 = 5;
 
     /// Searches, by halving the ratio of two rates.

@@ -32,18 +32,18 @@ mod with {
 
     /// Whom a server must be, and who says so.
     #[derive(Clone)]
-    pub(crate) struct Tls {
+    pub(crate) struct TlsPeer {
         connector: TlsConnector,
         name: ServerName<'static>,
     }
 
-    impl std::fmt::Debug for Tls {
+    impl std::fmt::Debug for TlsPeer {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
             f.debug_struct("Tls").field("name", &self.name).finish_non_exhaustive()
         }
     }
 
-    impl Tls {
+    impl TlsPeer {
         /// The certificates that the system trusts, and those of the target's file.
         pub(crate) fn new(target: &Target) -> Result<Self, TargetError> {
             let mut roots = RootCertStore::empty();
@@ -84,9 +84,9 @@ mod without {
 
     /// There is none.
     #[derive(Debug)]
-    pub(crate) struct Tls;
+    pub(crate) struct NoPeer;
 
-    impl Tls {
+    impl NoPeer {
         pub(crate) fn new(_: &Target) -> Result<Self, TargetError> {
             Err(TargetError::NoTls)
         }
@@ -99,9 +99,9 @@ mod without {
 }
 
 #[cfg(feature = "tls")]
-pub(crate) use with::Tls;
+pub(crate) use with::TlsPeer as Tls;
 #[cfg(not(feature = "tls"))]
-pub(crate) use without::Tls;
+pub(crate) use without::NoPeer as Tls;
 
 /// Does the same with either.
 macro_rules! either {

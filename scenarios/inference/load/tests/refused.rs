@@ -62,7 +62,8 @@ fn an_honest_server_has_a_row_that_stands() {
 fn rates_of_a_level_that_ends_with_its_requests_are_of_the_time_that_they_took() {
     let wait = Duration::from_millis(20);
     let row = row(Behaviour { first: wait, ..Behaviour::default() });
-    // 60 requests of 4 users, 15 one after another: at most 200 a second, and not 60 in the ten minutes of the level.
+    // 60 requests of 4 users, 15 one after another: at most 200 a second, and not 60 in the ten minutes
+    // of the level.
     let rate = row.figures.achieved_rate;
     assert!(rate > 0.5 && rate <= 200.0, "{rate}");
     assert!(row.figures.seconds >= 0.3 && row.figures.seconds < 120.0, "{}", row.figures.seconds);
