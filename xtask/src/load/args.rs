@@ -145,7 +145,7 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
     /// Search for the highest rate at which so many requests meet the targets, between these: `5:80`.
-    #[arg(long, value_name = "LOW:HIGH", value_parser = range, conflicts_with_all = LEVELS, conflicts_with = "import")]
+    #[arg(long, value_name = "LOW:HIGH", value_parser = range, conflicts_with_all = LEVELS)]
     pub(super) find_rate: Option<(f64, f64)>,
     /// The share of requests that must meet the targets.
     #[arg(long, value_name = "SHARE", default_value = "99%", value_parser = share)]
@@ -153,9 +153,9 @@ pub(crate) struct LoadArgs {
     /// The search ends where both ends of its interval are as near.
     #[arg(long, value_name = "SHARE", default_value = "10%", value_parser = share)]
     pub(super) within: f64,
-    /// Load nothing, and read results of `vllm bench serve --save-detailed`, guidellm and aiperf: each file is
-    /// a window.
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = LEVELS)]
+    /// Load nothing, and read results of `vllm bench serve --save-detailed`, guidellm and aiperf: each file
+    /// is a window.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = LEVELS, conflicts_with = "find_rate")]
     pub(super) import: Vec<PathBuf>,
     /// The name of the level that imported results are of [default: as the file says].
     #[arg(long, value_name = "NAME", requires = "import")]

@@ -117,7 +117,9 @@ fn what_is_no_result_or_contradicts_itself_is_refused_with_what_would_do() {
         (changed(&|result| result["ttfts"] = json!("many")), "invalid type"),
         (
             changed(&|result| {
-                ["ttfts", "itls", "output_lens"].into_iter().for_each(|name| result[name] = json!([]))
+                for name in ["ttfts", "itls", "output_lens"] {
+                    result[name] = json!([]);
+                }
             }),
             "no requests",
         ),
