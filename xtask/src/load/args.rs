@@ -16,6 +16,9 @@ use crate::stop;
 /// The flags that name levels, or another server.
 const LEVELS: [&str; 5] = ["versus", "users", "rate", "stages", "trace"];
 
+/// The same, and a search.
+const LOADS: [&str; 6] = ["versus", "users", "rate", "stages", "trace", "find_rate"];
+
 /// Arguments of `load`.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[command(after_help = "Examples:\n  load http://127.0.0.1:8000 --users 1,8,64\n  \
@@ -155,7 +158,7 @@ pub(crate) struct LoadArgs {
     pub(super) within: f64,
     /// Load nothing, and read results of `vllm bench serve --save-detailed`, guidellm and aiperf: each file
     /// is a window.
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = LEVELS, conflicts_with = "find_rate")]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = LOADS)]
     pub(super) import: Vec<PathBuf>,
     /// The name of the level that imported results are of [default: as the file says].
     #[arg(long, value_name = "NAME", requires = "import")]

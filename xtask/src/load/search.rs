@@ -95,8 +95,8 @@ fn told(args: &LoadArgs, found: FoundRate, (low, high): (f64, f64)) -> String {
         (None, None) => "windows disagree at both ends: make them longer, or the range wider".to_owned(),
     };
     format!(
-        "{line}\nIt is a rate at which {share:.1} % of the requests meet the targets, counted from when they\n\
-         were due.\n\
+        "{line}\nIt is a rate at which {share:.1} % of the requests meet the targets, counted from when\n\
+         they were due.\n\
          At the lower end each of {windows} windows held them, at the upper end none did.\n",
         windows = RateSearch::WINDOWS
     )
