@@ -18,8 +18,8 @@ pub(super) const RULE: Rule = Rule {
         the wall clock and by half as much processor time. What a compiler, threads or an arena take does \
         not grow with the data, and is free",
     blind: "a gain below the bound, or below a quarter of a life whose start is dear, or below what its page \
-        faults may have taken; what an earlier pipeline of the process has left to the next; a pipeline of less \
-        than four batches, of more than 2 s a quarter, on a device or of several ranks; work for which no \
+        faults may have taken; what an earlier pipeline of the process has left to the next; a pipeline of \
+        less than four batches, of more than 2 s a quarter, on a device or of several ranks; work for which no \
         processor is busy; who knows a pipeline that will be measured from one that will not; what a worker \
         does where it opens, for which `outside` looks, and one of which two short epochs and their openings \
         take over 5 s",
@@ -41,8 +41,8 @@ const SHARE: f64 = 0.25;
 const LOST: f64 = 0.05;
 
 /// Memory that is touched for the first time takes longer than many a batch: a fault takes so long at most,
-/// in nanoseconds, or what one costs on the machine, and is no work. A life that may have spent a larger share
-/// on faults clears nobody.
+/// in nanoseconds, or what one costs on the machine, and is no work. A life that may have spent a larger
+/// share on faults clears nobody.
 const FAULTS: f64 = 0.25;
 const FAULT: u64 = 4_000;
 const LEAST_FAULT: u64 = 1_000;

@@ -18,8 +18,8 @@ pub(super) const RULE: Rule = Rule {
         order the one of its place; where the order is free none comes more often in an epoch than the \
         reference has it. With `approx` moments, ranges and shapes agree, and where batches come \
         in order the moments are held beside those of the reference's same batches; with `alike` traits of \
-        elements, ranges and shapes; with `shape` shapes. Different places must hold different elements, and those of a worker's \
-        copies must be as many as draws find",
+        elements, ranges and shapes; with `shape` shapes. Different places must hold different elements, and \
+        those of a worker's copies must be as many as draws find",
     blind: "a subject that cheats in so few batches that no drawn one is among them, which gains as little; \
         a worker with a loop of its own whose copies are of batches that it foresees, each pass another one; \
         one that reads the harness's memory: in its own process, or as a process of the same user",

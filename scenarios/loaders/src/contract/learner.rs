@@ -97,8 +97,8 @@ pub trait LearningLoop {
         Ok(None)
     }
 
-    /// Returns what was noted of the steps of each epoch that was begun, while they ran, where that is another
-    /// process; nothing where it is this one, in which they are noted by whoever asks for them.
+    /// Returns what was noted of the steps of each epoch that was begun, while they ran, where that is
+    /// another process; nothing where it is this one, in which they are noted by whoever asks for them.
     ///
     /// # Errors
     /// As [`LearningLoop::begin`]; fewer steps than it says.
