@@ -17,12 +17,12 @@ pub(super) const RULE: Rule = Rule {
         may differ by three times what an element takes in the measured passes, in three pairs of four, by \
         the wall clock and by half as much processor time. What a compiler, threads or an arena take does \
         not grow with the data, and is free",
-    blind: "a gain below the bound, or below a quarter of a life whose start is dear, or below what its page \
-        faults may have taken; what an earlier pipeline of the process has left to the next; a pipeline of \
-        less than four batches, of more than 2 s a quarter, on a device or of ranks in processes; work for \
-        which no processor is busy; who knows a pipeline that will be measured from one that will not; what a worker \
-        does where it opens, for which `outside` looks, and one of which two short epochs and their openings \
-        take over 5 s",
+    blind: "a gain below the bound, or below a quarter of a life whose start is dear, or below what its \
+        page faults may have taken; what an earlier pipeline of the process has left to the next; a \
+        pipeline of less than four batches, of more than 2 s a quarter, on a device or of ranks in \
+        processes; work for which no processor is busy; who knows a pipeline that will be measured from \
+        one that will not; what a worker does where it opens, for which `outside` looks, and one of which \
+        two short epochs and their openings take over 5 s",
     remedy: "make batches when they are asked for; a cache is what IO-4 measures",
     test: "verify::rules::tests::what_grows_with_the_data_is_work_wherever_it_is_done",
     check,
