@@ -33,18 +33,15 @@ fn noted_step(bencher: &mut Bencher) -> Result<()> {
         let slopes = steps.batch().bytes(1).as_chunks().0;
         let place = drawn.hash_one(notes.len()) as usize % slopes.len().max(1);
         let slope = f32::from_le_bytes(slopes[place]);
-        notes.push(NotedStep {
-            loss: steps.loss(),
-            parameters: steps.parameters(),
-            slope: (place, slope),
-        });
+        notes.push(NotedStep { loss: steps.loss(), parameters: steps.parameters(), slope: (place, slope) });
         Ok(())
     })
 }
 
 /// Steps over epochs of images, each followed by `note`.
 fn steps(bencher: &Bencher, mut note: impl FnMut(&dyn LearningLoop) -> Result<()>) -> Result<()> {
-    let task = LearningTask::new(PipelineSpec::images(&Images::floats(640, 32, 32)).map(Transform::Normalize));
+    let task =
+        LearningTask::new(PipelineSpec::images(&Images::floats(640, 32, 32)).map(Transform::Normalize));
     let data: Arc<DataSet> = Arc::new(Cache::from_env().open(&task.pipeline.source)?);
     let (mut learner, start) = (ReferenceLearner, Parameters::start(task.channels()));
     let mut steps = learner.open(&task, &data)?;
