@@ -79,6 +79,10 @@ impl Growth {
         let lives = examined.ended().map(|one| &one.evidence.lives).find(|lives| !lives.is_empty())?;
         let growth = |pair: &LifePair| Self::between(pair, each, on_processor, fault);
         let mut pairs: Vec<Self> = lives.iter().filter_map(growth).collect();
+        // Memory is touched for the first time in the first of many lives alone.
+        if pairs.iter().any(|pair| pair.is_clear) {
+            pairs.retain(|pair| pair.is_clear);
+        }
         pairs.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
         pairs.get(pairs.len().saturating_sub(1) / 4).copied()
     }

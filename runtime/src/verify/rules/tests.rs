@@ -440,6 +440,13 @@ fn what_grows_with_the_data_is_work_wherever_it_is_done() {
         case.work.report.workers = 2;
         case.evidence.lives = lives(5_000, &[[199_000_000, 50_000_000]]);
     });
+    // Nor does a life whose memory was new say anything beside those whose memory was not: an arena is free.
+    passes(honest(), |case| {
+        case.evidence.lives = lives(5_000, &[[90_000_000, 30_000_000], [100_000_000, 25_000_000]]);
+        case.evidence.lives[0].whole.faults = 22_000;
+        let epoch = case.evidence.unstopped.as_mut().unwrap();
+        (epoch.addresses, epoch.span) = (100, EPOCH.bytes);
+    });
     // Whom it does not accuse it need not clear: another process may have made the epoch, or a long start may
     // hide a part of it.
     let opened = "opening the pipeline took 301ms at least";
