@@ -31,7 +31,8 @@ const LONGEST: Duration = Duration::from_secs(2);
 const LEAST: usize = 3;
 const MOST: usize = 9;
 
-/// Lives in another process are over by then, with all openings.
+/// A part in another process that takes longer, with its opening, has no lives. No pair begins after twice
+/// that.
 const ELSEWHERE: Duration = Duration::from_secs(5);
 
 impl Bencher {
@@ -82,11 +83,11 @@ impl Bencher {
         let [part, whole] = elements;
         let begun = self.settings.clock.now();
         let passed = || self.settings.clock.now() - begun;
-        if live(LifeData::Part(0)).is_err() || passed() > LONGEST {
+        if live(LifeData::Part(0)).is_err() || passed() > ELSEWHERE {
             return Ok(());
         }
         let (mut pairs, mut took) = (Vec::new(), Duration::ZERO);
-        while pairs.len() < MOST && took < ENOUGH && passed() < ELSEWHERE {
+        while pairs.len() < MOST && took < ENOUGH && passed() < 2 * ELSEWHERE {
             let life = |elements, epoch: RemoteEpoch| PipelineLife {
                 elements,
                 wall: epoch.wall.as_nanos() as u64,
@@ -186,8 +187,8 @@ mod tests {
         assert_eq!(pairs.len(), 1);
         assert_eq!((pairs[0].whole.wall, pairs[0].part.wall), (200_000_000, 50_000_000));
         assert_eq!(lives(second / 1_000, second / 100).len(), MOST);
-        assert!(lives(second / 1_000, second * 3 / 2).is_empty(), "two short epochs tell nothing");
-        assert!(lives(second / 5, second * 3).is_empty(), "a part takes over two seconds");
+        assert!(lives(second / 1_000, second * 9 / 2).is_empty(), "two short epochs tell nothing");
+        assert!(lives(second / 5, second * 6).is_empty(), "a part takes over five seconds");
     }
 
     #[test]

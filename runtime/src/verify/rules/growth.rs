@@ -21,8 +21,8 @@ pub(super) const RULE: Rule = Rule {
         page faults may have taken; what an earlier pipeline of the process has left to the next; a \
         pipeline of less than four batches, of more than 2 s a quarter, on a device or of ranks in \
         processes; work for which no processor is busy; who knows a pipeline that will be measured from \
-        one that will not; what a worker does where it opens, for which `outside` looks, and one of which \
-        two short epochs and their openings take over 5 s",
+        one that will not; what a worker does where it opens, for which `outside` looks, and one whose \
+        opening and a quarter of an epoch take over 5 s",
     remedy: "make batches when they are asked for; a cache is what IO-4 measures",
     test: "verify::rules::tests::what_grows_with_the_data_is_work_wherever_it_is_done",
     check,
