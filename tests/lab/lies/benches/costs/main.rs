@@ -2,8 +2,8 @@
 //! reading the answers of a body. `cargo bench --bench costs` in `tests/lab/lies` prints how much slower the
 //! one with proof is.
 //!
-//! What a checkpoint's look costs is in each run of CKPT-1, as the block `look`; what noting a step costs in a
-//! worker of Python is what `workers/noting.py` prints.
+//! What a checkpoint's look costs is in each run of CKPT-1, as the block `look`; what noting a step costs in
+//! a worker of Python is what `workers/noting.py` prints.
 
 #![forbid(unsafe_code)]
 
