@@ -252,7 +252,6 @@ pub(super) const LIES: &[CataloguedLie] = &[
     lie("predictors", "half-of-the-layers", &[LATENCY, BATCHES, TOKENS], ANSWERS),
     lie("predictors", "first-of-the-batch", &[BATCHES], ANSWERS),
     lie("predictors", "remembered-answers", &[LATENCY, BATCHES, TOKENS], ANSWERS),
-    lie("predictors", "answers-at-the-beginning", &[LATENCY, TOKENS], &["outside", "unstopped"]),
     lie("predictors", "every-second-call", &[LATENCY, BATCHES, TOKENS], ANSWERS),
     twin("predictors", "whole-answers", &[LATENCY, BATCHES, TOKENS]),
     twin("predictors", "fresh-answers", &[LATENCY, BATCHES, TOKENS]),

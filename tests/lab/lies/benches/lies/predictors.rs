@@ -32,8 +32,6 @@ enum Way {
     FirstOfTheBatch,
     /// The answers of the first epoch are told again in all others.
     Remembered,
-    /// All are computed when the epoch is begun.
-    AtTheBeginning,
     /// Every second one is left out, and answered as the one before it.
     EverySecond,
 }
@@ -112,14 +110,7 @@ impl ToldPredictions<'_> {
 impl Epochs for ToldPredictions<'_> {
     fn begin(&mut self, epoch: u64) -> Result<()> {
         (self.begun, self.done) = (self.begun + 1, 0);
-        self.honest.get_mut().begin(epoch)?;
-        if self.way == Way::AtTheBeginning {
-            self.remembered.clear();
-            while let Some(made) = compute(&mut **self.honest.get_mut())? {
-                self.remembered.push(made);
-            }
-        }
-        Ok(())
+        self.honest.get_mut().begin(epoch)
     }
 
     fn advance(&mut self) -> Result<bool> {
@@ -128,10 +119,6 @@ impl Epochs for ToldPredictions<'_> {
         }
         self.done += 1;
         match self.way {
-            Way::AtTheBeginning => {
-                self.answer.clone_from(&self.remembered[self.done - 1]);
-                return Ok(true);
-            }
             Way::Remembered if self.begun > 1 && self.done <= self.remembered.len() => {
                 self.answer.clone_from(&self.remembered[self.done - 1]);
                 return Ok(true);
@@ -235,5 +222,4 @@ told!(ZeroLogits, "zero-logits", Way::Zeros);
 told!(HalfOfTheLayers, "half-of-the-layers", Way::HalfOfTheLayers);
 told!(FirstOfTheBatch, "first-of-the-batch", Way::FirstOfTheBatch);
 told!(RememberedAnswers, "remembered-answers", Way::Remembered);
-told!(AnswersAtTheBeginning, "answers-at-the-beginning", Way::AtTheBeginning);
 told!(EverySecondCall, "every-second-call", Way::EverySecond);
