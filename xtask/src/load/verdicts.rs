@@ -40,7 +40,9 @@ fn said(row: &Row, change: &MetricChange, decided: bool) -> String {
         return row.verdict.name().to_owned();
     }
     match change.tendency {
-        Tendency::Worse => "worse",
+        Tendency::Worse if row.verdict.name() == "Regressed" => "worse",
+        // Fresh rounds did not say so again, or nobody asked them.
+        Tendency::Worse => "not confirmed",
         Tendency::Better => "Improved",
         Tendency::Same => "Unchanged",
         Tendency::Unclear => "Inconclusive",
