@@ -140,7 +140,7 @@ fn a_slower_server_is_found_in_turns_and_its_copy_is_not_accused() {
     };
     let found = duel(&slow.url(), &server.url());
     assert_eq!(found.status.code(), Some(3), "{}", said(&found));
-    // A busy machine may leave it undecided.
+    // A busy machine may make it inconclusive.
     let copied = duel(&copy.url(), &server.url());
     assert!(matches!(copied.status.code(), Some(0 | 5)), "{}", said(&copied));
 }
