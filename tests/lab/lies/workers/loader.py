@@ -24,19 +24,6 @@ class WithTheFirst(honest.NumPy):
         return there()
 
 
-class HalfWithTheFirst(honest.NumPy):
-    """Half of them are."""
-
-    def batches(self, epoch, skip):
-        made = super().batches(epoch, skip)
-
-        def there():
-            yield from [batch for _, batch in zip(range(self.pipeline.batches // 2), made)]
-            yield from made
-
-        return there()
-
-
 class Compiles(honest.NumPy):
     """Honest, and every epoch begins with a start that takes 20 ms of a processor, whatever it holds."""
 
@@ -54,7 +41,6 @@ class Compiles(honest.NumPy):
 
 WAYS = {
     "made-with-the-first-in-a-worker": WithTheFirst,
-    "half-with-the-first-in-a-worker": HalfWithTheFirst,
     "compiles-each-epoch-in-a-worker": Compiles,
     "numpy-in-a-worker": honest.NumPy,
 }

@@ -1,7 +1,11 @@
 //! Predictors written in Rust, in this process.
 
+#[cfg(not(feature = "candle"))]
+mod absent;
 mod by_hand;
+#[cfg(feature = "candle")]
 mod candle;
+#[cfg(feature = "candle")]
 mod candle_layers;
 mod hand_layers;
 mod key_values;
@@ -13,7 +17,10 @@ use std::sync::Arc;
 use weighbridge::{Result, adapter, skip};
 use weighbridge_data::DataSet;
 
+#[cfg(not(feature = "candle"))]
+pub use absent::CandlePredictor;
 pub(crate) use by_hand::HandModel;
+#[cfg(feature = "candle")]
 pub use candle::CandlePredictor;
 
 use crate::contract::{CallLoop, PredictionLoop, Predictor};

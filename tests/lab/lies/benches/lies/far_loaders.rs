@@ -48,6 +48,5 @@ macro_rules! far_loader {
 }
 
 far_loader!(WithTheFirst, "made-with-the-first-in-a-worker");
-far_loader!(HalfWithTheFirst, "half-with-the-first-in-a-worker");
 far_loader!(Compiles, "compiles-each-epoch-in-a-worker");
 far_loader!(AsItIs, "numpy-in-a-worker");
