@@ -25,13 +25,13 @@ pub(super) const RULE: Rule = Rule {
         import is there then. Time that no entry explains, in the repeat in which it is least, is a \
         caveat from a fifth of the repeat and 0.2 s on; it fails where it is longer than 2 s and than what \
         was measured",
-    blind: "beginning epochs of systems that start processes for each, or for little processor time \
-        in a worker, which stands beside the rank and takes none away; less than two fifths of a \
-        native epoch that is over in milliseconds; one that a process left running prepares within \
-        0.1 s of `open`; an epoch that is prepared within a second by a native pipeline that has a \
-        device open and says that it runs there; one that a worker prepares on the disk in \
-        `converted`, or one of less than some 130 MiB beside a compiler that it says it has; a worker \
-        that prepares an epoch unless another pipeline was opened in its process",
+    blind: "beginning epochs of systems that start processes for each, or for little processor time in a \
+        worker, which stands beside the rank and takes none away; less than two fifths of a native epoch \
+        that is over in milliseconds, and what lies in memory of one of less than 1 MiB; one that a \
+        process left running prepares within 0.1 s of `open`; an epoch that is prepared within a second \
+        by a native pipeline that has a device open and says that it runs there; one that a worker \
+        prepares on the disk in `converted`, or one of less than some 130 MiB beside a compiler that it \
+        says it has; a worker that prepares an epoch unless another pipeline was opened in its process",
     remedy: "make batches when they are asked for; what is made once belongs into `open`, what is made for \
         every epoch into the time of its first batch",
     test: "verify::rules::tests::what_is_made_before_a_pass_is_told",
@@ -69,6 +69,9 @@ const LEAST_OPEN_ON_DEVICE: u64 = 1_000_000_000;
 /// for 3 batches in 100 at most).
 const BATCHES: u64 = 16;
 const SIDE_BY_SIDE: f64 = 0.4;
+
+/// Answers of a few bytes lie wherever the allocator has room: an epoch of fewer bytes tells nothing.
+const LEAST_KEPT: f64 = (1 << 20) as f64;
 
 /// An epoch of fewer bytes cannot be told from what a system makes for itself.
 const LEAST_PREPARED: u64 = 32 << 20;
@@ -251,7 +254,7 @@ fn kept(one: &EndedRepeat<'_>) -> Option<(Severity, String)> {
     }
     let bytes = expected.bytes as f64 * epoch.batches as f64 / expected.batches() as f64;
     let many = epoch.addresses as f64 >= epoch.batches as f64 * SIDE_BY_SIDE;
-    (many && epoch.span as f64 >= bytes * SIDE_BY_SIDE).then(|| {
+    (many && bytes >= LEAST_KEPT && epoch.span as f64 >= bytes * SIDE_BY_SIDE).then(|| {
         let what = format!(
             "its {} batches lie at {} places in {} MiB of memory: so many of an epoch are there at once",
             epoch.batches,

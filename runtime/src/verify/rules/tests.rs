@@ -556,6 +556,10 @@ fn what_is_made_before_a_pass_is_told() {
         case.evidence.expected = Some(ExpectedEpoch { keeps: true, ..EPOCH }); // which is what was asked for
     });
     passes(honest(), |case| {
+        side_by_side(case);
+        case.evidence.expected = Some(ExpectedEpoch { bytes: 5_000 * 8, ..EPOCH }); // wherever there is room
+    });
+    passes(honest(), |case| {
         let epoch = case.evidence.unstopped.as_mut().unwrap();
         (epoch.addresses, epoch.span) = (5, EPOCH.bytes); // a few buffers, wherever they are
     });
