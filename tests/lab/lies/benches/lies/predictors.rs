@@ -142,7 +142,7 @@ impl Epochs for ToldPredictions<'_> {
         self.answer = match self.way {
             Way::LastAnswer => self.late.take().unwrap_or_else(|| self.zeros()),
             Way::FirstOfTheBatch => made.repeat(self.spec.batch),
-            Way::Fresh => made.iter().copied().collect(),
+            Way::Fresh => made.to_vec(),
             _ => made.clone(),
         };
         if self.way == Way::LastAnswer {
