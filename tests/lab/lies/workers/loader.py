@@ -24,6 +24,19 @@ class WithTheFirst(honest.NumPy):
         return there()
 
 
+class WithTheSecond(honest.NumPy):
+    """All batches of an epoch but its first one are made with its second one."""
+
+    def batches(self, epoch, skip):
+        made = super().batches(epoch, skip)
+
+        def there():
+            yield next(made)
+            yield from list(made)
+
+        return there()
+
+
 class Compiles(honest.NumPy):
     """Honest, and every epoch begins with a start that takes 20 ms of a processor, whatever it holds."""
 
@@ -41,6 +54,7 @@ class Compiles(honest.NumPy):
 
 WAYS = {
     "made-with-the-first-in-a-worker": WithTheFirst,
+    "made-with-the-second-in-a-worker": WithTheSecond,
     "compiles-each-epoch-in-a-worker": Compiles,
     "numpy-in-a-worker": honest.NumPy,
 }

@@ -256,6 +256,12 @@ pub(super) const LIES: &[CataloguedLie] = &[
     twin("predictors", "whole-answers", &[LATENCY, BATCHES, TOKENS]),
     twin("predictors", "fresh-answers", &[LATENCY, BATCHES, TOKENS]),
     lie("starts-in-workers", "made-with-the-first-in-a-worker", SHORT_TOO, &["growth", "outside"]),
+    lie(
+        "starts-in-workers",
+        "made-with-the-second-in-a-worker",
+        SHORT_TOO,
+        &["growth", "outside", "unstopped"],
+    ),
     twin("starts-in-workers", "compiles-each-epoch-in-a-worker", SHORT_TOO),
     twin("starts-in-workers", "numpy-in-a-worker", SHORT_TOO),
     lie("learners-in-workers", "no-update-in-a-worker", LEARNERS, STEPS),

@@ -48,5 +48,6 @@ macro_rules! far_loader {
 }
 
 far_loader!(WithTheFirst, "made-with-the-first-in-a-worker");
+far_loader!(WithTheSecond, "made-with-the-second-in-a-worker");
 far_loader!(Compiles, "compiles-each-epoch-in-a-worker");
 far_loader!(AsItIs, "numpy-in-a-worker");
