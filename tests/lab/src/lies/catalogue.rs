@@ -74,6 +74,9 @@ const TRANSFORMED: &[&str] = &[CV, TAB];
 const SHORT_TOO: &[&str] = &[CV, TAB, NLP, "AUG-1"];
 /// And one whose epoch is shared among workers in step.
 const SHARED_TOO: &[&str] = &[CV, TAB, NLP, "AUG-1", "DIST-1"];
+/// Those whose batches are small: of others, a worker that was asked for many at once, since they seem to cost
+/// nothing, says nothing until its deadline.
+const SMALL: &[&str] = &[TAB, NLP];
 /// One without any, which is all that the worker in plain Python can do.
 const UNTRANSFORMED: &[&str] = &[NLP];
 /// Those whose batches are larger than what they are made from.
@@ -255,15 +258,10 @@ pub(super) const LIES: &[CataloguedLie] = &[
     lie("predictors", "every-second-call", &[LATENCY, BATCHES, TOKENS], ANSWERS),
     twin("predictors", "whole-answers", &[LATENCY, BATCHES, TOKENS]),
     twin("predictors", "fresh-answers", &[LATENCY, BATCHES, TOKENS]),
-    lie("starts-in-workers", "made-with-the-first-in-a-worker", SHORT_TOO, &["growth", "outside"]),
-    lie(
-        "starts-in-workers",
-        "made-with-the-second-in-a-worker",
-        SHORT_TOO,
-        &["growth", "outside", "unstopped"],
-    ),
-    twin("starts-in-workers", "compiles-each-epoch-in-a-worker", SHORT_TOO),
-    twin("starts-in-workers", "numpy-in-a-worker", SHORT_TOO),
+    lie("starts-in-workers", "made-with-the-first-in-a-worker", SMALL, &["growth", "outside"]),
+    lie("starts-in-workers", "made-with-the-second-in-a-worker", SMALL, &["growth", "outside", "unstopped"]),
+    twin("starts-in-workers", "compiles-each-epoch-in-a-worker", SMALL),
+    twin("starts-in-workers", "numpy-in-a-worker", SMALL),
     lie("learners-in-workers", "no-update-in-a-worker", LEARNERS, STEPS),
     lie("learners-in-workers", "old-gradients-in-a-worker", LEARNERS, STEPS),
     lie("learners-in-workers", "steps-with-the-first-in-a-worker", LEARN, &["growth"]),
