@@ -74,8 +74,8 @@ const TRANSFORMED: &[&str] = &[CV, TAB];
 const SHORT_TOO: &[&str] = &[CV, TAB, NLP, "AUG-1"];
 /// And one whose epoch is shared among workers in step.
 const SHARED_TOO: &[&str] = &[CV, TAB, NLP, "AUG-1", "DIST-1"];
-/// Those whose batches are small: of others, a worker that was asked for many at once, since they seem to cost
-/// nothing, says nothing until its deadline.
+/// Those whose batches are small: of others, a worker that was asked for many at once, since they seem to
+/// cost nothing, says nothing until its deadline.
 const SMALL: &[&str] = &[TAB, NLP];
 /// One without any, which is all that the worker in plain Python can do.
 const UNTRANSFORMED: &[&str] = &[NLP];
