@@ -172,14 +172,24 @@ fn other_features_and_another_toolchain_of_one_side_are_judged_like_a_change_and
     let changed = document["suites"][0]["comparison"]["environment_changes"].to_string();
     assert!(changed.contains("--features") && changed.contains("slow"), "{changed}");
 
-    if active.is_none() {
+    let Some(active) = active else {
         eprintln!("not run: there is no rustup, so no toolchain can be named");
         return;
-    }
+    };
     let (ran, _) = compare_by(&repository, "HEAD", &[], &["--toolchain", "b=no-such-toolchain"]);
     assert_eq!(ran.code, Some(2), "{}", ran.all());
     let told = "--toolchain no-such-toolchain: `rustup` says: ";
     assert!(ran.stderr.contains(told) && ran.stderr.contains("not installed"), "{}", ran.all());
+
+    // Both sides would be built by it, whatever toolchain is named.
+    let compiler = repository.path().join("target/another-rustc");
+    std::fs::create_dir_all(compiler.parent().unwrap()).unwrap();
+    std::fs::write(&compiler, "#!/bin/sh\necho rustc 0.0.0\n").unwrap();
+    std::fs::set_permissions(&compiler, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let fixed = ("RUSTC", compiler.to_str().unwrap());
+    let (ran, _) = compare_by(&repository, "HEAD", &[fixed], &["--toolchain", &format!("b={active}")]);
+    assert_eq!(ran.code, Some(2), "{}", ran.all());
+    assert!(ran.stderr.contains("has no effect: `rustc` here is `rustc 0.0.0`"), "{}", ran.all());
 }
 
 #[test]

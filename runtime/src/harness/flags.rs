@@ -100,10 +100,16 @@ fn add_exports(args: &mut BenchArgs, _: &Flag, value: String) -> Result<(), Usag
     Ok(())
 }
 
-/// Metrics with commas between them.
-fn add_gate(args: &mut BenchArgs, _: &Flag, value: String) -> Result<(), UsageError> {
-    let metrics = value.split(',').map(|metric| metric.trim().to_owned());
-    args.gate.get_or_insert_default().extend(metrics.filter(|metric| !metric.is_empty()));
+/// Metrics with commas between them: a name that is missing would judge less than the settings say.
+fn add_gate(args: &mut BenchArgs, flag: &Flag, value: String) -> Result<(), UsageError> {
+    let metrics: Vec<String> = value.split(',').map(|metric| metric.trim().to_owned()).collect();
+    if metrics.iter().any(String::is_empty) {
+        return Err(UsageError(format!(
+            "--{} takes names of metrics with commas between them, not `{value}`",
+            flag.name
+        )));
+    }
+    args.gate.get_or_insert_default().extend(metrics);
     Ok(())
 }
 

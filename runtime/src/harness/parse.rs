@@ -196,6 +196,8 @@ mod tests {
     fn a_bad_value_is_an_error_that_names_flag_value_and_form() {
         for (line, expected) in [
             ("--repeats 0", "--repeats takes a whole number of at least 1, not `0`"),
+            ("--gate loss,,rate", "--gate takes names of metrics with commas between them, not `loss,,rate`"),
+            ("--gate=", "--gate takes names of metrics with commas between them, not ``"),
             ("--threshold much", "--threshold takes a percentage such as 5%, not `much`"),
             ("--order random", "--order takes shuffled or declared, not `random`"),
             ("--budget -1", "a number of seconds above 0"),
