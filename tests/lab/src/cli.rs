@@ -31,6 +31,10 @@ pub(crate) enum LabCommand {
     Foreign(Foreign),
     /// Compare bodies of known kinds many times, with and without busy neighbours, and keep every round.
     Evidence(Evidence),
+    /// Build one commit in other folders, other orders and with a function more, and compare it with itself.
+    Rebuilds(Rebuilds),
+    /// Hold this harness against an earlier one, on the same bodies in turns, and see that no figure and no id moves.
+    ReleaseCheck(ReleaseCheck),
     /// Write the bill of materials: the packages that the product is made of, as `CycloneDX` has it.
     Bill(Bill),
     /// Do what continuous integration does.
@@ -107,9 +111,42 @@ pub(crate) struct Evidence {
     /// Of five parts, take so many: 5 is the whole of it.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) tries: u32,
+    /// Plant slowdowns of 1 % beside a margin of 0.5 %.
+    #[arg(long)]
+    pub(crate) fine: bool,
     /// Where the evidence is kept [default: `evidence.json` in the data directory].
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// Arguments of `rebuilds`.
+#[derive(Debug, Args)]
+pub(crate) struct Rebuilds {
+    /// These alone [default: all].
+    #[arg(value_parser = PossibleValuesParser::new(crate::rebuilds::names()))]
+    pub(crate) subjects: Vec<String>,
+    /// So many builds of each.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+    /// Layouts are drawn from this number.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Add to the evidence that is there.
+    #[arg(long)]
+    pub(crate) go_on: bool,
+    /// Where the evidence is kept [default: `rebuilds.json` in the data directory].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Arguments of `release-check`.
+#[derive(Debug, Args)]
+pub(crate) struct ReleaseCheck {
+    /// The earlier commit [default: the last release].
+    pub(crate) earlier: Option<String>,
+    /// So many comparisons of each body.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) tries: u32,
 }
 
 /// Arguments of `bill`.

@@ -10,6 +10,8 @@ mod originals;
 mod output;
 mod place;
 mod programs;
+mod rebuilds;
+mod release;
 mod storm;
 mod supply;
 
@@ -43,6 +45,8 @@ fn answer(cli: &Cli) -> anyhow::Result<Output> {
         LabCommand::Originals(args) => originals::run(args, place),
         LabCommand::Foreign(args) => foreign::run(args, place),
         LabCommand::Evidence(args) => evidence::run(args, place),
+        LabCommand::Rebuilds(args) => rebuilds::run(args, place),
+        LabCommand::ReleaseCheck(args) => release::run(args, place),
         LabCommand::Bill(args) => supply::run(args, place),
         LabCommand::Ci(args) => ci::run(args, place),
     }

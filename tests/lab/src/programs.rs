@@ -8,6 +8,9 @@ use cargo_metadata::{Artifact, Message};
 
 use crate::place::Place;
 
+/// What cargo is to say of what it builds.
+pub(crate) const MESSAGES: &str = "--message-format=json-render-diagnostics";
+
 /// A program that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BuiltProgram {
@@ -24,8 +27,16 @@ pub(crate) struct BuiltProgram {
 /// # Errors
 /// When cargo cannot build them; what it says went to stderr.
 pub(crate) fn build(directory: &Path, target: &Path, arguments: &[&str]) -> Result<Vec<BuiltProgram>> {
+    build_as(directory, target, &[arguments, &[MESSAGES]].concat())
+}
+
+/// The same where the line has [`MESSAGES`], since something stands behind it.
+///
+/// # Errors
+/// As [`build`].
+pub(crate) fn build_as(directory: &Path, target: &Path, arguments: &[&str]) -> Result<Vec<BuiltProgram>> {
     let mut command = cargo(directory, target);
-    command.args(arguments).args(["--message-format", "json-render-diagnostics"]);
+    command.args(arguments);
     let built =
         command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("failed to start cargo")?;
     if !built.status.success() {

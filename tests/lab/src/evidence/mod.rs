@@ -26,8 +26,13 @@ const PLAIN: u32 = 20;
 /// Comparisons with each planted slowdown, with neighbours and as many without.
 const PLANTED: u32 = 5;
 
-/// The slowdowns that are planted.
+/// The slowdowns that are planted, and the margin beside which.
 const SHARES: [f64; 2] = [0.02, 0.05];
+const MARGIN: f64 = 0.01;
+
+/// The same of `--fine`: what a body whose layouts allow it is to show.
+const FINE_SHARES: [f64; 1] = [0.01];
+const FINE_MARGIN: f64 = 0.005;
 
 /// The body that is too long for a planted slowdown: a block would need fifty iterations of 4 ms.
 const LONG: &str = "DEMO-5";
@@ -84,14 +89,16 @@ pub(crate) fn run(args: &Evidence, place: &Place) -> Result<Output> {
     let program = &programs::of_target(&built, "demonstration")?;
     let copy = &copy(program, &place.data)?;
     let file = args.out.clone().unwrap_or_else(|| place.data.join("evidence.json"));
-    let mut evidence = CalibrationEvidence { margin: 0.01, alpha: 0.05, ..CalibrationEvidence::default() };
+    let (shares, margin): (&[f64], f64) =
+        if args.fine { (&FINE_SHARES, FINE_MARGIN) } else { (&SHARES, MARGIN) };
+    let mut evidence = CalibrationEvidence { margin, alpha: 0.05, ..CalibrationEvidence::default() };
     // `--tries 5` is the whole of it.
     let scale = |count: u32| (count * args.tries).div_ceil(5);
     let mut plan = Vec::new();
     for neighbours in [false, true] {
         plan.extend(vec![(neighbours, 0.0); scale(PLAIN) as usize]);
-        for share in SHARES {
-            plan.extend(vec![(neighbours, share); scale(PLANTED) as usize]);
+        for share in shares {
+            plan.extend(vec![(neighbours, *share); scale(PLANTED) as usize]);
         }
     }
     spread_out(&mut plan);
@@ -99,7 +106,7 @@ pub(crate) fn run(args: &Evidence, place: &Place) -> Result<Output> {
         let beside = if *neighbours { "with busy neighbours" } else { "alone" };
         eprintln!("evidence {} of {}: {}, {beside}", at + 1, plan.len(), planted(*share));
         let _busy = neighbours.then(|| Neighbours::start(NEIGHBOURS));
-        let mut flags = vec!["--quiet".to_owned()];
+        let mut flags = vec!["--quiet".to_owned(), format!("--threshold={}%", margin * 100.0)];
         flags.extend((*share > 0.0).then(|| format!("--skip={LONG}")));
         if *share > 0.0 {
             flags.push(format!("--inject={share}"));
@@ -114,7 +121,7 @@ pub(crate) fn run(args: &Evidence, place: &Place) -> Result<Output> {
             planted: *share,
             cases: comparison.rows.iter().map(KeptCase::of).collect(),
         });
-        evidence.write(&file)?;
+        write_whole(&evidence, &file)?;
     }
     let mut said = Output::fine(evidence.report());
     said.remarks.push(format!("files: {}", file.display()));
@@ -147,8 +154,23 @@ fn compare(program: &BuiltProgram, copy: &Path, data: &Path, flags: &[String]) -
     serde_json::from_slice(&text).context("failed to read the comparison")
 }
 
+/// Writes evidence whole or not at all.
+///
+/// # Errors
+/// When the file cannot be written.
+pub(crate) fn write_whole(evidence: &impl Serialize, file: &Path) -> Result<()> {
+    let text = serde_json::to_vec(evidence).context("failed to put the evidence into JSON")?;
+    let temporary: PathBuf = file.with_extension("new");
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
+    }
+    fs::write(&temporary, text)
+        .and_then(|()| fs::rename(&temporary, file))
+        .with_context(|| format!("failed to write `{}`", file.display()))
+}
+
 /// A rate with the bound that it is below with 95 % certainty.
-fn rate(count: u64, of: u64) -> String {
+pub(crate) fn rate(count: u64, of: u64) -> String {
     // The upper end of an interval at 90 % is a bound at 95 % on one side.
     let most = clopper_pearson(count, of, 0.9).map_or(1.0, |(_, high)| high);
     format!("{count} of {of}, at most {:.1} % (95 %)", most * 100.0)
@@ -165,13 +187,15 @@ fn spread_out(plan: &mut Vec<(bool, f64)>) {
     }
 }
 
-fn described(machine: &std::collections::BTreeMap<String, String>) -> String {
+/// The machine of a record in words.
+pub(crate) fn described(machine: &std::collections::BTreeMap<String, String>) -> String {
     let fact = |name: &str| machine.get(name).cloned().unwrap_or_else(|| "?".to_owned());
     format!("{}, {}", fact("cpu model"), fact("cores"))
 }
 
 impl KeptCase {
-    fn of(row: &Row) -> Self {
+    /// What is kept of a row.
+    pub(crate) fn of(row: &Row) -> Self {
         let rounds = row.rounds.clone().unwrap_or_default();
         // Seven digits decide as all would, and keep the file small.
         let short = |values: &[f64]| values.iter().map(|value| (value * 1e7).round() / 1e7).collect();
@@ -188,56 +212,54 @@ impl KeptCase {
 
 /// What is counted over some comparisons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct VerdictCount {
-    tries: u64,
-    regressed: u64,
-    improved: u64,
-    unchanged: u64,
-    inconclusive: u64,
+pub(crate) struct VerdictCount {
+    pub(crate) tries: u64,
+    pub(crate) regressed: u64,
+    pub(crate) improved: u64,
+    pub(crate) unchanged: u64,
+    pub(crate) inconclusive: u64,
+}
+
+impl VerdictCount {
+    /// Counts one more, by the name of its verdict.
+    pub(crate) fn add(&mut self, verdict: &str) {
+        self.tries += 1;
+        match verdict {
+            "Regressed" => self.regressed += 1,
+            "Improved" => self.improved += 1,
+            "Unchanged" => self.unchanged += 1,
+            _ => self.inconclusive += 1,
+        }
+    }
 }
 
 impl CalibrationEvidence {
-    fn write(&self, file: &Path) -> Result<()> {
-        let text = serde_json::to_vec(self).context("failed to put the evidence into JSON")?;
-        let temporary: PathBuf = file.with_extension("new");
-        if let Some(folder) = file.parent() {
-            fs::create_dir_all(folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
-        }
-        fs::write(&temporary, text)
-            .and_then(|()| fs::rename(&temporary, file))
-            .with_context(|| format!("failed to write `{}`", file.display()))
-    }
-
     fn count(&self, takes: impl Fn(&KeptRow, &KeptCase) -> bool) -> VerdictCount {
         let mut count = VerdictCount::default();
         for kept in &self.comparisons {
             for case in kept.cases.iter().filter(|case| takes(kept, case)) {
-                count.tries += 1;
-                match case.verdict.as_str() {
-                    "Regressed" => count.regressed += 1,
-                    "Improved" => count.improved += 1,
-                    "Unchanged" => count.unchanged += 1,
-                    _ => count.inconclusive += 1,
-                }
+                count.add(&case.verdict);
             }
         }
         count
     }
 
+    /// The slowdowns that were planted, from the smallest on.
+    fn shares(&self) -> Vec<f64> {
+        let planted = self.comparisons.iter().map(|kept| kept.planted).filter(|share| *share > 0.0);
+        let mut shares: Vec<f64> = planted.collect();
+        shares.sort_by(f64::total_cmp);
+        shares.dedup_by(|a, b| is(*a, *b));
+        shares
+    }
+
     /// The table, and below it the rates.
     pub(crate) fn report(&self) -> String {
-        let mut table = Columns::new([
-            "case",
-            "neighbours",
-            "same: tries>",
-            "regressed>",
-            "improved>",
-            "unchanged>",
-            "inconclusive>",
-            "+2 % found>",
-            "+5 % found>",
-            "seconds>",
-        ]);
+        let shares = self.shares();
+        let found: Vec<String> = shares.iter().map(|share| format!("+{} % found>", share * 100.0)).collect();
+        let heads = ["case", "neighbours", "same: tries>", "regressed>", "improved>", "unchanged>"];
+        let heads = heads.into_iter().chain(["inconclusive>"]);
+        let mut table = Columns::new(heads.chain(found.iter().map(String::as_str)).chain(["seconds>"]));
         let mut names: Vec<&str> =
             self.comparisons.iter().flat_map(|kept| &kept.cases).map(|case| case.case.as_str()).collect();
         names.sort_unstable();
@@ -249,7 +271,7 @@ impl CalibrationEvidence {
                         kept.neighbours == neighbours && is(kept.planted, planted) && case.case == *name
                     })
                 };
-                let (same, two, five) = (of(0.0), of(0.02), of(0.05));
+                let same = of(0.0);
                 let found = |count: VerdictCount| match count.tries {
                     0 => "-".to_owned(),
                     tries => format!("{}/{tries}", count.regressed),
@@ -260,7 +282,7 @@ impl CalibrationEvidence {
                     .filter(|case| case.case == *name)
                     .map(|case| case.seconds)
                     .collect();
-                table.row([
+                let known = [
                     (*name).to_owned(),
                     if neighbours { "2 busy loops" } else { "none" }.to_owned(),
                     same.tries.to_string(),
@@ -268,10 +290,10 @@ impl CalibrationEvidence {
                     same.improved.to_string(),
                     same.unchanged.to_string(),
                     same.inconclusive.to_string(),
-                    found(two),
-                    found(five),
-                    format!("{:.1}", weighbridge::data::median(&times)),
-                ]);
+                ];
+                let planted = shares.iter().map(|share| found(of(*share)));
+                let seconds = format!("{:.1}", weighbridge::data::median(&times));
+                table.row(known.into_iter().chain(planted).chain([seconds]));
             }
         }
         let same = self.count(|kept, _| is(kept.planted, 0.0));
@@ -280,7 +302,7 @@ impl CalibrationEvidence {
         text.push_str(&format!("identical code called Regressed: {}\n", rate(same.regressed, same.tries)));
         text.push_str(&format!("identical code called Improved: {}\n", rate(same.improved, same.tries)));
         text.push_str(&format!("verdicts of the wrong sign: {wrong}\n"));
-        for share in SHARES {
+        for share in shares {
             let found = self.count(|kept, _| is(kept.planted, share));
             let part = found.regressed as f64 / found.tries.max(1) as f64 * 100.0;
             text.push_str(&format!(

@@ -16,7 +16,7 @@ use super::manifest::standing_alone;
 ///
 /// # Errors
 /// When cargo cannot fetch them.
-pub(super) fn fetch(crates: &[ForeignCrate], scratch: &Path) -> Result<BTreeMap<String, PathBuf>> {
+pub(crate) fn fetch(crates: &[ForeignCrate], scratch: &Path) -> Result<BTreeMap<String, PathBuf>> {
     let folder = scratch.join("fetch");
     fs::create_dir_all(folder.join("src")).with_context(|| format!("failed to make {}", folder.display()))?;
     fs::write(folder.join("src/lib.rs"), "")?;
@@ -61,7 +61,7 @@ const TEXT: &str = "Some words in a line, with a number (42) and \u{e9}\u{e8}.\n
 ///
 /// # Errors
 /// When they cannot be copied, and when the manifest has no harness to replace.
-pub(super) fn copy(one: &ForeignCrate, sources: &Path, to: &Path, product: Option<&Path>) -> Result<()> {
+pub(crate) fn copy(one: &ForeignCrate, sources: &Path, to: &Path, product: Option<&Path>) -> Result<()> {
     let _ = fs::remove_dir_all(to);
     copy_folder(sources, to).with_context(|| format!("failed to copy {}", sources.display()))?;
     for text in &one.texts {
@@ -80,7 +80,11 @@ fn write_text(path: &Path) -> std::io::Result<()> {
     fs::write(path, TEXT.repeat(100))
 }
 
-fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
+/// Copies a folder with all that is in it.
+///
+/// # Errors
+/// When a file cannot be read or written.
+pub(crate) fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;

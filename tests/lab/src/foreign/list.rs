@@ -11,28 +11,28 @@ const LIST: &str = include_str!("../../foreign/crates.toml");
 /// A published crate.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ForeignCrate {
-    pub(super) name: String,
-    pub(super) version: String,
+pub(crate) struct ForeignCrate {
+    pub(crate) name: String,
+    pub(crate) version: String,
     /// Its bench targets.
-    pub(super) benches: Vec<String>,
+    pub(crate) benches: Vec<String>,
     /// Features that its benches need beside its own default.
     #[serde(default)]
-    pub(super) features: Vec<String>,
+    pub(crate) features: Vec<String>,
     /// True if its benches take minutes where what it depends on is not optimised.
     #[serde(default)]
-    pub(super) optimised: bool,
+    pub(crate) optimised: bool,
     /// Files that its benches read and that are not published with it: a text of ours stands in their place.
     #[serde(default)]
-    pub(super) texts: Vec<String>,
+    pub(crate) texts: Vec<String>,
     /// The reasons why targets cannot work, by target.
     #[serde(default)]
-    pub(super) exceptions: BTreeMap<String, String>,
+    pub(crate) exceptions: BTreeMap<String, String>,
 }
 
 impl ForeignCrate {
     /// The folder of its sources.
-    pub(super) fn folder(&self) -> String {
+    pub(crate) fn folder(&self) -> String {
         format!("{}-{}", self.name, self.version)
     }
 }
@@ -48,7 +48,7 @@ struct ForeignList {
 ///
 /// # Errors
 /// When the list cannot be read, and when no crate of a name is in it.
-pub(super) fn chosen(names: &[String]) -> Result<Vec<ForeignCrate>> {
+pub(crate) fn chosen(names: &[String]) -> Result<Vec<ForeignCrate>> {
     let ForeignList { mut crates } = toml::from_str(LIST).context("the list of foreign crates is damaged")?;
     for name in names {
         ensure!(

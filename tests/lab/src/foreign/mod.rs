@@ -22,9 +22,10 @@ use crate::cli::Foreign;
 use crate::output::Output;
 use crate::place::Place;
 use command::{Building, ForeignCopy};
+pub(crate) use fetch::{copy, copy_folder, fetch};
 use figures::TargetFigures;
 use harvest::{HarvestedTarget, harvest};
-use list::ForeignCrate;
+pub(crate) use list::{ForeignCrate, chosen};
 
 /// The targets whose figures are compared have no more cases: each of them is measured for a second, thrice.
 const MOST_CASES: u64 = 40;

@@ -1,6 +1,6 @@
 //! Costs of proof, per operation, in turns with and without: noting a learner's step while it is timed, and
-//! reading the answers of a body. `cargo bench --bench costs` in `tests/lab/lies` prints how much slower the
-//! one with proof is.
+//! reading the answers of a body. `cargo bench --bench costs -- STEP STEP-NOTED ANSWER ANSWER-VERIFIED` in
+//! `tests/lab/lies` prints each beside the one without (the catalogue's own scenarios are linked as well).
 //!
 //! What a checkpoint's look costs is in each run of CKPT-1, as the block `look`; what noting a step costs in
 //! a worker of Python is what `workers/noting.py` prints.
