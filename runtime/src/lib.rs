@@ -245,7 +245,7 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::device::page_fault_cost;
     #[doc(hidden)]
-    pub use crate::harness::{DuelOrder, DuelProgram, Unjudged, judge_duel};
+    pub use crate::harness::{DuelOrder, DuelProgram, RelinkPrograms, Unjudged, judge_duel};
     #[doc(hidden)]
     pub use crate::json::too_deep;
     #[doc(hidden)]

@@ -1,6 +1,8 @@
 //! `compare-baseline --rebuild`: a repository of its own, whose work tree is measured in turns with its first
 //! commit.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::external::ProcessEnd;
@@ -66,6 +68,12 @@ fn a_slower_an_equal_a_faster_and_a_renamed_work_tree_are_each_called_what_they_
     let effect = row["effect"]["estimate"].as_f64().unwrap();
     assert!((0.05..0.15).contains(&effect), "{effect}");
     assert!(row["rounds"]["confirmation"].as_array().is_some_and(|rounds| rounds.len() == 24), "{row}");
+    // On programs that were linked in other orders: two rounds of each, and nothing of them is left.
+    assert!(ran.stderr.contains("both programs are linked anew in other orders"), "{}", ran.stderr);
+    let layouts: Vec<u64> =
+        row["rounds"]["layouts"].as_array().unwrap().iter().filter_map(Value::as_u64).collect();
+    assert_eq!((layouts.len(), layouts.iter().collect::<BTreeSet<_>>().len()), (24, 12), "{row}");
+    assert!(!Repository::data().join("relinked").exists());
 
     // A tenth less.
     let (ran, document) = compare(&repository, "HEAD", &[("WORKER_FACTOR", "0.9")]);

@@ -88,6 +88,14 @@ impl BuildOptions {
         }
     }
 
+    /// The same of a command that builds by another profile than `bench` where nobody names one.
+    pub(crate) fn apply_to_bench(&self, cargo: &mut Command) {
+        if self.profile.is_none() {
+            cargo.args(["--profile", "bench"]);
+        }
+        self.apply(cargo);
+    }
+
     /// Those that are set, by the names that a reader knows them by.
     pub(crate) fn facts(&self) -> impl Iterator<Item = (&'static str, String)> {
         let flags = self.rustflags.clone().or_else(|| {

@@ -47,6 +47,7 @@ mod plot;
 pub mod program;
 pub mod programs;
 mod prune;
+mod relink;
 mod report;
 mod repository;
 mod runs;

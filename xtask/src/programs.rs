@@ -10,11 +10,16 @@ use crate::build_options::BuildOptions;
 use crate::place::suite_of;
 use crate::toolchain::Toolchain;
 
+/// Has cargo say what it builds.
+pub(crate) const MESSAGES: &str = "--message-format=json-render-diagnostics";
+
 /// A bench target that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuiltProgram {
     /// `<package>/<bench target>`.
     pub suite: String,
+    /// The bench target, as cargo calls it.
+    pub target: String,
     /// The executable.
     pub path: PathBuf,
     /// Its package's directory, where cargo runs it.
@@ -32,7 +37,7 @@ pub fn build(root: &Path) -> Result<Vec<BuiltProgram>> {
 
 /// The same by this cargo, which is called in `root`, with these options.
 pub(crate) fn build_by(mut cargo: Command, root: &Path, options: &BuildOptions) -> Result<Vec<BuiltProgram>> {
-    cargo.args(["bench", "--no-run", "--message-format", "json-render-diagnostics"]);
+    cargo.args(["bench", "--no-run", MESSAGES]);
     options.apply(&mut cargo);
     cargo.stdin(Stdio::null()).stderr(Stdio::inherit());
     let built = cargo.output().context("failed to start cargo")?;
@@ -49,7 +54,7 @@ pub fn cargo(directory: &Path) -> Command {
 }
 
 /// The bench executables that cargo's messages name.
-fn executables(messages: &str) -> Vec<BuiltProgram> {
+pub(crate) fn executables(messages: &str) -> Vec<BuiltProgram> {
     let mut found = Vec::new();
     for line in messages.lines() {
         let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
@@ -66,7 +71,8 @@ fn executables(messages: &str) -> Vec<BuiltProgram> {
         }
         let directory = Path::new(manifest).parent().unwrap_or(Path::new("/")).to_owned();
         let package = message["package_id"].as_str().map(package).unwrap_or_default();
-        found.push(BuiltProgram { suite: suite_of(package, name), path: path.into(), directory });
+        let (suite, target) = (suite_of(package, name), name.to_owned());
+        found.push(BuiltProgram { suite, target, path: path.into(), directory });
     }
     found
 }
@@ -106,6 +112,7 @@ mod tests {
         );
         let expected = BuiltProgram {
             suite: "toy-suite/very_fast".into(),
+            target: "very-fast".into(),
             path: "/t/release/deps/fast-1".into(),
             directory: "/w/dir".into(),
         };

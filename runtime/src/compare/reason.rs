@@ -71,6 +71,8 @@ pub enum InconclusiveReason {
     NotConfirmed {
         /// The number of them.
         rounds: usize,
+        /// The number of layouts of each program that they had.
+        layouts: usize,
         /// The chance of them without a regression, adjusted for all cases of the comparison.
         p: f64,
     },

@@ -21,7 +21,7 @@ use crate::plan::{self, CaseId, Plan, PlannedCase};
 use crate::record::{RunManifest, RunStatus};
 use crate::registry::Registry;
 use crate::report::{self, Progress};
-use crate::run::{self, Duel, DuelCase, DuelSettings, Event, Pair, Program, RunEnding, Side};
+use crate::run::{self, Duel, DuelCase, DuelSettings, Event, Pair, Program, Relinked, RunEnding, Side};
 use crate::store::Duels;
 
 /// Measures both sides of every case in turns, judges, stores and shows what came of it.
@@ -54,6 +54,7 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
     let versus = args.versus.as_ref().and_then(|_| baseline.digest().ok());
     let (manifest, _going_on) = session.take_up(context, plan, &journals, versus)?;
     let contest = Contest {
+        relink: None,
         name,
         // This program's own build has been checked.
         unchecked: if args.versus.is_some() { &[Side::Baseline] } else { &[] },
@@ -95,6 +96,8 @@ pub(super) struct Contest<'a> {
     pub(super) programs: [Program; 2],
     /// The sides of whose build nothing is known yet.
     pub(super) unchecked: &'a [Side],
+    /// Links both programs anew, for rounds that confirm.
+    pub(super) relink: Option<&'a dyn Fn() -> Option<Relinked>>,
     pub(super) settings: DuelSettings,
     pub(super) pairs: Vec<Pair>,
     /// The rows of cases that are not measured.
@@ -122,7 +125,8 @@ pub(super) fn fight(
     mut manifest: RunManifest,
 ) -> Result<Fought, TargetError> {
     let Context { suite, args, terminal, .. } = context;
-    let Contest { name, programs, unchecked, settings, pairs, mut rows, policy, changes, notes } = contest;
+    let Contest { name, programs, relink, unchecked, settings, pairs, mut rows, policy, changes, notes } =
+        contest;
     let duels = Duels::new(session.layout.clone());
     let journals = duels.journals();
     let machine = session.environment.machine_id();
@@ -133,6 +137,7 @@ pub(super) fn fight(
     let seed = settings.run.seed;
     let task = Duel {
         programs,
+        relink,
         settings,
         pairs: &pairs,
         finished: &journals.finished_rounds(&id, &index)?,

@@ -7,7 +7,8 @@
 use std::collections::{HashMap, HashSet};
 use std::env;
 use std::ffi::OsString;
-use std::path::Path;
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -37,7 +38,6 @@ pub struct DuelProgram<'a> {
 }
 
 /// A duel that this process is to judge.
-#[derive(Debug)]
 pub struct DuelOrder<'a> {
     /// `<package>/<bench target>`.
     pub suite: &'a str,
@@ -55,6 +55,21 @@ pub struct DuelOrder<'a> {
     pub changes: &'a [EnvironmentChange],
     /// Lines to be told before any row.
     pub notes: Vec<String>,
+    /// Links both programs anew in other orders, as many of each, for rounds that are to confirm: paths of
+    /// programs that have the same directories. An error is why it cannot be done, and is told.
+    pub relink: Option<&'a RelinkPrograms<'a>>,
+}
+
+/// Makes the programs of both sides in other layouts.
+pub type RelinkPrograms<'a> = dyn Fn() -> Result<[Vec<PathBuf>; 2], String> + 'a;
+
+impl fmt::Debug for DuelOrder<'_> {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_struct("DuelOrder")
+            .field("suite", &self.suite)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The reason why there is no comparison.
@@ -127,7 +142,30 @@ fn judge(
     };
     let journals = Duels::new(session.layout.clone()).journals();
     let (manifest, _going_on) = session.enter(context, &journals, started)?;
+    let relink = || {
+        let relink = order.relink?;
+        context
+            .terminal
+            .remark("regressed at first: both programs are linked anew in other orders, to confirm it");
+        let made = relink().and_then(|[theirs_anew, ours_anew]| {
+            let all = |at: usize, paths: Vec<PathBuf>, told: &DuelPlan| {
+                let DuelProgram { directory, .. } = order.programs[at];
+                let of = |path: &PathBuf| program(DuelProgram { path, directory }, told);
+                paths.iter().map(of).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())
+            };
+            Ok([all(0, theirs_anew, theirs)?, all(1, ours_anew, ours)?])
+        });
+        match made {
+            Ok(layouts) => Some(layouts),
+            Err(why) => {
+                let told = format!("not linked anew, so a layout may be what is confirmed: {why}");
+                context.terminal.remark(&told);
+                None
+            }
+        }
+    };
     let contest = Contest {
+        relink: Some(&relink),
         name: order.name,
         programs: sides([baseline, candidate], context.args.inject),
         unchecked: &[Side::Baseline, Side::Candidate],

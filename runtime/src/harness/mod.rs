@@ -37,7 +37,7 @@ mod usage;
 mod wait;
 
 pub use exit_code::Exit;
-pub use judge::{DuelOrder, DuelProgram, Unjudged, judge_duel};
+pub use judge::{DuelOrder, DuelProgram, RelinkPrograms, Unjudged, judge_duel};
 pub use runner::{Runner, RunnerEnd};
 pub use style::{Find, FindRequest, FoundBenches};
 pub use suite::{Suite, target_of_program};

@@ -101,9 +101,14 @@ impl fmt::Display for InconclusiveReason {
             }
             Self::FewRounds(rounds) => write!(f, "{rounds} rounds are too few to decide"),
             Self::BrokenOff(by) => write!(f, "{} before it was decided", broken_off(*by)),
-            Self::NotConfirmed { rounds, p } => {
+            Self::NotConfirmed { rounds, layouts: 0..=1, p } => {
                 write!(f, "regressed at first, not confirmed by {rounds} fresh rounds (p = {p:.3})")
             }
+            Self::NotConfirmed { rounds, layouts, p } => write!(
+                f,
+                "regressed at first, not confirmed by {rounds} fresh rounds of programs linked in {layouts} \
+                 orders (p = {p:.3}): it may be where the linker puts it"
+            ),
             Self::FewFreshRounds { rounds, of } => {
                 write!(f, "regressed at first, and {rounds} fresh rounds of {of} confirm nothing")
             }

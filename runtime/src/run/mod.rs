@@ -27,7 +27,8 @@ mod time_share;
 pub use child::{ServedRequest, Serving, serve};
 pub use child_fault::ChildFault;
 pub use duel::{
-    BrokenDuel, Duel, DuelCase, DuelRound, DuelSettings, EndedRound, Pair, Referee, RoundId, Side, duel,
+    BrokenDuel, Duel, DuelCase, DuelRound, DuelSettings, EndedRound, Pair, Referee, Relinked, RoundId, Side,
+    duel,
 };
 #[cfg(test)]
 pub(crate) use duel::{RoundRunner, go};

@@ -38,6 +38,7 @@ impl Trial {
             policy: &stated_policy(place)?,
             flags: &flags,
             notes: Vec::new(),
+            relink: None,
         };
         let comparison = fight(asked, place)?;
         Ok(Self { share, comparison })

@@ -154,6 +154,23 @@ impl Checkout {
         Ok(built)
     }
 
+    /// Has somebody build in it once more, if nobody has written into its build since it was built, and takes
+    /// what that leaves for its build.
+    ///
+    /// # Errors
+    /// When its build is not as it was left, and what the caller fails with.
+    pub(crate) fn build_more<T>(&self, more: impl FnOnce() -> Result<T>) -> Result<T> {
+        let Some(note) = &self.note else {
+            bail!("the user has no folder for a note of the baseline's build")
+        };
+        if !note.fits(&self.target) {
+            bail!("the baseline's build is not as it was left");
+        }
+        let made = more();
+        note.make(&self.target)?;
+        made
+    }
+
     /// The state of its files and of its build, in words.
     pub(crate) fn state(&self) -> &'static str {
         if self.is_kept {
@@ -163,7 +180,8 @@ impl Checkout {
         }
     }
 
-    fn cargo(&self) -> Command {
+    /// Cargo in its workspace.
+    pub(crate) fn cargo(&self) -> Command {
         let mut cargo = self.toolchain.cargo(&self.root);
         cargo.env("CARGO_TARGET_DIR", &self.target);
         cargo

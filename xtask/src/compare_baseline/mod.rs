@@ -32,6 +32,9 @@ use rebuild::DuelRequest;
 pub(crate) use stated_policy::stated_policy;
 use weighbridge::data::Exit;
 
+/// Twelve values decide where ten regressions are confirmed together, and 24 rounds are two of each.
+const LAYOUTS: u32 = 12;
+
 /// Arguments of `compare-baseline`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareBaseline {
@@ -55,6 +58,10 @@ pub(crate) struct CompareBaseline {
     pub(crate) program: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
+    /// What regressed is confirmed on programs that are linked in so many orders: what is slower in one of
+    /// them alone is slower by where the linker puts it. 1 confirms on the programs that were built.
+    #[arg(long, value_name = "N", default_value_t = LAYOUTS, value_parser = clap::value_parser!(u32).range(1..=24))]
+    pub(crate) layouts: u32,
     /// Arguments for the bench targets of `--rebuild` and `--program`: filters, `--profile quick`.
     #[arg(last = true, value_name = "BENCH ARGS")]
     pub(crate) bench_args: Vec<String>,
@@ -131,6 +138,7 @@ fn run_in(args: &CompareBaseline, place: &Place, actions: &Actions) -> Result<Co
         suite: args.suite.as_deref(),
         bench_args: &args.bench_args,
         build: &args.build,
+        layouts: args.layouts,
         place,
         rules: &rules,
     };

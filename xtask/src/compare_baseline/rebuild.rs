@@ -1,10 +1,12 @@
 //! `--rebuild REV`: builds an earlier revision in a worktree of its own, and measures both programs in turns.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use weighbridge::data::{Comparison, EnvironmentChange, Exit, Verdict, fake_device, quantity};
+use weighbridge::data::{
+    Comparison, EnvironmentChange, Exit, RelinkPrograms, Verdict, fake_device, quantity,
+};
 
 use super::{GateRules, JudgedSuite, JudgedSuites};
 use crate::build_facts::BuildFacts;
@@ -15,9 +17,13 @@ use crate::fight::{Fight, fight};
 use crate::lock;
 use crate::place::Place;
 use crate::programs::{self, BuiltProgram};
+use crate::relink::LinkedProgram;
 use crate::repository::{Repository, short};
 use crate::stop;
 use crate::toolchain::Toolchain;
+
+/// Where programs lie that were linked anew.
+const RELINKED: &str = "relinked";
 
 /// The duels that are asked for.
 pub(super) struct DuelRequest<'a> {
@@ -27,6 +33,8 @@ pub(super) struct DuelRequest<'a> {
     pub(super) bench_args: &'a [String],
     /// The ways in which the two sides are to be built.
     pub(super) build: &'a BuildArgs,
+    /// In so many orders both programs are linked anew, to confirm what regressed: 1 for none.
+    pub(super) layouts: u32,
     pub(super) place: &'a Place,
     pub(super) rules: &'a GateRules,
 }
@@ -61,6 +69,8 @@ pub(super) fn judge_all(
     let theirs_by = BuildFacts::of(&checkout.top, &checkout.root, &checkout.toolchain, &their_options);
     let changes =
         BuildFacts::of(repository.top(), &place.root, &toolchain, &options).changes_since(&theirs_by);
+    let our_cargo = || toolchain.cargo(&place.root);
+    let their_cargo = || checkout.cargo();
     let meant = |program: &&BuiltProgram| asked.suite.is_none_or(|suite| suite == program.suite);
     let mut judged = JudgedSuites::default();
     for candidate in ours.iter().filter(meant) {
@@ -71,7 +81,14 @@ pub(super) fn judge_all(
                     name: format!("{revision} ({})", short(&commit)),
                     changes: &changes,
                 };
-                judged.suites.push(duel(asked, candidate, against)?);
+                let ours = LinkedProgram { program: candidate, cargo: &our_cargo, options: &options };
+                let theirs =
+                    LinkedProgram { program: baseline, cargo: &their_cargo, options: &their_options };
+                let relink = || relinked(asked, &checkout, &theirs, &ours);
+                let relink: Option<&RelinkPrograms<'_>> = (asked.layouts > 1).then_some(&relink);
+                let ended = duel(asked, candidate, against, relink);
+                let _ = fs::remove_dir_all(place.layout.data().join(RELINKED));
+                judged.suites.push(ended?);
             }
             None => {
                 remarks.push(format!("note: {} is new since {revision} and is not judged", candidate.suite));
@@ -116,7 +133,7 @@ pub(super) fn judge_program(asked: &DuelRequest<'_>, program: &Path) -> Result<J
     let baseline = BuiltProgram { path, ..candidate.clone() };
     let name = program.display().to_string();
     let against = DuelBaseline { program: &baseline, name, changes: &[] };
-    let suites = vec![duel(asked, candidate, against)?];
+    let suites = vec![duel(asked, candidate, against, None)?];
     Ok(JudgedSuites { suites, open: Vec::new() })
 }
 
@@ -130,11 +147,17 @@ struct DuelBaseline<'a> {
 }
 
 /// One suite.
-fn duel(asked: &DuelRequest<'_>, candidate: &BuiltProgram, against: DuelBaseline<'_>) -> Result<JudgedSuite> {
+fn duel(
+    asked: &DuelRequest<'_>,
+    candidate: &BuiltProgram,
+    against: DuelBaseline<'_>,
+    relink: Option<&RelinkPrograms<'_>>,
+) -> Result<JudgedSuite> {
     let DuelRequest { place, rules, bench_args: flags, .. } = asked;
     let DuelBaseline { program: baseline, name, changes } = against;
     let (policy, notes) = (&rules.policy, rules.told.clone());
-    let comparison = fight(Fight { candidate, baseline, name, changes, policy, flags, notes }, place)?;
+    let comparison =
+        fight(Fight { candidate, baseline, name, changes, policy, flags, notes, relink }, place)?;
     // What was filtered out is not missing.
     let missing = if flags.is_empty() { missing(rules, &comparison) } else { Vec::new() };
     let ids = if missing.is_empty() { Exit::Fine } else { Exit::NothingToJudge };
@@ -142,6 +165,25 @@ fn duel(asked: &DuelRequest<'_>, candidate: &BuiltProgram, against: DuelBaseline
     let calibrated = calibrated(place, &comparison)?;
     let fake = comparison.environment.as_ref().and_then(fake_device);
     Ok(JudgedSuite { comparison, missing, calibrated, fake, exit })
+}
+
+/// Both programs in as many orders, in a folder of the data directory: the run that asks for them holds the
+/// machine, so what lies there is an earlier one's. A change may run anything while it is built: the baseline
+/// is looked at after that.
+fn relinked(
+    asked: &DuelRequest<'_>,
+    checkout: &Checkout,
+    theirs: &LinkedProgram<'_>,
+    ours: &LinkedProgram<'_>,
+) -> Result<[Vec<PathBuf>; 2], String> {
+    let folder = asked.place.layout.data().join(RELINKED);
+    let _ = fs::remove_dir_all(&folder);
+    let made = |of: &LinkedProgram<'_>, side: &str| of.anew(asked.layouts, &folder.join(side));
+    let both = made(ours, "candidate").and_then(|ours| {
+        let theirs = checkout.build_more(|| made(theirs, "baseline"))?;
+        Ok([theirs, ours])
+    });
+    both.map_err(|error| format!("{error:#}"))
 }
 
 /// The calibration of this machine, in lines: its error rate, and what it finds of the cases that were not

@@ -15,6 +15,7 @@ fn args(name: &str) -> CompareBaseline {
         program: None,
         bench_args: Vec::new(),
         build: BuildArgs::default(),
+        layouts: 1,
         run: None,
         threshold: None,
         inconclusive: None,

@@ -93,6 +93,7 @@ impl Revisions<'_> {
                 policy: &Policy { accepted: Vec::new(), ..rules.policy.clone() },
                 flags: &flags,
                 notes: Vec::new(),
+                relink: None,
             };
             match fight(asked, self.place) {
                 Ok(comparison) => all.push(comparison),

@@ -106,7 +106,7 @@ impl<'a> Decider<'a> {
                 examine(pair, self.current.reference.as_ref(), &round)?;
                 let duel = &mut self.current.duel;
                 let before = duel.rounds();
-                duel.add(round);
+                duel.add_of(ended.layout, round);
                 if duel.rounds() == before {
                     return Err(PairStop::Failed(IncomparableReason::NoTime));
                 }

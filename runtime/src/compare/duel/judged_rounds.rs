@@ -24,6 +24,10 @@ pub struct JudgedRounds {
     pub clock: bool,
     /// The rounds with a new seed that a regression was confirmed on, or was not.
     pub confirmation: Vec<f64>,
+    /// The layout of both programs in each of those rounds, if they were linked anew for them: rounds of one
+    /// layout count as one. Empty if not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layouts: Vec<u32>,
     /// The chance of such a confirmation without a regression, by the signed-rank test.
     pub p: Option<f64>,
     /// The same, adjusted for all cases of the comparison that were to be confirmed (Holm).

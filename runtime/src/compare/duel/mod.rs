@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 pub use self::decider::Decider;
 pub use self::judged_rounds::JudgedRounds;
 use self::pairs::{CondensedRound, condense};
+use self::sequence::FreshRounds;
 use super::change::is_of_samples;
 use super::clock::hold_against_cycles;
 use super::comparison::{Row, RowMark};
@@ -38,6 +39,8 @@ pub struct CaseDuel {
     work: [PerIteration; 2],
     blocks: Vec<CondensedRound>,
     repeats: [Vec<Repeat>; 2],
+    /// The layout of the programs in each round.
+    layouts: Vec<u32>,
 }
 
 /// A metric over the rounds.
@@ -59,6 +62,15 @@ impl CaseDuel {
         };
         let accepted = policy.accepted.iter().filter_map(of).collect();
         Self { accepted, ..Self::default() }
+    }
+
+    /// Takes in a round of programs in this layout.
+    pub fn add_of(&mut self, layout: u32, round: DuelRound) {
+        let before = self.rounds();
+        self.add(round);
+        if self.rounds() > before {
+            self.layouts.push(layout);
+        }
     }
 
     /// Takes in a round.
@@ -341,9 +353,14 @@ pub struct Candidate<'a> {
 pub fn confirm(candidates: &mut [Candidate<'_>], policy: &Policy) {
     let (mut fresh, mut drifts) = (Vec::new(), Vec::new());
     for Candidate { row, fresh: duel } in candidates.iter() {
+        let layouts =
+            if duel.layouts.iter().any(|layout| *layout > 0) { duel.layouts.clone() } else { Vec::new() };
         let deciding = duel.series().into_iter().find(|series| series.name == row.metric);
         drifts.push(deciding.as_ref().and_then(|of| unsteady(duel.unsteady(&of.name, &of.unit))));
-        fresh.push(deciding.map_or_else(Vec::new, |series| series.shifts));
+        fresh.push(
+            deciding
+                .map_or_else(FreshRounds::default, |series| FreshRounds { shifts: series.shifts, layouts }),
+        );
     }
     let margins: Vec<f64> =
         candidates.iter().map(|candidate| policy.duel_margin(&candidate.row.case.scenario)).collect();
@@ -353,14 +370,15 @@ pub fn confirm(candidates: &mut [Candidate<'_>], policy: &Policy) {
     {
         let row = &mut *candidate.row;
         // The estimate comes from the fresh rounds: the first ones were chosen for being bad.
-        if let Some(judgement) = sequence::so_far(&fresh, margin) {
+        if let Some(judgement) = sequence::so_far(&fresh.values(), margin) {
             row.effect = judgement.effect;
             row.detectable = judgement.effect.map(|effect| effect.detectable(margin));
         }
         if !confirmation.stands {
-            row.verdict = Verdict::Inconclusive(match fresh.len() {
+            row.verdict = Verdict::Inconclusive(match fresh.shifts.len() {
                 rounds @ sequence::MOST_ROUNDS.. => {
-                    InconclusiveReason::NotConfirmed { rounds, p: confirmation.adjusted }
+                    let layouts = if fresh.layouts.is_empty() { 1 } else { fresh.values().len() };
+                    InconclusiveReason::NotConfirmed { rounds, layouts, p: confirmation.adjusted }
                 }
                 rounds => InconclusiveReason::FewFreshRounds { rounds, of: sequence::MOST_ROUNDS },
             });
@@ -377,7 +395,8 @@ pub fn confirm(candidates: &mut [Candidate<'_>], policy: &Policy) {
         if let Some(rounds) = &mut row.rounds {
             rounds.unsteady |= drifts;
             rounds.clock |= clock;
-            rounds.confirmation = fresh;
+            rounds.confirmation = fresh.shifts;
+            rounds.layouts = fresh.layouts;
             rounds.p = Some(confirmation.p);
             rounds.adjusted = Some(confirmation.adjusted);
         }
@@ -401,7 +420,11 @@ pub fn decide(rounds: &[JudgedRounds], margin: f64, alpha: f64) -> Vec<&'static 
         }
         names.push(name);
     }
-    let fresh: Vec<Vec<f64>> = candidates.iter().map(|at| rounds[*at].confirmation.clone()).collect();
+    let fresh = |at: &usize| FreshRounds {
+        shifts: rounds[*at].confirmation.clone(),
+        layouts: rounds[*at].layouts.clone(),
+    };
+    let fresh: Vec<FreshRounds> = candidates.iter().map(fresh).collect();
     let confirmations = sequence::confirmations(&fresh, &vec![margin; fresh.len()], alpha);
     for (at, confirmation) in candidates.into_iter().zip(confirmations) {
         if !confirmation.stands {

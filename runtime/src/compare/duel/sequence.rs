@@ -1,5 +1,7 @@
 //! When a duel may stop, and what it says then: a signed-rank interval at fixed looks.
 
+use std::collections::BTreeMap;
+
 use crate::compare::rule::Judgement;
 use crate::compare::{Effect, InconclusiveReason, Tolerance, Verdict};
 use crate::stats;
@@ -46,6 +48,30 @@ fn at(shifts: &[f64], rank: usize, margin: f64) -> Option<Judgement> {
     Some(Judgement { verdict, effect: Some(effect) })
 }
 
+/// The rounds that are to confirm a regression.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FreshRounds {
+    /// One value per round.
+    pub(super) shifts: Vec<f64>,
+    /// The layout of the programs in each; empty if all had the usual one.
+    pub(super) layouts: Vec<u32>,
+}
+
+impl FreshRounds {
+    /// The values that are independent of each other: one per round, or the median of the rounds of each
+    /// layout. Where the linker has put a loop is the same in all rounds of a layout.
+    pub(super) fn values(&self) -> Vec<f64> {
+        if self.layouts.iter().all(|layout| *layout == 0) {
+            return self.shifts.clone();
+        }
+        let mut of_layout: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for (shift, layout) in self.shifts.iter().zip(&self.layouts) {
+            of_layout.entry(*layout).or_default().push(*shift);
+        }
+        of_layout.into_values().map(|shifts| stats::median(&shifts)).collect()
+    }
+}
+
 /// Tells whether a regression stands on its fresh rounds.
 pub(super) struct Confirmation {
     pub(super) stands: bool,
@@ -58,12 +84,12 @@ pub(super) struct Confirmation {
 /// Simple Sequentially Rejective Multiple Test Procedure*, 1979). One stands where that is below alpha. A
 /// confirmation has a number of rounds that is fixed beforehand: one that was broken off has p = 1, or it
 /// could end when it looks worst.
-pub(super) fn confirmations(fresh: &[Vec<f64>], margins: &[f64], alpha: f64) -> Vec<Confirmation> {
+pub(super) fn confirmations(fresh: &[FreshRounds], margins: &[f64], alpha: f64) -> Vec<Confirmation> {
     let p: Vec<f64> = fresh
         .iter()
         .zip(margins)
-        .map(|(shifts, margin)| match shifts.len() {
-            MOST_ROUNDS.. => stats::signed_rank_p(shifts, margin.ln_1p()),
+        .map(|(fresh, margin)| match fresh.shifts.len() {
+            MOST_ROUNDS.. => stats::signed_rank_p(&fresh.values(), margin.ln_1p()),
             _ => 1.0,
         })
         .collect();
@@ -123,6 +149,37 @@ mod tests {
                 assert_eq!(one.map(flip), other, "seed {seed}, {looked} rounds");
             }
         }
+    }
+
+    /// Fresh rounds of so many layouts in turns, each of which moves the body by a drawn part of `moved`.
+    fn in_layouts(layouts: u32, shift: f64, moved: f64, seed: u64) -> FreshRounds {
+        let mut random = SplitMix64::new(seed);
+        let unit = |random: &mut SplitMix64| (random.draw() >> 11) as f64 / (1u64 << 53) as f64;
+        let places: Vec<f64> = (0..layouts).map(|_| moved * (2.0 * unit(&mut random) - 1.0)).collect();
+        let of = |round: usize| (round % layouts as usize) as u32;
+        FreshRounds {
+            shifts: (0..MOST_ROUNDS)
+                .map(|round| shift + places[of(round) as usize] + 1e-3 * unit(&mut random))
+                .collect(),
+            layouts: (0..MOST_ROUNDS).map(|round| 1 + of(round)).collect(),
+        }
+    }
+
+    #[test]
+    fn where_the_linker_puts_a_body_is_confirmed_as_no_regression_and_what_is_slower_everywhere_is_one() {
+        let stands = |fresh: FreshRounds| confirmations(&[fresh], &[0.01], 0.05)[0].stands;
+        let confirmed = |layouts, shift, moved| {
+            (0..400).filter(|seed| stands(in_layouts(layouts, shift, moved, *seed))).count()
+        };
+        // With the one layout that was built, half of all builds are slower by chance, and stay it.
+        assert!(confirmed(1, 0.0, 0.1) == 0, "a single layout is one value, and confirms nothing");
+        let usual = |seed| FreshRounds { layouts: Vec::new(), ..in_layouts(1, 0.0, 0.1, seed) };
+        assert!((0..400).filter(|seed| stands(usual(*seed))).count() > 150);
+        assert!(confirmed(12, 0.0, 0.1) <= 20, "of 400, at 5 %");
+        assert_eq!(confirmed(12, 0.05, 0.01), 400);
+        // Ten cases that regressed are confirmed together: each against a tenth of the chance.
+        let ten: Vec<FreshRounds> = (0..10).map(|seed| in_layouts(12, 0.05, 0.01, seed)).collect();
+        assert!(confirmations(&ten, &[0.01; 10], 0.05).iter().all(|one| one.stands));
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub use round::{BrokenDuel, DuelRound, EndedRound, RoundId, Side};
 pub use schedule::Referee;
 #[cfg(test)]
 pub(crate) use schedule::{RoundRunner, go};
-pub use task::{Duel, DuelCase, DuelSettings, Pair};
+pub use task::{Duel, DuelCase, DuelSettings, Pair, Relinked};
 
 /// Measures the rounds that the referee asks for, and tells `sink` of everything. Setting the duel's
 /// `interrupted` ends it: children are gone when this returns, finished rounds have been told.

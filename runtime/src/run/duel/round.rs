@@ -61,8 +61,15 @@ pub enum DuelRound {
 pub struct EndedRound {
     /// The time that it took by the parent's clock, in nanoseconds, process starts and ends included.
     pub slot: u64,
+    /// The layout of both sides' programs: 0 as they were built, others from 1 on as they were linked anew.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub layout: u32,
     /// The result, or the reason why there is none.
     pub outcome: Result<DuelRound, BrokenDuel>,
+}
+
+fn is_usual(layout: &u32) -> bool {
+    *layout == 0
 }
 
 /// The reason why a duel of a case cannot go on.

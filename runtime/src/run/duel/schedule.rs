@@ -30,6 +30,11 @@ pub(crate) trait RoundRunner {
         Duration::ZERO
     }
 
+    /// The layout of the programs in this round, as in [`EndedRound`].
+    fn layout(&self, _of: RoundId) -> u32 {
+        0
+    }
+
     /// Takes note of a round that an earlier part of the duel has finished.
     fn recall(&mut self, of: RoundId, round: &DuelRound);
 }
@@ -95,7 +100,7 @@ pub(crate) fn go<E>(
         }
         let slot = started.elapsed();
         pace.ended(slot);
-        let ended = EndedRound { slot: slot.as_nanos() as u64, outcome };
+        let ended = EndedRound { slot: slot.as_nanos() as u64, layout: rounds.layout(of), outcome };
         sink(Event::RoundEnded { case, of, round: &ended })?;
         referee.hear(of, ended);
     }

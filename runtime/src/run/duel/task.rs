@@ -76,10 +76,16 @@ impl DuelSettings {
     }
 }
 
+/// Both sides' programs, linked anew in other layouts: as many of each.
+pub type Relinked = [Vec<Program>; 2];
+
 /// Two programs that have the same cases, or one program twice.
 pub struct Duel<'a> {
     /// The baseline's program and the candidate's.
     pub programs: [Program; 2],
+    /// Links both programs anew in other orders, if it can: rounds that confirm have their layouts in turns,
+    /// so that where the linker has put a loop is no regression. Asked for once, before the first of them.
+    pub relink: Option<&'a dyn Fn() -> Option<Relinked>>,
     /// Deadline, memory and settings of each repeat.
     pub settings: DuelSettings,
     /// The pairs that are measured, in this order.

@@ -1,17 +1,17 @@
 //! Two sides measured in turns: a round is one fresh process of each, and one of them runs at a time.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::schedule::RoundRunner;
-use super::{BrokenDuel, Duel, DuelCase, DuelRound, RoundId, Side};
+use super::{BrokenDuel, Duel, DuelCase, DuelRound, Relinked, RoundId, Side};
 use crate::bencher::{BLOCK, Calibrator, Phase, Purpose, RunSettings, Spot, WorkFault};
 use crate::metric::{Block, TimedBy};
 use crate::run::protocol::RepeatRequest;
 use crate::run::reference::ReferenceElements;
 use crate::run::supervised_child::{ChildWatch, EndedRequest, PacedChild, SupervisedChild};
-use crate::run::{ChildFault, Failure, How, Outcome, Repeat};
+use crate::run::{ChildFault, Failure, How, Outcome, Program, Repeat};
 use crate::stats::SplitMix64;
 
 /// About how long the blocks of a round take together.
@@ -53,18 +53,39 @@ pub(super) struct InTurns<'a> {
     iterations: Option<u64>,
     /// The time away during the round that is run.
     away: Cell<Duration>,
+    /// The programs of rounds that confirm, once there was one.
+    relinked: OnceCell<Option<Relinked>>,
 }
 
 impl<'a> InTurns<'a> {
     pub(super) fn new(duel: &'a Duel<'a>) -> Self {
-        Self { duel, of: None, known: None, verified: false, iterations: None, away: Cell::default() }
+        let (known, iterations, away) = (None, None, Cell::default());
+        Self { duel, of: None, known, verified: false, iterations, away, relinked: OnceCell::new() }
+    }
+
+    /// The programs of a round.
+    fn programs(&self, of: RoundId) -> [&Program; 2] {
+        if !of.confirming {
+            return self.duel.programs.each_ref();
+        }
+        let relinked = self.relinked.get_or_init(|| self.duel.relink.and_then(|relink| relink()));
+        match relinked {
+            Some(layouts) => layouts.each_ref().map(|side| &side[turn_of(of, side.len())]),
+            None => self.duel.programs.each_ref(),
+        }
     }
 
     fn turn_to(&mut self, of: RoundId) {
         if self.of != Some((of.pair, of.confirming)) {
-            *self = Self { of: Some((of.pair, of.confirming)), ..Self::new(self.duel) };
+            let relinked = std::mem::take(&mut self.relinked);
+            *self = Self { of: Some((of.pair, of.confirming)), relinked, ..Self::new(self.duel) };
         }
     }
+}
+
+/// The layout whose turn it is, of so many.
+fn turn_of(of: RoundId, layouts: usize) -> usize {
+    of.number as usize % layouts
 }
 
 impl RoundRunner for InTurns<'_> {
@@ -82,6 +103,7 @@ impl RoundRunner for InTurns<'_> {
         }
         let one = OneRound {
             duel: self.duel,
+            programs: self.programs(of),
             cases: [&pair.baseline, &pair.candidate],
             number: self.duel.drawn(of),
             known: self.known.as_ref(),
@@ -99,6 +121,13 @@ impl RoundRunner for InTurns<'_> {
         self.away.take()
     }
 
+    fn layout(&self, of: RoundId) -> u32 {
+        match self.relinked.get() {
+            Some(Some([one, _])) if of.confirming => 1 + turn_of(of, one.len()) as u32,
+            _ => 0,
+        }
+    }
+
     fn recall(&mut self, of: RoundId, round: &DuelRound) {
         self.turn_to(of);
         if let DuelRound::Blocks { pairs, .. } = round {
@@ -110,6 +139,7 @@ impl RoundRunner for InTurns<'_> {
 /// A round that is being run.
 struct OneRound<'a> {
     duel: &'a Duel<'a>,
+    programs: [&'a Program; 2],
     cases: [&'a DuelCase; 2],
     /// Draws the order and the padding, and names the scratch directories.
     number: u32,
@@ -211,7 +241,7 @@ impl OneRound<'_> {
         let case = self.cases[side];
         let ask = self.duel.ask(case, self.scratch(side), Purpose::Measure);
         let watch = self.duel.watch(case.resident);
-        match self.duel.start(side, drawn)?.open(&ask, watch, tick) {
+        match self.duel.start(self.programs[side], side, drawn)?.open(&ask, watch, tick) {
             Ok(opened) => Ok(SideState::Blocks(opened)),
             Err(ended) => {
                 self.note(ended.away);
@@ -240,7 +270,7 @@ impl Duel<'_> {
     /// What it ended with instead.
     pub fn has_debug_assertions(&self, side: Side) -> Result<bool, BrokenDuel> {
         let side = side as usize;
-        let greeting = self.start(side, 0)?.greeting(self.watch(false));
+        let greeting = self.start(&self.programs[side], side, 0)?.greeting(self.watch(false));
         greeting.map_err(|ended| broken(side, ended.outcome.map(|(outcome, _)| outcome)))
     }
 
@@ -263,7 +293,8 @@ impl Duel<'_> {
         let (mut works, mut same, mut known) = ([None, None], None, None);
         for (side, case) in [&pair.baseline, &pair.candidate].into_iter().enumerate() {
             let ask = self.ask(case, (self.scratch)(&case.id, side as u32), Purpose::Verify);
-            let ended = self.start(side, 0)?.run(&ask, self.watch(case.resident), true, tick);
+            let ended =
+                self.start(&self.programs[side], side, 0)?.run(&ask, self.watch(case.resident), true, tick);
             let (repeat, spots) = whole(side, ended, &ask)?;
             let Outcome::Measured { work, evidence, .. } = repeat.outcome else { continue };
             works[side] = work;
@@ -315,8 +346,8 @@ impl Duel<'_> {
         ChildWatch { timeout, patient, memory, interrupted: self.interrupted, until: None }
     }
 
-    fn start(&self, side: usize, drawn: u64) -> Result<SupervisedChild, BrokenDuel> {
-        let mut program = self.programs[side].clone().on(self.settings.run.platform);
+    fn start(&self, program: &Program, side: usize, drawn: u64) -> Result<SupervisedChild, BrokenDuel> {
+        let mut program = program.clone().on(self.settings.run.platform);
         let padding = "x".repeat((drawn % LONGEST_PADDING) as usize);
         program.variables.push((PADDING.to_owned(), padding));
         SupervisedChild::start(&program, self.settings.timeout).map_err(|error| {

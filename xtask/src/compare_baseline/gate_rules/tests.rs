@@ -52,6 +52,7 @@ fn args() -> CompareBaseline {
         program: None,
         bench_args: Vec::new(),
         build: BuildArgs::default(),
+        layouts: 1,
         run: None,
         threshold: None,
         inconclusive: None,

@@ -76,6 +76,7 @@ fn part_with_sleep(
     let before = finished.clone();
     let task = Duel {
         programs: [own.clone(), own],
+        relink: None,
         settings: DuelSettings::of(&plan),
         pairs: &pairs,
         finished: &before,
