@@ -136,6 +136,7 @@ mod tests {
             verdict: (*verdict).into(),
             shifts: vec![*shift; 8],
             confirmation: Vec::new(),
+            layouts: Vec::new(),
             by_cpu: 0,
             seconds: 1.0,
         };

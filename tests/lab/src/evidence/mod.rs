@@ -77,6 +77,9 @@ pub(crate) struct KeptCase {
     pub(crate) shifts: Vec<f64>,
     /// One value per fresh round, where a regression was to be confirmed.
     pub(crate) confirmation: Vec<f64>,
+    /// The layout of both programs in each of those, if they were linked anew for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) layouts: Vec<u32>,
     /// Rounds in which the CPU clock decided.
     pub(crate) by_cpu: usize,
     /// Seconds to the first verdict.
@@ -204,6 +207,7 @@ impl KeptCase {
             verdict: row.verdict.name().to_owned(),
             shifts: short(&rounds.shifts),
             confirmation: short(&rounds.confirmation),
+            layouts: rounds.layouts,
             by_cpu: rounds.by_cpu,
             seconds: (rounds.seconds * 100.0).round() / 100.0,
         }

@@ -10,6 +10,7 @@ fn case(name: &str, verdict: &str, shifts: Vec<f64>) -> KeptCase {
         verdict: verdict.into(),
         shifts,
         confirmation: Vec::new(),
+        layouts: Vec::new(),
         by_cpu: 0,
         seconds: 2.0,
     }
@@ -19,6 +20,7 @@ fn rounds(case: &KeptCase) -> JudgedRounds {
     JudgedRounds {
         shifts: case.shifts.clone(),
         confirmation: case.confirmation.clone(),
+        layouts: case.layouts.clone(),
         ..JudgedRounds::default()
     }
 }

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
-use weighbridge::data::Comparison;
+use weighbridge::data::{Comparison, DuelOrder, DuelProgram, Policy, RelinkPrograms, judge_duel};
 
 use crate::cli::Rebuilds;
 use crate::evidence::KeptCase;
@@ -46,7 +46,9 @@ pub(crate) fn run(args: &Rebuilds, place: &Place) -> Result<Output> {
             let layout = Layout::drawn(args.seed, round, &subject.name);
             eprintln!("rebuild {round} of {}: {layout}", subject.name);
             let (usual, other) = subject.both(&layout)?;
-            let comparison = compare(&usual, &other.path, &subject.cases, &scratch.join("data"))?;
+            let relink = || subject.relinked(&layout, LAYOUTS).map_err(|error| format!("{error:#}"));
+            let sides = [&usual, &other];
+            let comparison = judge(sides, subject, &scratch.join("data"), &relink)?;
             evidence.note(&comparison, KeptRebuild::of(round, &subject.name, &layout, &comparison));
             evidence.write(&file)?;
         }
@@ -54,6 +56,32 @@ pub(crate) fn run(args: &Rebuilds, place: &Place) -> Result<Output> {
     let mut said = Output::fine(evidence.report());
     said.remarks.push(format!("files: {}", file.display()));
     Ok(said)
+}
+
+/// As `compare-baseline --rebuild` has it: in so many orders what regressed is confirmed.
+const LAYOUTS: u32 = 12;
+
+/// Has two builds of a subject measured in turns and judged, as the tool does it.
+fn judge(
+    sides: [&BuiltProgram; 2],
+    subject: &RebuiltSubject,
+    data: &Path,
+    relink: &RelinkPrograms<'_>,
+) -> Result<Comparison> {
+    let flags = [&["--quiet".to_owned()][..], &subject.cases].concat();
+    let programs = sides.map(|side| DuelProgram { path: &side.path, directory: &side.directory });
+    let order = DuelOrder {
+        suite: &format!("{}/{}", subject.name, subject.target),
+        programs,
+        name: "the usual build".to_owned(),
+        flags: &flags,
+        data,
+        policy: &Policy::default(),
+        changes: &[],
+        notes: Vec::new(),
+        relink: Some(relink),
+    };
+    judge_duel(order).with_context(|| format!("{} was not judged", subject.name))
 }
 
 /// Lets a program be measured in turns with what it became.

@@ -57,7 +57,7 @@ pub(crate) struct RebuiltSubject {
     /// The cases that are compared.
     pub(crate) cases: Vec<String>,
     /// The bench target.
-    target: String,
+    pub(super) target: String,
     features: Vec<String>,
     /// Its source, which is copied for each build.
     source: PathBuf,
@@ -164,8 +164,25 @@ impl RebuiltSubject {
         Ok(self.usual.insert(usual).clone())
     }
 
+    /// The usual program and the one of a layout, each linked in so many orders.
+    ///
+    /// # Errors
+    /// When one of them cannot be linked.
+    pub(super) fn relinked(&self, layout: &Layout, times: u32) -> Result<[Vec<PathBuf>; 2]> {
+        let all = |layout: &Layout| -> Result<Vec<PathBuf>> {
+            let linked = |order| Ok(self.build_in(layout, Some(order))?.path);
+            (1..=times).map(linked).collect()
+        };
+        Ok([all(&Layout::Usual)?, all(layout)?])
+    }
+
     /// Builds it so, and keeps the program in a place of its own.
     fn build(&self, layout: &Layout) -> Result<BuiltProgram> {
+        self.build_in(layout, None)
+    }
+
+    /// The same, linked in an order.
+    fn build_in(&self, layout: &Layout, order: Option<u32>) -> Result<BuiltProgram> {
         let name = match layout {
             Layout::Folder(name) => format!("{}-{name}", self.name),
             Layout::Usual => format!("{}-usual", self.name),
@@ -183,12 +200,13 @@ impl RebuiltSubject {
         if !features.is_empty() {
             line.extend(["--features", &features]);
         }
-        let flags = layout.flags();
+        let flags = layout.flags(order);
         line.extend([programs::MESSAGES, "--"]);
         line.extend(flags.iter().map(String::as_str));
         let built = programs::build_as(&folder, &self.built, &line)?;
         let program = programs::of_target(&built, &self.target)?;
-        let kept = self.copies.join(format!("{name}.program"));
+        let order = order.map(|order| format!("-{order}")).unwrap_or_default();
+        let kept = self.copies.join(format!("{name}{order}.program"));
         fs::copy(&program.path, &kept)
             .with_context(|| format!("failed to keep `{}`", program.path.display()))?;
         // The usual one is run in its folder, and the others beside it.
@@ -208,7 +226,10 @@ impl RebuiltSubject {
 /// expressions over the whole id.
 fn cases(program: &BuiltProgram) -> Result<Vec<String>> {
     let mut command = Command::new(&program.path);
-    command.args(["--bench", "--list", "--format", "terse"]).current_dir(&program.directory).stdin(Stdio::null());
+    command
+        .args(["--bench", "--list", "--format", "terse"])
+        .current_dir(&program.directory)
+        .stdin(Stdio::null());
     let listed = command.stderr(Stdio::inherit()).output().context("failed to start the program")?;
     let text = String::from_utf8_lossy(&listed.stdout).into_owned();
     let ids: Vec<&str> = text.lines().filter_map(|line| line.strip_suffix(": benchmark")).collect();

@@ -36,6 +36,7 @@ fn verdicts_are_counted_by_body_and_by_layout() {
         verdict: verdict.into(),
         shifts: Vec::new(),
         confirmation: Vec::new(),
+        layouts: Vec::new(),
         by_cpu: 0,
         seconds: 1.0,
     };
