@@ -217,6 +217,7 @@ impl StreamRun {
             if !whole {
                 budget = budget.stretched(&epoch.seen, self.epoch);
             }
+            budget.batches = bencher.agree_on(budget.batches);
             bencher.state.borrow_mut().evidence.unstopped = Some(epoch.seen);
             bencher.charge(Entry::Unstopped);
             self.windows.stand();
@@ -234,13 +235,17 @@ impl StreamRun {
             bencher.enter(Phase::Timed);
             bencher.mute_regions(false);
             self.watch.get_or_insert_with(|| SampleWatch::begin(&bencher.settings.clock));
+            bencher.meet();
+            if bencher.has_waited_in_vain() {
+                return Ok(()); // the repeat fails by it in the end
+            }
             let pass = if whole { loops.pass } else { loops.items };
             pass(self, bencher, budget.batches, source)?;
             bencher.mute_regions(true);
             bencher.charge(Entry::Measured);
             self.hash(bencher)?;
             self.passes += 1;
-            if self.windows.wall >= budget.min_time {
+            if bencher.agree_on(u64::from(self.windows.wall >= budget.min_time)) == 1 {
                 return self.audit(bencher, source);
             }
             if let Some(yard) = &mut self.yard {
