@@ -418,7 +418,11 @@ fn measured_exit(record: &RunRecord, ending: RunEnding, policy: &Policy) -> Exit
     if some(|case| case.status == CaseStatus::Incomplete) && !policy.inconclusive_passes {
         exit = exit.or(Exit::Inconclusive);
     }
-    if ending.is_interrupted() { exit.or(Exit::Interrupted) } else { exit }
+    match ending {
+        RunEnding::RankLost => exit.or(Exit::Failed),
+        _ if ending.is_interrupted() => exit.or(Exit::Interrupted),
+        _ => exit,
+    }
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ pub(crate) fn follow<E>(
             number: order.number,
             resident: order.resident,
             last: order.last,
-            most: order.most.map(Duration::from_nanos),
+            most: None, // whose time is over rank 0 says
         };
         let ended = executor.run(of_case, &request, &mut |_| {
             if task.interrupted.load(Ordering::Relaxed) {

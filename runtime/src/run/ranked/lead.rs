@@ -118,7 +118,6 @@ impl Executor for LeadingExecutor<'_> {
             number: turn.number,
             resident: turn.resident,
             last: turn.last,
-            most: turn.most.map(|most| most.as_nanos() as u64),
             request: request.clone(),
         };
         let body = json::write(&RankAsk::Repeat(Box::new(order))).unwrap_or_default();

@@ -146,10 +146,14 @@ impl RepeatMerge {
     /// If no rank has told anything.
     pub(crate) fn finish(mut self) -> Repeat {
         let (slot, start) = (self.slot, self.start);
-        if let Some(FailedRank { repeat, failure, .. }) = self.failed {
+        // Who waited in vain for a rank that skips it has not failed.
+        let is_skipped = self.skipped.is_some();
+        if let Some(FailedRank { repeat, failure, .. }) =
+            self.failed.take().filter(|failed| !failed.is_of_others || !is_skipped)
+        {
             return Repeat { slot, start, outcome: Outcome::Failed(failure), ..repeat };
         }
-        if let Some((repeat, why)) = self.skipped {
+        if let Some((repeat, why)) = self.skipped.take() {
             return Repeat { slot, start, outcome: Outcome::Skipped { why }, ..repeat };
         }
         let (_, mut standing) = self.standing.take().expect("a rank has told something");
@@ -258,5 +262,180 @@ impl CommonSamples {
         (seen.own_cpu, seen.tags, seen.hardware) = (None, vec![], Hardware::default());
         seen.classify();
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bencher::{Phase, Purpose};
+    use crate::device::{peak_memory, thread_time};
+    use crate::json;
+    use crate::metric::{Custom, Direction, SampleKind, Unit, names};
+
+    /// A repeat of a body whose samples took this long.
+    fn repeat(samples: &[u64]) -> Repeat {
+        let seen = Observation {
+            taken: Some(SampleKind::Iterations),
+            samples: samples.to_vec(),
+            iterations_per_sample: 10,
+            passes: 1,
+            elements: 100 * samples.len() as u64,
+            wall: samples.iter().sum(),
+            ..Observation::default()
+        };
+        of(Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() })
+    }
+
+    fn of(outcome: Outcome) -> Repeat {
+        Repeat {
+            number: 1,
+            purpose: Purpose::Measure,
+            slot: 7,
+            start: None,
+            tree: None,
+            surroundings: 0,
+            outcome,
+        }
+    }
+
+    fn failed(how: How, detail: &str) -> Repeat {
+        of(Outcome::Failed(Failure { detail: detail.to_owned(), ..Failure::plain(how, Phase::Timed) }))
+    }
+
+    fn seen(repeat: &Repeat) -> &Observation {
+        let Outcome::Measured { seen, .. } = &repeat.outcome else { panic!("{repeat:?}") };
+        seen
+    }
+
+    /// Puts repeats together in this order of ranks.
+    fn merged(collective: bool, repeats: &[Repeat], order: &[usize]) -> Repeat {
+        let mut merge = RepeatMerge::new(repeats.len(), collective);
+        for rank in order {
+            merge.add(*rank, &format!("node{rank}"), repeats[*rank].clone());
+        }
+        merge.finish()
+    }
+
+    fn values<'a>(repeat: &'a Repeat, name: &str) -> &'a [Option<f64>] {
+        let found = seen(repeat).ranks.iter().find(|metric| metric.name == name);
+        &found.unwrap_or_else(|| panic!("no {name}")).values
+    }
+
+    #[test]
+    fn where_each_does_the_whole_the_slowest_stands_whole_whatever_the_order_in_which_they_answer() {
+        let repeats = [repeat(&[1_000, 1_000]), repeat(&[3_000, 3_100]), repeat(&[2_000, 2_000])];
+        for order in [[0, 1, 2], [0, 2, 1], [2, 1, 0], [1, 0, 2]] {
+            let one = merged(false, &repeats, &order);
+            assert_eq!(seen(&one).samples, [3_000, 3_100], "{order:?}");
+            assert_eq!(seen(&one).elements, 200, "of one of them");
+            let rates = values(&one, &format!("rank/{}", names::THROUGHPUT));
+            assert!(rates[0] > rates[2] && rates[2] > rates[1] && rates.len() == 3, "{rates:?}");
+        }
+    }
+
+    #[test]
+    fn where_all_do_one_thing_an_iteration_takes_as_long_as_on_its_slowest_rank_and_the_work_is_of_all() {
+        let repeats = [repeat(&[1_000, 9_000]), repeat(&[3_000, 1_000]), repeat(&[2_000, 2_000])];
+        let one = merged(true, &repeats, &[2, 0, 1]);
+        assert_eq!((&seen(&one).samples[..], seen(&one).wall), (&[3_000, 9_000][..], 12_000));
+        assert_eq!(seen(&one).elements, 600);
+        // One of them went through fewer passes: what all did counts, in samples and in work.
+        let one = merged(true, &[repeat(&[5_000, 1_000]), repeat(&[4_000])], &[0, 1]);
+        assert_eq!((&seen(&one).samples[..], seen(&one).elements), (&[5_000][..], 200));
+    }
+
+    #[test]
+    fn ranks_that_ran_other_numbers_of_iterations_together_have_no_figure() {
+        let mut other = repeat(&[1_000]);
+        let Outcome::Measured { seen, .. } = &mut other.outcome else { unreachable!() };
+        seen.iterations_per_sample = 11;
+        let one = merged(true, &[repeat(&[1_000]), other], &[0, 1]);
+        let Outcome::Failed(failure) = one.outcome else { panic!("{one:?}") };
+        assert!(failure.to_string().contains("other numbers of iterations"), "{failure}");
+    }
+
+    #[test]
+    fn a_failure_of_a_ranks_own_outweighs_a_skip_and_both_outweigh_waiting_in_vain() {
+        let own = || failed(How::Panic, "planted");
+        let vain = || failed(How::Ranks, "rank 2 has failed");
+        let skip = || of(Outcome::Skipped { why: SkipReason::Stated("no such thing".to_owned()) });
+        let told = |repeats: &[Repeat]| match merged(false, repeats, &[0, 1, 2]).outcome {
+            Outcome::Failed(failure) => (failure.how.clone(), failure.detail),
+            Outcome::Skipped { why } => (How::Error, why.to_string()),
+            Outcome::Measured { .. } => panic!("it is measured"),
+        };
+        assert_eq!(told(&[vain(), repeat(&[1]), own()]), (How::Panic, "rank 2 (node2): planted".to_owned()));
+        assert_eq!(told(&[skip(), vain(), own()]).0, How::Panic);
+        assert_eq!(told(&[vain(), skip(), vain()]).1, "rank 1 (node1): no such thing");
+        assert_eq!(told(&[repeat(&[1]), vain(), vain()]).1, "rank 1 (node1): rank 2 has failed");
+    }
+
+    #[test]
+    fn the_distance_of_ranks_at_their_start_is_told_with_the_one_that_came_last() {
+        let at = |left: u64, waited: u64| {
+            let mut one = repeat(&[1_000_000]);
+            let Outcome::Measured { seen, .. } = &mut one.outcome else { unreachable!() };
+            seen.met = Some(RankStart { left, unsure: 3, waited });
+            one
+        };
+        let one = merged(false, &[at(1_000, 500), at(1_400, 20), at(900, 700)], &[0, 1, 2]);
+        let due = RankSkew { spread: 500, unsure: 3, region: 1_000_000, last: 1, waited: 680 };
+        assert_eq!(seen(&one).skew, Some(due));
+        assert_eq!(seen(&merged(false, &[at(1, 2), repeat(&[5])], &[0, 1])).skew, None);
+    }
+
+    #[test]
+    fn a_value_of_the_authors_own_stands_by_rank_and_one_that_a_rank_lacks_is_missed() {
+        let with = |value: Option<f64>| {
+            let mut one = repeat(&[1_000]);
+            let Outcome::Measured { seen, .. } = &mut one.outcome else { unreachable!() };
+            let custom = |value| Custom {
+                name: "loss".to_owned(),
+                value,
+                unit: Unit::COUNT,
+                direction: Direction::Lower,
+            };
+            seen.custom.extend(value.map(custom));
+            one
+        };
+        let one = merged(false, &[with(Some(1.0)), with(None), with(Some(3.0))], &[0, 1, 2]);
+        assert_eq!(values(&one, "rank/loss"), [Some(1.0), None, Some(3.0)]);
+    }
+
+    /// The text of a repeat as large as those of real runs, as a rank tells it.
+    fn told(rank: u64) -> String {
+        let samples: Vec<u64> = (0..500).map(|at| 1_000_000 + at * rank % 977).collect();
+        let mut one = repeat(&samples);
+        let Outcome::Measured { seen, .. } = &mut one.outcome else { unreachable!() };
+        (seen.cpu, seen.met) = (samples, Some(RankStart { left: rank, unsure: 1, waited: rank }));
+        json::write(&one).unwrap()
+    }
+
+    /// Reads and puts together the repeats of so many ranks. Returns processor time in seconds and the growth
+    /// of the most memory that the process has had, in bytes.
+    fn merge_of(ranks: usize) -> (f64, f64) {
+        let (before, began) = (peak_memory().unwrap_or(0), thread_time());
+        let mut merge = RepeatMerge::new(ranks, true);
+        for rank in 0..ranks {
+            merge.add(rank, "node", json::read(told(rank as u64).as_bytes()).unwrap());
+        }
+        let one = merge.finish();
+        assert_eq!(seen(&one).ranks[0].values.len(), ranks);
+        let used = (thread_time() - began).as_secs_f64();
+        (used, (peak_memory().unwrap_or(0) - before) as f64)
+    }
+
+    #[test]
+    fn a_thousand_ranks_are_read_and_put_together_in_ten_seconds_and_a_gigabyte() {
+        let (seconds, bytes) = merge_of(1_000);
+        assert!(seconds < 10.0 && bytes < 1e9, "{seconds} s, {bytes} bytes");
+    }
+
+    #[test]
+    #[ignore = "a figure for the page on clusters, and no promise"]
+    fn ten_thousand_ranks() {
+        let (seconds, bytes) = merge_of(10_000);
+        panic!("{seconds:.2} CPU-seconds, {:.1} MiB more", bytes / 1_048_576.0);
     }
 }

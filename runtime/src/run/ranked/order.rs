@@ -25,7 +25,6 @@ pub(super) struct RepeatOrder {
     /// As the turn of a case has it.
     pub(super) resident: bool,
     pub(super) last: bool,
-    pub(super) most: Option<u64>,
     pub(super) request: RepeatRequest,
 }
 
