@@ -21,7 +21,7 @@ use crate::metric::{
     Reading, Unit,
 };
 use crate::process::make_own_folder;
-use crate::ranks::Meeting;
+use crate::ranks::{Meeting, ReleasedRank};
 
 /// The order for one repeat.
 ///
@@ -198,8 +198,6 @@ pub struct Bencher {
     meeting: RefCell<Option<Meeting>>,
     /// True if they have been met before what is measured.
     has_met: Cell<bool>,
-    /// The last meeting with them.
-    released: Cell<Option<RankStart>>,
 }
 
 /// The pace from outside, in a cell of its own: the bencher is shared by all that nests in it.
@@ -288,7 +286,6 @@ impl Bencher {
             device: RefCell::new(settings.device.take()),
             meeting: RefCell::new(settings.meeting.take()),
             has_met: Cell::new(false),
-            released: Cell::default(),
             settings,
             state: RefCell::default(),
             regions: RefCell::default(),
@@ -446,8 +443,8 @@ impl Bencher {
         if !is_due || self.has_met.replace(true) {
             return;
         }
-        if self.meet_with(None).is_some() {
-            self.state.borrow_mut().seen.met = self.released.get();
+        if let Some(ReleasedRank { left, unsure, waited, .. }) = self.meet_with(None) {
+            self.state.borrow_mut().seen.met = Some(RankStart { left, unsure, waited });
         }
     }
 
@@ -458,19 +455,15 @@ impl Bencher {
             return own;
         }
         let word = self.meet_with((self.rank() == 0).then(|| own.to_string()));
-        word.flatten().and_then(|word| word.parse().ok()).unwrap_or(own)
+        word.and_then(|released| released.word?.parse().ok()).unwrap_or(own)
     }
 
     /// Waits for the other ranks, with a word of rank 0 for all. `None` where not all come.
-    pub(super) fn meet_with(&self, word: Option<String>) -> Option<Option<String>> {
+    pub(super) fn meet_with(&self, word: Option<String>) -> Option<ReleasedRank> {
         let mut meeting = self.meeting.borrow_mut();
         let released = meeting.as_mut()?.meet(word);
         match released {
-            Ok(released) => {
-                let (left, unsure, waited) = (released.left, released.unsure, released.waited);
-                self.released.set(Some(RankStart { left, unsure, waited }));
-                Some(released.word)
-            }
+            Ok(released) => Some(released),
             Err(error) => {
                 *meeting = None;
                 let refused = &mut self.state.borrow_mut().refused;

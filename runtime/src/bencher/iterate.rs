@@ -391,10 +391,9 @@ impl HostSampling {
         let before = self.step;
         let is_first = bencher.rank() == 0;
         let own = if is_first { self.decide(bencher) } else { None };
-        let word =
-            is_first.then(|| LockstepWord { step: self.step, iterations: self.iterations, asked: own });
-        let told = bencher.meet_with(word.map(LockstepWord::written));
-        let Some(word) = told.flatten().and_then(|word| LockstepWord::read(&word)) else {
+        let word = LockstepWord { step: self.step, iterations: self.iterations, asked: own };
+        let told = bencher.meet_with(is_first.then(|| word.written()));
+        let Some(word) = told.and_then(|told| LockstepWord::read(&told.word?)) else {
             self.step = SamplingStep::Done;
             return None;
         };

@@ -139,7 +139,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     }
     drop(lead);
     if let Some(ranks) = &mut manifest.ranks {
-        ranks.lost = lost.clone();
+        ranks.lost.clone_from(&lost);
     }
     manifest.status =
         if ending == RunEnding::Complete { RunStatus::Complete } else { RunStatus::Interrupted };

@@ -19,7 +19,7 @@ use crate::run::RankLead;
 use crate::verify::{Agreement, Caveat, Finding, FindingDetail, Severity};
 
 /// The time that ranks wait for one that does not come, where nobody says.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The interval at which it is looked whether the user has asked for an end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -249,12 +249,11 @@ fn joined(
                 let host = joined[rank].as_ref().map_or("unknown", |facts| &facts.host);
                 return Err(TargetError::LeftEarly(format!("rank {rank} ({host}): {why}")));
             }
-            Some(RankEvent::Answer { .. }) => {}
             None if begun.elapsed() >= patience => {
                 let (missing, ranks, place) = (listed(&missing), seat.ranks, rendezvous.to_string());
                 return Err(TargetError::NeverCame { missing, ranks, place, patience });
             }
-            None => {}
+            _ => {}
         }
     }
 }

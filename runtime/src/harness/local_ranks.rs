@@ -22,7 +22,7 @@ use crate::run::Program;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The time that ranks have to end by themselves once one of them has: rank 0 says which one it was.
-const GRACE: Duration = Duration::from_secs(60);
+const GRACE: Duration = Duration::from_mins(1);
 
 /// Starts the ranks and waits for their end. The machine is held for all of them.
 pub(super) fn run(context: &Context<'_>, ranks: usize) -> Result<Exit, TargetError> {

@@ -35,8 +35,9 @@ pub(super) enum HubAct {
 #[derive(Debug)]
 struct MeasuringRank {
     connection: ConnectionId,
+    waits: bool,
     /// Its word, while it waits.
-    waits: Option<Option<String>>,
+    word: Option<String>,
 }
 
 /// A rank at the other end of a connection: the process that runs it, or the one that measures.
@@ -196,7 +197,7 @@ impl Hub {
         } else if turn != self.turn || self.ended.contains_key(&rank) || self.measuring.contains_key(&rank) {
             "its turn is over"
         } else {
-            self.measuring.insert(rank, MeasuringRank { connection: from, waits: None });
+            self.measuring.insert(rank, MeasuringRank { connection: from, waits: false, word: None });
             self.known.insert(from, KnownRank::Measuring(rank));
             return vec![HubAct::Tell(from, RankReply::Welcome)];
         };
@@ -210,15 +211,15 @@ impl Hub {
             return vec![HubAct::Tell(from, RankReply::Broken { why })];
         }
         self.since.get_or_insert(now);
-        let before = self.measuring.insert(rank, MeasuringRank { connection: from, waits: Some(word) });
-        self.waiting += usize::from(before.is_none_or(|before| before.waits.is_none()));
+        let before = self.measuring.insert(rank, MeasuringRank { connection: from, waits: true, word });
+        self.waiting += usize::from(before.is_none_or(|before| !before.waits));
         if self.waiting < self.ranks {
             return Vec::new();
         }
         (self.since, self.waiting) = (None, 0);
-        let word = self.measuring.get(&0).and_then(|first| first.waits.clone()).flatten();
+        let word = self.measuring.get_mut(&0).and_then(|first| first.word.take());
         let release = |of: &mut MeasuringRank| {
-            of.waits = None;
+            of.waits = false;
             HubAct::Tell(of.connection, RankReply::Release { word: word.clone() })
         };
         self.measuring.values_mut().map(release).collect()
@@ -237,7 +238,8 @@ impl Hub {
     fn break_off(&mut self, why: &str) -> Vec<HubAct> {
         (self.since, self.waiting) = (None, 0);
         let broken = |of: &mut MeasuringRank| {
-            of.waits.take().map(|_| HubAct::Tell(of.connection, RankReply::Broken { why: why.to_owned() }))
+            let told = HubAct::Tell(of.connection, RankReply::Broken { why: why.to_owned() });
+            std::mem::take(&mut of.waits).then_some(told)
         };
         self.measuring.values_mut().filter_map(broken).collect()
     }
@@ -258,7 +260,7 @@ impl Hub {
     fn forget_measuring(&mut self, rank: usize) -> Option<ConnectionId> {
         let own = self.measuring.remove(&rank)?;
         self.known.remove(&own.connection);
-        self.waiting -= usize::from(own.waits.is_some());
+        self.waiting -= usize::from(own.waits);
         Some(own.connection)
     }
 
@@ -282,7 +284,7 @@ impl Hub {
         if self.since.is_none_or(|since| now.saturating_sub(since) < self.patience) {
             return Vec::new();
         }
-        let came = |rank: &usize| self.measuring.get(rank).is_some_and(|of| of.waits.is_some());
+        let came = |rank: &usize| self.measuring.get(rank).is_some_and(|of| of.waits);
         let missing: Vec<usize> = (0..self.ranks).filter(|rank| !came(rank)).collect();
         let why = format!(
             "ranks that did not come within {} s: [{}]",
@@ -301,7 +303,7 @@ mod tests {
     const NOW: Duration = Duration::from_secs(1);
 
     fn joined(ranks: usize) -> Hub {
-        let mut hub = Hub::new("token".to_owned(), ranks, Duration::from_secs(60));
+        let mut hub = Hub::new("token".to_owned(), ranks, Duration::from_mins(1));
         for rank in 1..ranks {
             let acts = join(&mut hub, "token", rank, ranks);
             assert_eq!(acts[0], HubAct::Tell(rank as u64, RankReply::Welcome));
@@ -381,7 +383,7 @@ mod tests {
         }
         assert!(hub.look(NOW + Duration::from_secs(59)).is_empty());
         let why = "ranks that did not come within 60 s: [1, 2]";
-        assert_eq!(hub.look(NOW + Duration::from_secs(60)), [broken(0, why), broken(3, why)]);
+        assert_eq!(hub.look(NOW + Duration::from_mins(1)), [broken(0, why), broken(3, why)]);
         assert_eq!(arrive(&mut hub, 1, None), [broken(1, why)]);
         hub.begin(2, "go");
         measure(&mut hub, 1, 2);

@@ -26,6 +26,7 @@ pub use detect::LaunchError;
 pub(crate) use detect::{RankSeat, detect, variables_of_launch};
 pub(crate) use facts::{RankDifference, RankFacts};
 pub(crate) use link::{LinkEnd, RankLink};
+pub(crate) use meeting::ReleasedRank;
 pub use meeting::{Meeting, MeetingPlace};
 pub use rendezvous::NoRendezvous;
 pub(crate) use rendezvous::Rendezvous;

@@ -63,10 +63,7 @@ impl Serving {
         let mut connections: BTreeMap<ConnectionId, Connection> = BTreeMap::new();
         let (mut next, mut over) = (0, None);
         loop {
-            let ready = match self.wait(&connections) {
-                Ok(ready) => ready,
-                Err(_) => return,
-            };
+            let Ok(ready) = self.wait(&connections) else { return };
             if ready.wake {
                 let mut bytes = [0; 64];
                 let gone = matches!(self.wake.read(&mut bytes), Ok(0));

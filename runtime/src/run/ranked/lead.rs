@@ -78,15 +78,14 @@ impl RankLead<'_> {
                     missing.retain(|other| *other != rank);
                     each(rank, body).map_err(|why| format!("{} {why}", name(rank)))?;
                 }
-                // What was broken off is still answered by those that had run it.
-                Some(RankEvent::Answer { .. } | RankEvent::Joined { .. }) => {}
                 Some(RankEvent::Left { rank, why }) => return Err(format!("{} has left: {why}", name(rank))),
                 None if begun.elapsed() >= within => {
                     let late: Vec<String> = missing.iter().map(|rank| name(*rank)).collect();
                     let seconds = within.as_secs_f64();
                     return Err(format!("{} did not answer within {seconds:.0} s", late.join(", ")));
                 }
-                None => {}
+                // What was broken off is still answered by those that had run it.
+                _ => {}
             }
         }
         Ok(())
