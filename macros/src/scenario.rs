@@ -24,6 +24,7 @@ const KEYS: &[AttrKey] = &[
     AttrKey { name: "types", example: "types = [Vec<u64>, VecDeque<u64>]" },
     AttrKey { name: "consts", example: "consts = [1, 64]" },
     AttrKey { name: "group", example: "group = \"Sorting\"" },
+    AttrKey { name: "ranks", example: "ranks = \"collective\"" },
     AttrKey { name: "samples", example: "samples = 100" },
     AttrKey { name: "min_time", example: "min_time = 0.5" },
     AttrKey { name: "max_time", example: "max_time = 10" },
@@ -49,6 +50,8 @@ struct ScenarioModel {
     /// The function that gives the workload of a point, which says both.
     workload: Option<Expr>,
     group: Option<LitStr>,
+    /// True if all ranks of a run do one thing together.
+    collective: bool,
     budget: BudgetKeys,
     worker_threads: Option<LitInt>,
     is_async: bool,
@@ -104,6 +107,7 @@ impl ScenarioModel {
         if let Some(group) = &group {
             attr::refuse_unshowable("the name of the group", group, &mut errors);
         }
+        let collective = check_ranks(&options, &mut errors);
         let budget = BudgetKeys::check(&options, &mut errors);
         let generics = generic::check(&signature.generics, &options, &mut errors);
         let worker_threads = check_worker_threads(&options, signature.asyncness.is_some(), &mut errors);
@@ -132,6 +136,7 @@ impl ScenarioModel {
             describe,
             workload,
             group,
+            collective,
             budget,
             worker_threads,
             is_async: signature.asyncness.is_some(),
@@ -185,7 +190,7 @@ impl ScenarioModel {
         let equivalence = some_or_none(self.equivalence.as_ref());
         let group = some_or_none(self.group.as_ref());
         let budget = self.budget.tokens();
-        let Self { runtime, id, category, description, sets, .. } = &self;
+        let Self { runtime, id, category, description, sets, collective, .. } = &self;
         let registration = format_ident!("__WEIGHBRIDGE_SCENARIO_{}", self.name);
         let location = location();
         quote! {
@@ -215,6 +220,7 @@ impl ScenarioModel {
                         needs: #needs,
                         describe: #describe,
                         group: #group,
+                        collective: #collective,
                         budget: #budget,
                         run: __run,
                     }
@@ -381,6 +387,19 @@ impl BudgetKeys {
             __wb::PartialBudget {
                 samples: #samples, min_time: #min_time, max_time: #max_time, repeats: #repeats
             }
+        }
+    }
+}
+
+/// What ranks of one run do: each the whole, or all one thing together.
+fn check_ranks(options: &AttrOptions, errors: &mut Errors) -> bool {
+    let Some(ranks) = options.text("ranks", errors) else { return false };
+    match &*ranks.value() {
+        "collective" => true,
+        "each" => false,
+        other => {
+            errors.at(&ranks, attr::unknown("value of `ranks`", other, ["collective", "each"].into_iter()));
+            false
         }
     }
 }

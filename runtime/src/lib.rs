@@ -66,6 +66,7 @@ mod tool;
 mod device;
 mod metric;
 mod process;
+mod ranks;
 mod stats;
 
 mod bencher;

@@ -89,7 +89,7 @@ static BINARIES: LazyLock<Vec<(String, PathBuf)>> = LazyLock::new(|| {
             Some((message["target"]["name"].as_str()?.into(), message["executable"].as_str()?.into()))
         })
         .collect();
-    assert_eq!(binaries.len(), 12, "{binaries:?}");
+    assert_eq!(binaries.len(), 13, "{binaries:?}");
     binaries
 });
 

@@ -16,6 +16,7 @@ mod nextest;
 mod ordinary;
 mod packages;
 mod page;
+mod ranks;
 mod rebuild;
 mod repository;
 mod skipped;

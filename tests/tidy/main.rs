@@ -18,8 +18,8 @@ use source::{Crate, crate_roots, sources};
 
 /// The stages in the order of flow.
 const FLOW: &[&str] = &[
-    "json", "tool", "device", "process", "stats", "metric", "bencher", "registry", "worker", "plan", "run",
-    "verify", "record", "compare", "store", "report", "harness",
+    "json", "tool", "device", "process", "ranks", "stats", "metric", "bencher", "registry", "worker", "plan",
+    "run", "verify", "record", "compare", "store", "report", "harness",
 ];
 
 /// What the ground stages may import: they are no tower.
@@ -28,6 +28,7 @@ const GROUND: &[(&str, &[&str])] = &[
     ("tool", &[]),
     ("device", &[]),
     ("process", &["json", "device"]),
+    ("ranks", &["json", "device", "process"]),
     ("stats", &[]),
     ("metric", &["device", "stats"]),
 ];
@@ -195,6 +196,8 @@ fn only_report_prints_only_device_and_supervision_read_clocks_and_only_layout_na
                 "device/",
                 "process/",
                 "run/",
+                "harness/local_ranks.rs", // deadlines of processes
+                "harness/leading.rs",     // how long ranks are waited for
                 "report/progress.rs",
                 "harness/session.rs",
                 "harness/wait.rs",

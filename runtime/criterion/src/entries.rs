@@ -75,6 +75,7 @@ fn entry(name: &str, benches: &[&FoundBench]) -> ScenarioEntry {
         needs: None,
         describe: None,
         group: None,
+        collective: false,
         budget: benches.first().map_or(PartialBudget::NONE, |bench| PartialBudget {
             samples: bench.samples.map(|least| least as u64),
             max_time: bench.most_time,

@@ -118,6 +118,7 @@ impl RegisteredBench {
             needs: None,
             describe: None,
             group: None,
+            collective: false,
             budget,
             run: self.run,
         }

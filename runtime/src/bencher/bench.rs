@@ -17,9 +17,11 @@ use super::{
 };
 use crate::device::{Clock, Device, Platform, family_time, peak_memory};
 use crate::metric::{
-    Custom, DEVICE_METRICS, Direction, Entry, Ledger, METRICS, Note, Observation, RankMetric, Reading, Unit,
+    Custom, DEVICE_METRICS, Direction, Entry, Ledger, METRICS, Note, Observation, RankMetric, RankStart,
+    Reading, Unit,
 };
 use crate::process::make_own_folder;
+use crate::ranks::{Meeting, ReleasedRank};
 
 /// The order for one repeat.
 ///
@@ -71,6 +73,9 @@ pub struct Settings {
     pub traits: bool,
     /// True if this process runs nothing beside the repeat: what its other threads do is the subject's then.
     pub alone: bool,
+    /// The processes of other ranks, where there are some that it begins together with.
+    #[doc(hidden)]
+    pub meeting: Option<Meeting>,
 }
 
 impl Settings {
@@ -93,6 +98,7 @@ impl Settings {
             device: None,
             traits: false,
             alone: false,
+            meeting: None,
         }
     }
 
@@ -187,6 +193,11 @@ pub struct Bencher {
     pub(super) pace: RefCell<Option<OuterPace>>,
     /// The device, once it has been asked for.
     pub(super) device: RefCell<Option<Rc<dyn Device>>>,
+    /// The processes of other ranks; none where this run is of one, and none once they were waited for in
+    /// vain.
+    meeting: RefCell<Option<Meeting>>,
+    /// True if they have been met before what is measured.
+    has_met: Cell<bool>,
 }
 
 /// The pace from outside, in a cell of its own: the bencher is shared by all that nests in it.
@@ -273,6 +284,8 @@ impl Bencher {
         Self {
             pace: RefCell::new(pace),
             device: RefCell::new(settings.device.take()),
+            meeting: RefCell::new(settings.meeting.take()),
+            has_met: Cell::new(false),
             settings,
             state: RefCell::default(),
             regions: RefCell::default(),
@@ -373,6 +386,96 @@ impl Bencher {
     /// The platform of the run: the host, or a device.
     pub fn platform(&self) -> Platform {
         self.settings.run.platform
+    }
+
+    /// The rank of this process among those that do the scenario's one thing together, from 0. It is 0 where
+    /// the run is of one process, and where each rank does the whole by itself.
+    pub fn rank(&self) -> usize {
+        self.of_collective(|meeting| meeting.place().rank).unwrap_or(0)
+    }
+
+    /// The number of ranks that do the scenario's one thing together: 1 where the run is of one process, and
+    /// where each rank does the whole by itself.
+    pub fn ranks(&self) -> usize {
+        self.of_collective(|meeting| meeting.place().ranks).unwrap_or(1)
+    }
+
+    /// The rank of this process among those of its machine; as [`Bencher::rank`].
+    pub fn local_rank(&self) -> usize {
+        self.of_collective(|meeting| meeting.place().local_rank).unwrap_or(0)
+    }
+
+    /// The address of rank 0's machine, as it is reached from here: where libraries that meet by themselves
+    /// are told to look for it. `None` where the run is of one process, or each rank does the whole by itself.
+    pub fn first_rank_host(&self) -> Option<std::net::IpAddr> {
+        self.of_collective(Meeting::host_of_first)
+    }
+
+    /// Hands a word of rank 0 to all ranks, and waits until all have come for it: the port at which rank 0
+    /// listens, say. Every rank calls it as often as the others; what others than rank 0 say is passed over.
+    /// Where there is one rank, it gets its own word.
+    ///
+    /// # Errors
+    /// A rank that has failed, has left or does not come.
+    pub fn agree(&self, word: &str) -> Result<String> {
+        let mut meeting = self.meeting.borrow_mut();
+        let Some(meeting) = meeting.as_mut().filter(|meeting| meeting.place().collective) else {
+            return Ok(word.to_owned());
+        };
+        let said = (meeting.place().rank == 0).then(|| word.to_owned());
+        let released = meeting.meet(said).map_err(|error| Error::of(ErrorKind::Ranks, error))?;
+        Ok(released.word.unwrap_or_default())
+    }
+
+    fn of_collective<T>(&self, read: impl FnOnce(&Meeting) -> T) -> Option<T> {
+        self.meeting.borrow().as_ref().filter(|meeting| meeting.place().collective).map(read)
+    }
+
+    /// Tells whether other ranks go through the same body in lockstep.
+    pub(super) fn is_in_lockstep(&self) -> bool {
+        self.of_collective(|_| ()).is_some() && self.settings.purpose != Purpose::Verify
+    }
+
+    /// Waits for the other ranks right before the measured part, the first time that it is called. Where not
+    /// all come, the repeat fails at its end, and nobody is waited for any more.
+    pub(super) fn meet(&self) {
+        let is_due = self.meeting.borrow().is_some() && self.settings.purpose != Purpose::Verify;
+        if !is_due || self.has_met.replace(true) {
+            return;
+        }
+        if let Some(ReleasedRank { left, unsure, waited, .. }) = self.meet_with(None) {
+            self.state.borrow_mut().seen.met = Some(RankStart { left, unsure, waited });
+        }
+    }
+
+    /// Waits for the other ranks, where all do one thing together, and takes rank 0's number for its own. Its
+    /// own where it is alone, and where not all come.
+    pub(super) fn agree_on(&self, own: u64) -> u64 {
+        if !self.is_in_lockstep() {
+            return own;
+        }
+        let word = self.meet_with((self.rank() == 0).then(|| own.to_string()));
+        word.and_then(|released| released.word?.parse().ok()).unwrap_or(own)
+    }
+
+    /// Waits for the other ranks, with a word of rank 0 for all. `None` where not all come.
+    pub(super) fn meet_with(&self, word: Option<String>) -> Option<ReleasedRank> {
+        let mut meeting = self.meeting.borrow_mut();
+        let released = meeting.as_mut()?.meet(word);
+        match released {
+            Ok(released) => Some(released),
+            Err(error) => {
+                *meeting = None;
+                let refused = &mut self.state.borrow_mut().refused;
+                refused.get_or_insert(Error::of(ErrorKind::Ranks, error));
+                None
+            }
+        }
+    }
+
+    /// Tells whether the repeat fails already, since ranks were waited for in vain.
+    pub(super) fn has_waited_in_vain(&self) -> bool {
+        self.state.borrow().refused.as_ref().is_some_and(|error| *error.kind() == ErrorKind::Ranks)
     }
 
     /// A fresh directory for files of this repeat; removed after it.
@@ -599,6 +702,10 @@ impl Bencher {
     pub(crate) fn enter(&self, phase: Phase) {
         let before = self.phase.replace(Some(phase));
         if before != Some(phase) {
+            // Whoever has measured nothing until here keeps nobody waiting who will.
+            if phase == Phase::TearDown {
+                self.meet();
+            }
             self.charge(before.map_or(Entry::Data, Phase::entry));
             (self.settings.on_phase)(phase);
         }

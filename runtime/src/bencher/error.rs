@@ -62,6 +62,8 @@ pub enum ErrorKind {
     NoRoom,
     /// This process has lost a device: nothing that it does there from now on can succeed.
     Device,
+    /// Another rank of the run has failed, has left or did not come.
+    Ranks,
 }
 
 /// `Result` with the error of scenarios and adapters.

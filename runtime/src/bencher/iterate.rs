@@ -363,7 +363,7 @@ struct HostSampling {
     lived: Duration,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum SamplingStep {
     First,
     Calibrate,
@@ -377,6 +377,54 @@ enum SamplingStep {
 impl HostSampling {
     /// The number of iterations of the next sample; `None` when enough has been measured.
     fn next(&mut self, bencher: &Bencher) -> Option<u64> {
+        let asked = match bencher.is_in_lockstep() {
+            true => self.in_lockstep(bencher),
+            false => self.decide(bencher),
+        };
+        self.asked_at = self.clock.now();
+        asked
+    }
+
+    /// The same where other ranks go through the same body: rank 0 decides, and all begin each sample
+    /// together. A body that waits for its like on the other ranks would wait for ever otherwise.
+    fn in_lockstep(&mut self, bencher: &Bencher) -> Option<u64> {
+        let before = self.step;
+        let is_first = bencher.rank() == 0;
+        let own = if is_first { self.decide(bencher) } else { None };
+        let word = LockstepWord { step: self.step, iterations: self.iterations, asked: own };
+        let told = bencher.meet_with(is_first.then(|| word.written()));
+        let Some(word) = told.and_then(|told| LockstepWord::read(&told.word?)) else {
+            self.step = SamplingStep::Done;
+            return None;
+        };
+        if !is_first {
+            self.obey(bencher, word);
+        }
+        if self.step == SamplingStep::Measure && before != SamplingStep::Measure {
+            bencher.meet(); // what is set up for measuring takes its time
+        }
+        word.asked
+    }
+
+    /// Takes rank 0's decision for its own.
+    fn obey(&mut self, bencher: &Bencher, word: LockstepWord) {
+        match (self.step, word.step) {
+            (SamplingStep::Measure, SamplingStep::First | SamplingStep::Calibrate | SamplingStep::WarmUp) => {
+                self.forget(bencher);
+            }
+            (SamplingStep::Measure, _) => {}
+            (_, SamplingStep::Measure) => self.begin_measuring(bencher),
+            (_, SamplingStep::Done) if self.samples.is_empty() && !self.once => self.take_first(),
+            _ => {}
+        }
+        (self.step, self.iterations) = (word.step, word.iterations);
+        if let Some(asked) = word.asked {
+            self.repeated.0 += asked - self.iterations.min(asked);
+            self.repeated.1 += self.iterations;
+        }
+    }
+
+    fn decide(&mut self, bencher: &Bencher) -> Option<u64> {
         if let (SamplingStep::Measure, Some(_)) = (self.step, self.asked) {
             self.reconsider(bencher);
         }
@@ -385,13 +433,13 @@ impl HostSampling {
             self.after_first(passed, bencher.settings.run.timeout);
         }
         if self.step == SamplingStep::WarmUp && self.warmup >= self.budget.warmup && self.is_calibrated() {
-            self.step = SamplingStep::Measure;
-            self.windows = Windows::measured(self.clock.clone());
-            bencher.mute_regions(false);
-            bencher.dropping.take();
-            bencher.enter(Phase::Timed);
-            self.yard = Yard::begin(&bencher.settings, self.budget);
-            self.watch = Some(SampleWatch::begin(&self.clock));
+            self.begin_measuring(bencher);
+            if !bencher.is_in_lockstep() {
+                bencher.meet();
+            }
+        }
+        if bencher.has_waited_in_vain() {
+            self.step = SamplingStep::Done;
         }
         let whole_passes = (self.samples.len() as u64).is_multiple_of(self.budget.batches.max(1));
         if self.step == SamplingStep::Measure
@@ -414,7 +462,6 @@ impl HostSampling {
                 None => self.step = SamplingStep::Done,
             }
         }
-        self.asked_at = self.clock.now();
         match self.step {
             SamplingStep::Done => None,
             SamplingStep::First => Some(1),
@@ -424,6 +471,16 @@ impl HostSampling {
                 Some(self.iterations + more)
             }
         }
+    }
+
+    fn begin_measuring(&mut self, bencher: &Bencher) {
+        self.step = SamplingStep::Measure;
+        self.windows = Windows::measured(self.clock.clone());
+        bencher.mute_regions(false);
+        bencher.dropping.take();
+        bencher.enter(Phase::Timed);
+        self.yard = Yard::begin(&bencher.settings, self.budget);
+        self.watch = Some(SampleWatch::begin(&self.clock));
     }
 
     /// Takes in how long the sample took. Its window was open for longer where collectors of `measure` blocks
@@ -539,13 +596,18 @@ impl HostSampling {
             }
             Fit::First(why) => {
                 self.notes = vec![why];
-                let first = self.first.unwrap_or_default();
-                self.samples.push(first.as_nanos() as u64);
-                self.cpu.push(self.windows.last.cpu);
-                self.delayed.extend(self.windows.last.delayed);
-                (self.measured, self.step) = (first, SamplingStep::Done);
+                self.take_first();
             }
         }
+    }
+
+    /// Has the first iteration stand for all: there is no time for more.
+    fn take_first(&mut self) {
+        let first = self.first.unwrap_or_default();
+        self.samples.push(first.as_nanos() as u64);
+        self.cpu.push(self.windows.last.cpu);
+        self.delayed.extend(self.windows.last.delayed);
+        (self.measured, self.step) = (first, SamplingStep::Done);
     }
 
     /// Goes back to where all that was asked for is still to come, if only the first iteration was slow.
@@ -558,16 +620,54 @@ impl HostSampling {
         if let Some(asked) = self.asked.take_if(misjudged) {
             (self.budget, self.step) = (asked, SamplingStep::Calibrate);
             self.notes.clear();
-            (self.measured, self.spent, self.lived) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
-            self.warmup = 0;
-            self.samples.clear();
-            self.cpu.clear();
-            self.delayed.clear();
-            self.handled = PerIteration::default();
-            bencher.mute_regions(true);
-            bencher.regions.borrow_mut().forget();
-            bencher.enter(Phase::WarmUp);
+            self.forget(bencher);
         }
+    }
+
+    /// Forgets what has been measured: all of it is still to come.
+    fn forget(&mut self, bencher: &Bencher) {
+        (self.measured, self.spent, self.lived) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+        self.warmup = 0;
+        self.samples.clear();
+        self.cpu.clear();
+        self.delayed.clear();
+        self.handled = PerIteration::default();
+        bencher.mute_regions(true);
+        bencher.regions.borrow_mut().forget();
+        bencher.enter(Phase::WarmUp);
+    }
+}
+
+/// Rank 0's decision on the next sample, for all ranks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct LockstepWord {
+    step: SamplingStep,
+    iterations: u64,
+    /// With those that a planted slowdown adds; `None` when enough has been measured.
+    asked: Option<u64>,
+}
+
+impl LockstepWord {
+    const STEPS: [(SamplingStep, &'static str); 5] = [
+        (SamplingStep::First, "first"),
+        (SamplingStep::Calibrate, "calibrate"),
+        (SamplingStep::WarmUp, "warm-up"),
+        (SamplingStep::Measure, "measure"),
+        (SamplingStep::Done, "done"),
+    ];
+
+    fn written(self) -> String {
+        let step = Self::STEPS.iter().find(|(step, _)| *step == self.step).map_or("done", |(_, name)| name);
+        format!("{step} {} {}", self.iterations, self.asked.unwrap_or(0))
+    }
+
+    fn read(word: &str) -> Option<Self> {
+        let mut parts = word.split(' ');
+        let step = parts.next()?;
+        let (step, _) = Self::STEPS.into_iter().find(|(_, name)| *name == step)?;
+        let mut number = || parts.next()?.parse::<u64>().ok();
+        let (iterations, asked) = (number()?, number()?);
+        Some(Self { step, iterations, asked: (asked > 0).then_some(asked) })
     }
 }
 

@@ -215,6 +215,7 @@ impl Bencher {
         self.charge(Entry::Stopped);
         self.enter(Phase::Timed);
         let mut watch = SampleWatch::begin(&self.settings.clock);
+        self.meet();
         let ran = remote.run(epoch, budget)?;
         self.state.borrow_mut().evidence.files = remote.files();
         // Counters of windows there are none; what the machine lost is known of all samples together.

@@ -21,6 +21,9 @@ use crate::stats::SplitMix64;
 /// The number of batches of the first measured pass that are copied, whole.
 const SPOTS: usize = 4;
 
+/// The time that ranks go through passes before they agree again on whether to go on.
+const MEETING_EVERY: Duration = Duration::from_millis(10);
+
 impl Bencher {
     /// Times a stream: first one epoch without a stop, then passes of the profile's batches, or of 10 ms,
     /// until enough has been measured. A source is rewound before the first pass, and where its epoch has no
@@ -158,6 +161,8 @@ struct StreamRun {
     passes: u64,
     /// The number of times that the epoch was begun for them; and whether it was for the pass in progress.
     begun: u64,
+    /// Passes until ranks agree again on whether to go on.
+    until_meeting: u64,
     is_first_of_epoch: bool,
     /// Batches of an epoch; none where that is not known.
     epoch: Option<u64>,
@@ -192,6 +197,7 @@ impl StreamRun {
             meanwhile: Meanwhile::of(bencher),
             passes: 0,
             begun: 0,
+            until_meeting: 0,
             is_first_of_epoch: true,
             epoch: expected.map(|expected| expected.batches()),
             secret: SplitMix64::new(draw_secret()),
@@ -217,6 +223,7 @@ impl StreamRun {
             if !whole {
                 budget = budget.stretched(&epoch.seen, self.epoch);
             }
+            budget.batches = bencher.agree_on(budget.batches);
             bencher.state.borrow_mut().evidence.unstopped = Some(epoch.seen);
             bencher.charge(Entry::Unstopped);
             self.windows.stand();
@@ -234,13 +241,17 @@ impl StreamRun {
             bencher.enter(Phase::Timed);
             bencher.mute_regions(false);
             self.watch.get_or_insert_with(|| SampleWatch::begin(&bencher.settings.clock));
+            bencher.meet();
+            if bencher.has_waited_in_vain() {
+                return Ok(()); // the repeat fails by it in the end
+            }
             let pass = if whole { loops.pass } else { loops.items };
             pass(self, bencher, budget.batches, source)?;
             bencher.mute_regions(true);
             bencher.charge(Entry::Measured);
             self.hash(bencher)?;
             self.passes += 1;
-            if self.windows.wall >= budget.min_time {
+            if self.is_enough(bencher, budget) {
                 return self.audit(bencher, source);
             }
             if let Some(yard) = &mut self.yard {
@@ -248,6 +259,24 @@ impl StreamRun {
                 bencher.charge(Entry::Stopped);
             }
         }
+    }
+
+    /// Tells whether enough has been measured. Of ranks that do one thing together rank 0 decides, now and
+    /// then, so that all go through as many passes.
+    fn is_enough(&mut self, bencher: &Bencher, budget: Budget) -> bool {
+        let is_enough = self.windows.wall >= budget.min_time;
+        if !bencher.is_in_lockstep() {
+            return is_enough;
+        }
+        if self.until_meeting > 0 {
+            self.until_meeting -= 1;
+            return false;
+        }
+        let each = (self.windows.wall.as_nanos() / u128::from(self.passes)).max(1);
+        let more = (MEETING_EVERY.as_nanos() / each).clamp(1, 1 << 20) as u64;
+        let more = bencher.agree_on(if is_enough { 0 } else { more });
+        self.until_meeting = more.saturating_sub(1);
+        more == 0
     }
 
     /// Goes through one more epoch, unmeasured, where the order of elements is free: whoever leaves elements

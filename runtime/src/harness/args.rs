@@ -39,6 +39,8 @@ pub(super) struct BenchArgs {
     pub(super) data_root: Option<String>,
     pub(super) data_cache: Option<String>,
     pub(super) data_cache_cap: Option<String>,
+    pub(super) ranks: Option<u64>,
+    pub(super) rank_patience: Option<Duration>,
     pub(super) no_lock: bool,
     pub(super) resume: Option<String>,
     pub(super) anyway: bool,

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use super::args::BenchArgs;
 use super::call::Call;
+use super::leading::Leading;
 use super::outputs::{OutputSource, Outputs};
 use super::session::{Session, check};
 use super::smoke::program;
 use super::time_limit::TimeLimit;
-use super::{Context, Exit, TargetError, resume, traces};
+use super::{Context, Exit, TargetError, leading, resume, traces};
 use crate::bencher::{Phase, SkipReason};
 use crate::compare::{Acceptance, Comparison, Policy, judge};
 use crate::plan::{self, CaseId, Plan};
@@ -20,7 +21,7 @@ use crate::record::{
 };
 use crate::registry::Registry;
 use crate::report::{self, Progress, TargetEnd};
-use crate::run::{ChildFault, Event, Failure, How, Outcome, Repeat, RunEnding, RunTask, run};
+use crate::run::{ChildFault, Event, Failure, How, Outcome, Repeat, RunEnding, RunTask, run, run_on_ranks};
 use crate::store::{self, BaselineName, Baselines, Duels, Layout, OutputStream, Runs};
 
 /// Measures the plan, stores the run, shows it, and judges it if a baseline was named.
@@ -39,12 +40,21 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     }
     let device = check(context, plan)?;
     traces::check(args, plan)?;
+    if context.seat.is_some() {
+        leading::check(context, plan)?;
+    }
     terminal.remarks(&report::skips(plan));
 
     if let Some(name) = args.save_baseline.as_deref().filter(|name| *name != BaselineName::OF_COMMIT) {
         name.parse::<BaselineName>()?; // a mistake costs no run
     }
-    let Some(session) = Session::begin(context, device)? else { return Ok(Exit::Interrupted) };
+    let Some(mut session) = Session::begin(context, device)? else { return Ok(Exit::Interrupted) };
+    let gather = |seat| Leading::gather(context, seat, &session, plan);
+    let mut leading = context.seat.as_ref().map(gather).transpose()?;
+    if let Some(leading) = &leading {
+        session.environment.add_ranks(&leading.ranks);
+        terminal.remark(&leading.summary());
+    }
     let save_as = args.save_baseline.as_deref();
     let save_as = save_as.map(|name| BaselineName::typed(name, &session.environment)).transpose()?;
     let layout = session.layout.clone();
@@ -55,6 +65,11 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
 
     let (mut manifest, _going_on) = session.take_up(context, plan, &runs, None)?;
     let id = manifest.id.clone();
+    if let Some(leading) = &leading {
+        manifest.ranks = Some(leading.ranks.clone());
+        runs.write_manifest(&manifest)?;
+    }
+    let lead = leading.as_ref().map(|leading| leading.begin(context, &id));
     let finished = if args.resume.is_some() { runs.finished(&id)? } else { Vec::new() };
     let scratch = |case: &CaseId, number: u32| layout.scratch(&id, case, number);
     let limit = TimeLimit::of(context, session.budget);
@@ -72,7 +87,13 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let mut shows_first = true;
     let mut left_out = None;
     let kept = layout.kept(&id);
-    let ending = run(&task, program(context)?.keeping(&kept), &mut |event| {
+    let own_runs = Runs::new(layout.of_rank(0));
+    if context.seat.is_some() {
+        own_part(&own_runs, &manifest)?;
+    }
+    let mut lost = None;
+    let program = program(context)?.keeping(&kept);
+    let mut see = |event: Event<'_>| {
         if let Event::RepeatStarted { number: 2, remaining, .. } = &event
             && std::mem::take(&mut shows_first)
             && *remaining >= LONG
@@ -93,11 +114,33 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
             runs.log(&id, case, repeat.number, OutputStream::Stderr, stderr)?;
             journal(&runs, &id, case, repeat)?;
         }
+        if let Event::OwnRepeatEnded { case, repeat } = &event {
+            journal(&own_runs, &id, case, repeat)?;
+        }
+        if let Event::RankLost { why } = event {
+            lost = Some(why.to_owned());
+        }
         Ok::<(), TargetError>(())
-    });
+    };
+    let ending = match &lead {
+        Some(lead) => run_on_ranks(&task, program, lead, &mut see),
+        None => run(&task, program, &mut see),
+    };
     let _ = std::fs::remove_dir_all(&kept); // there only if a system under test has converted data
-    let ending = ending.inspect_err(|_| terminal.remark(&resume::hint(suite, &id)))?;
+    let mut ending = ending.inspect_err(|_| terminal.remark(&resume::hint(suite, &id)))?;
 
+    let mut found = Ok(Vec::new());
+    if let Some(lead) = lead.as_ref().filter(|_| ending == RunEnding::Complete) {
+        found = Leading::findings(lead);
+        if let Err(why) = &found {
+            terminal.error(why);
+            (lost, ending) = (Some(why.clone()), RunEnding::RankLost);
+        }
+    }
+    drop(lead);
+    if let Some(ranks) = &mut manifest.ranks {
+        ranks.lost.clone_from(&lost);
+    }
     manifest.status =
         if ending == RunEnding::Complete { RunStatus::Complete } else { RunStatus::Interrupted };
     manifest.load_at_end = crate::device::load_average();
@@ -107,6 +150,16 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     manifest.planned.shortened = shortened(plan);
     manifest.journalled = (ending == RunEnding::Complete).then_some(journal.len());
     let mut record = RunRecord { cases: assemble_run(plan, &journal), manifest };
+    if let Some(leading) = &mut leading {
+        leading.mark(&mut record.cases);
+        leading.add_findings(found.unwrap_or_default(), &mut record.cases);
+        let why = if ending == RunEnding::Interrupted {
+            "interrupted".to_owned()
+        } else {
+            lost.unwrap_or_default()
+        };
+        leading.end((ending != RunEnding::Complete).then_some(why));
+    }
     if ending == RunEnding::Complete {
         traces::trace(context, plan, &layout, &record.manifest, &mut record.cases)?;
     }
@@ -190,6 +243,14 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
 /// A run of which so much is left after the first round shows what it has seen by then.
 const LONG: Duration = Duration::from_secs(20);
 
+/// Makes the place for rank 0's own part of a run, as every rank has one; it may be there from an earlier part.
+fn own_part(own_runs: &Runs, manifest: &RunManifest) -> Result<(), store::StoreError> {
+    match own_runs.create(manifest) {
+        Err(store::StoreError::RunExists(_)) => Ok(()),
+        made => made,
+    }
+}
+
 /// The cases that had time for fewer repeats than were planned, each with how many.
 fn shortened(plan: &Plan) -> BTreeMap<String, u32> {
     let cut = plan.cases.iter().filter(|case| case.most.is_some_and(|most| 0 < most && most < case.repeats));
@@ -197,7 +258,12 @@ fn shortened(plan: &Plan) -> BTreeMap<String, u32> {
 }
 
 /// Journals a repeat. One that says what no file can hold failed: the others of the run are sound.
-fn journal(runs: &Runs, id: &RunId, case: &CaseId, repeat: &Repeat) -> Result<(), store::StoreError> {
+pub(super) fn journal(
+    runs: &Runs,
+    id: &RunId,
+    case: &CaseId,
+    repeat: &Repeat,
+) -> Result<(), store::StoreError> {
     match runs.journal(id, case, repeat) {
         Err(store::StoreError::Unwritable { source, .. }) => {
             let how = How::Child(ChildFault::Unwritable(source.to_string()));
@@ -209,7 +275,7 @@ fn journal(runs: &Runs, id: &RunId, case: &CaseId, repeat: &Repeat) -> Result<()
 }
 
 /// Writes the record of a case. One that says what no file can hold has failed, and has no figure.
-fn write_case(runs: &Runs, id: &RunId, case: &mut CaseRecord) -> Result<(), store::StoreError> {
+pub(super) fn write_case(runs: &Runs, id: &RunId, case: &mut CaseRecord) -> Result<(), store::StoreError> {
     match runs.write_case(id, case) {
         Err(store::StoreError::Unwritable { source, .. }) => {
             case.status = CaseStatus::Failed(FailureReason::Unwritable(source.to_string()));
@@ -352,7 +418,11 @@ fn measured_exit(record: &RunRecord, ending: RunEnding, policy: &Policy) -> Exit
     if some(|case| case.status == CaseStatus::Incomplete) && !policy.inconclusive_passes {
         exit = exit.or(Exit::Inconclusive);
     }
-    if ending.is_interrupted() { exit.or(Exit::Interrupted) } else { exit }
+    match ending {
+        RunEnding::RankLost => exit.or(Exit::Failed),
+        _ if ending.is_interrupted() => exit.or(Exit::Interrupted),
+        _ => exit,
+    }
 }
 
 #[cfg(test)]
@@ -418,6 +488,7 @@ mod tests {
             terminal: Terminal::detect(Some(false), true),
             settings: Some((".config/weighbridge.toml".to_owned(), settings.to_owned())),
             styled: crate::harness::style::Styled::default(),
+            seat: None,
             interrupted: Arc::new(AtomicBool::new(false)),
         };
         let asked = request(&BenchArgs::default(), HarnessMode::Bench, None).unwrap();

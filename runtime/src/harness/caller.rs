@@ -3,8 +3,26 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use nix::unistd::Pid;
+
 use super::called_targets::{called_targets, crate_name};
 use super::targets::Targets;
+use crate::ranks;
+
+/// The process that this one was started by; of a rank that another process of this program has started, the
+/// one that has started that.
+fn first_parent() -> Pid {
+    let parent = nix::unistd::getppid();
+    let is_local =
+        ranks::detect(&|name| std::env::var(name).ok()).ok().flatten().is_some_and(|seat| seat.is_local());
+    if !is_local {
+        return parent;
+    }
+    let stat = std::fs::read_to_string(format!("/proc/{parent}/stat")).unwrap_or_default();
+    let above =
+        stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(1)?.parse().ok());
+    above.map_or(parent, Pid::from_raw)
+}
 
 /// The cargo command that runs bench targets one after the other.
 pub(super) struct Caller {
@@ -17,7 +35,7 @@ pub(super) struct Caller {
 impl Caller {
     /// The one that started this process; `None` where that was no cargo.
     pub(super) fn of_this_process() -> Option<Self> {
-        let number = nix::unistd::getppid();
+        let number = first_parent();
         let folder = Path::new("/proc").join(number.to_string());
         let Ok(line) = std::fs::read(folder.join("cmdline")) else {
             // Nothing is told of other processes here: cargo sets this for what it runs.

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::Suite;
 use super::args::BenchArgs;
 use super::style::Styled;
+use crate::ranks::RankSeat;
 use crate::report::Terminal;
 
 /// The suite, what was typed, and where to answer.
@@ -18,6 +19,8 @@ pub(super) struct Context<'a> {
     pub(super) settings: Option<(String, String)>,
     /// The facts on benches in another style.
     pub(super) styled: Styled,
+    /// The place among ranks; `None` in a run of one process.
+    pub(super) seat: Option<RankSeat>,
     /// Set by Ctrl-C.
     pub(super) interrupted: Arc<AtomicBool>,
 }

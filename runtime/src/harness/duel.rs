@@ -184,7 +184,9 @@ pub(super) fn fight(
     })?;
     let decided = decider.finish(match ending {
         RunEnding::OutOfBudget => BreakOff::Budget,
-        RunEnding::Interrupted | RunEnding::NoRoom | RunEnding::Complete => BreakOff::Interrupt,
+        RunEnding::Interrupted | RunEnding::NoRoom | RunEnding::RankLost | RunEnding::Complete => {
+            BreakOff::Interrupt
+        }
     });
     rows.extend(decided.rows);
 

@@ -6,7 +6,7 @@ use super::Exit;
 use super::usage::UsageError;
 use crate::device::{NoDevice, Platform};
 use crate::record::RunId;
-use crate::{plan, registry, store};
+use crate::{plan, ranks, registry, store};
 
 /// The reason why a bench target could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +62,25 @@ pub(super) enum TargetError {
         budget.as_secs_f64()
     )]
     Waited { budget: Duration },
+    #[error(transparent)]
+    Launch(#[from] ranks::LaunchError),
+    #[error(transparent)]
+    Rendezvous(#[from] ranks::NoRendezvous),
+    #[error("ranks cannot meet {place}: {source}")]
+    Meeting { place: String, source: std::io::Error },
+    #[error(
+        "ranks that never came: [{missing}] of {ranks}, within {} s {place}: nothing was measured. They have \
+         not started, or cannot reach this machine: name a folder that all ranks see, or rank 0's \
+         `host:port`, in WEIGHBRIDGE_RENDEZVOUS; --rank-patience waits for longer",
+        patience.as_secs_f64()
+    )]
+    NeverCame { missing: String, ranks: usize, place: String, patience: Duration },
+    #[error("a rank has left before anything was measured: {0}")]
+    LeftEarly(String),
+    #[error("ranks are no run together, and nothing was measured: {0}")]
+    OtherRanks(String),
+    #[error("rank 0 has ended the run: {0}")]
+    EndedByFirst(String),
     #[error("interrupted")]
     Interrupted,
     #[error(
@@ -85,6 +104,8 @@ impl TargetError {
             | Self::SuiteFile { .. }
             | Self::Resume { .. }
             | Self::Versus { .. }
+            | Self::Launch(_)
+            | Self::OtherRanks(_)
             | Self::Store(store::StoreError::BadName(_) | store::StoreError::NoRun { .. }) => Exit::Usage,
             Self::NothingRegistered
             | Self::NothingSelected(_)
@@ -94,11 +115,16 @@ impl TargetError {
             | Self::Waited { .. }
             | Self::Held { .. }
             | Self::OtherPackage { .. }
+            | Self::NeverCame { .. }
+            | Self::LeftEarly(_)
+            | Self::Rendezvous(_)
             | Self::Store(store::StoreError::NoBaseline { .. }) => Exit::NothingToJudge,
             Self::Interrupted => Exit::Interrupted,
+            Self::EndedByFirst(_) => Exit::Failed,
             Self::Settings { .. }
             | Self::Temporary(_)
             | Self::Find(_)
+            | Self::Meeting { .. }
             | Self::Store(_)
             | Self::Program(_)
             | Self::Signal(_) => Exit::Unexpected,

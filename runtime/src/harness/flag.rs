@@ -46,11 +46,13 @@ impl FlagGroup {
     ];
 }
 
+/// Flags that no variable stands for: of `ranks` it is what a launcher sets for each of them.
+const WITHOUT_VARIABLE: [&str; 5] = ["help", "version", "bench", "test", "ranks"];
+
 impl Flag {
     /// The environment variable that stands for it: `WEIGHBRIDGE_SAVE_BASELINE`.
     pub(super) fn variable(&self) -> Option<String> {
-        let own =
-            self.group != FlagGroup::Accepted && !["help", "version", "bench", "test"].contains(&self.name);
+        let own = self.group != FlagGroup::Accepted && !WITHOUT_VARIABLE.contains(&self.name);
         own.then(|| format!("WEIGHBRIDGE_{}", self.name.to_uppercase().replace('-', "_")))
     }
 }

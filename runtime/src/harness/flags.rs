@@ -287,6 +287,20 @@ pub(super) const FLAGS: &[Flag] = &[
         "the most that it holds (default 16GiB); least recently used goes first",
         read!(data_cache_cap, size),
     ),
+    flag(
+        "ranks",
+        Some("N"),
+        Run,
+        "start this many copies of the program here, which measure as one run",
+        read!(ranks, at_least_one),
+    ),
+    flag(
+        "rank-patience",
+        Some("SECS"),
+        Run,
+        "how long ranks wait for one that does not come (default 60)",
+        read!(rank_patience, seconds),
+    ),
     flag("no-lock", None, Run, "do not wait for other measuring runs on this machine", switch!(no_lock)),
     flag("resume", Some("RUN"), Run, "run the missing repeats of a run that was broken off", text!(resume)),
     flag(

@@ -104,6 +104,7 @@ pub fn judge_duel(order: DuelOrder<'_>) -> Result<Comparison, Unjudged> {
     let ours = ask(order.programs[1], &order)?;
     let suite = suite(&order, &ours);
     let context = Context {
+        seat: None,
         suite: &suite,
         terminal: Terminal::detect(args.color, args.quiet),
         args,
@@ -134,6 +135,7 @@ fn judge(
     let mut settings = theirs.settings.clone();
     settings.run.seed = context.args.run.seed;
     let started = Started {
+        id: None,
         words: words(&order),
         programs: [candidate.digest().ok(), baseline.digest().ok()],
         profile: ours.profile.clone(),

@@ -13,13 +13,17 @@ mod exit_code;
 mod flag;
 mod flag_values;
 mod flags;
+mod following;
 mod help;
 mod judge;
 mod known_times;
+mod leading;
 mod list;
+mod local_ranks;
 mod outputs;
 mod parse;
 mod python;
+mod rank_facts;
 mod request;
 mod resume;
 mod runner;
@@ -60,6 +64,7 @@ use nix::sys::signal::{SigSet, Signal};
 use crate::metric::{DEVICE_METRICS, METRICS};
 use crate::plan::{self, Isolation, Plan, Request};
 use crate::process::reaper;
+use crate::ranks::{self, RankSeat};
 use crate::registry::Registry;
 use crate::report::Terminal;
 use crate::run::{CHILD_FLAG, DUEL_FLAG, serve};
@@ -125,6 +130,10 @@ fn start(suite: &Suite, find: Option<Find>) -> Result<Exit, TargetError> {
         BenchArgs { bench: true, test: false, .. } => HarnessMode::Bench,
         _ => HarnessMode::Smoke,
     };
+    let seat = match mode {
+        HarnessMode::Bench if !tells => seat(&args)?,
+        _ => None,
+    };
     let styled = Styled::register(
         find,
         &FindRequest {
@@ -139,7 +148,7 @@ fn start(suite: &Suite, find: Option<Find>) -> Result<Exit, TargetError> {
         None => registry,
     };
     let args = match &args.resume {
-        Some(run) => resume::args(suite, &args, run)?,
+        Some(run) => resume::args(suite, &args, run, seat.as_ref())?,
         None => args,
     };
     python::settle(args.python.as_deref())?;
@@ -173,7 +182,10 @@ fn start(suite: &Suite, find: Option<Find>) -> Result<Exit, TargetError> {
         false => None,
     };
     let interrupted = Arc::new(AtomicBool::new(false));
-    let context = Context { suite, args, terminal, settings, styled, interrupted: interrupted.clone() };
+    // Of several ranks one speaks.
+    let terminal =
+        Terminal { quiet: args.quiet || seat.as_ref().is_some_and(|seat| seat.rank > 0), ..terminal };
+    let context = Context { suite, args, terminal, settings, styled, seat, interrupted: interrupted.clone() };
     if let Some(listed) = listed {
         terminal.answer(&duel_plan::told(&context, &plan, &listed)?);
         return Ok(Exit::Fine);
@@ -198,7 +210,16 @@ fn start(suite: &Suite, find: Option<Find>) -> Result<Exit, TargetError> {
             std::process::exit(Exit::Interrupted.code().into());
         }
     })?;
+    let local = context.args.ranks.filter(|ranks| *ranks > 1 && context.seat.is_none());
     match mode {
+        HarnessMode::Bench if let Some(ranks) = local.filter(|_| !context.args.dry_run) => {
+            leading::check(&context, &plan)?;
+            session::check(&context, &plan)?;
+            local_ranks::run(&context, ranks as usize)
+        }
+        HarnessMode::Bench if let Some(seat) = context.seat.as_ref().filter(|seat| seat.rank > 0) => {
+            following::take_part(&context, seat, &plan)
+        }
         HarnessMode::Bench if context.args.versus.is_some() || context.args.versus_adapter.is_some() => {
             let why =
                 "note: pages and exports are of a stored run, and a duel stores none: nothing is written";
@@ -214,6 +235,25 @@ fn start(suite: &Suite, find: Option<Find>) -> Result<Exit, TargetError> {
         HarnessMode::Profile => smoke::profile(&context, &plan),
         HarnessMode::List => unreachable!("answered above"),
     }
+}
+
+/// The place of this process among ranks, where a launcher has started several.
+fn seat(args: &BenchArgs) -> Result<Option<RankSeat>, TargetError> {
+    let seat = ranks::detect(&|name| env::var(name).ok())?;
+    let Some(seat) = seat else { return Ok(None) };
+    if let Some(typed) = args.ranks.filter(|typed| *typed != seat.ranks as u64) {
+        let why = format!(
+            "--ranks {typed} starts so many on this machine, and {} has started {} already: leave it out",
+            seat.launcher, seat.ranks
+        );
+        return Err(usage::UsageError(why).into());
+    }
+    #[cfg(target_os = "linux")]
+    if seat.is_local() {
+        // Whoever has started all ranks ends them; if it is killed, nobody else does.
+        let _ = nix::sys::prctl::set_pdeathsig(Signal::SIGINT);
+    }
+    Ok(Some(seat))
 }
 
 /// The workspace's settings file, its name and its text, if there is one.

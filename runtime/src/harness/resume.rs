@@ -7,15 +7,24 @@ use super::{Suite, TargetError};
 use crate::bencher::INJECT;
 use crate::plan::Plan;
 use crate::process::{HIDDEN, OwnFolders};
+use crate::ranks::RankSeat;
 use crate::record::{Difference, Environment, RunId, RunManifest, RunStatus};
 use crate::store::{Duels, Layout, Runs};
 
 /// The arguments of the run that is taken up again, so that it is the same plan; where the data lies and what
 /// is shown are today's.
-pub(super) fn args(suite: &Suite, today: &BenchArgs, run: &str) -> Result<BenchArgs, TargetError> {
+pub(super) fn args(
+    suite: &Suite,
+    today: &BenchArgs,
+    run: &str,
+    seat: Option<&RankSeat>,
+) -> Result<BenchArgs, TargetError> {
     refuse_other_flags()?;
     let id = run.parse().map_err(|error| super::usage::UsageError(format!("--resume: {error}")))?;
-    let manifest = holding(Layout::new(suite.data(today.data.as_deref())), &id).manifest(&id)?;
+    let layout = Layout::new(suite.data(today.data.as_deref()));
+    // The run of all ranks may lie on another machine.
+    let own = seat.map(|seat| layout.of_rank(seat.rank)).filter(|own| own.run(&id).exists());
+    let manifest = holding(own.unwrap_or(layout), &id).manifest(&id)?;
     of_suite(suite, &manifest)?; // its filters may take nothing here
     let then = of_then(&manifest, &OwnFolders::of(&suite.workspace()))?;
     let mut args = BenchArgs { bench: true, test: false, ..of_today(today, then) };
@@ -83,6 +92,8 @@ fn of_today(today: &BenchArgs, then: BenchArgs) -> BenchArgs {
         data_cache: today.data_cache.clone().or(then.data_cache.clone()),
         data_cache_cap: today.data_cache_cap.clone().or(then.data_cache_cap.clone()),
         budget: today.budget,
+        ranks: today.ranks,
+        rank_patience: today.rank_patience,
         no_lock: today.no_lock,
         dry_run: today.dry_run,
         save_baseline: today.save_baseline.clone(),
@@ -129,6 +140,22 @@ pub(super) fn check(suite: &Suite, manifest: &RunManifest, plan: &Plan) -> Resul
         );
     }
     Ok(())
+}
+
+/// Refuses to go on with a run of other ranks: what was finished is of all of them.
+pub(super) fn same_ranks(manifest: &RunManifest, seat: Option<&RankSeat>) -> Result<(), TargetError> {
+    let then = manifest.ranks.as_ref().map_or(1, |ranks| ranks.each.len());
+    let now = seat.map_or(1, |seat| seat.ranks);
+    if then == now {
+        return Ok(());
+    }
+    let advice = match (then, seat) {
+        (1, _) => "start it as one process".to_owned(),
+        (then, None) => format!("add `--ranks {then}`, or start {then} ranks by a launcher"),
+        (then, Some(_)) => format!("start {then} ranks"),
+    };
+    let why = format!("it is a run of {then} ranks, and this one is of {now}: {advice}");
+    Err(TargetError::Resume { run: manifest.id.clone(), why })
 }
 
 /// Refuses to go on with a run by another program, on another machine, or at another commit: figures of two

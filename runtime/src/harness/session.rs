@@ -78,6 +78,7 @@ impl Session {
             let lock = going_on(runs, &id)?;
             let mut manifest = runs.manifest(&id)?;
             resume::check(context.suite, &manifest, plan)?;
+            resume::same_ranks(&manifest, context.seat.as_ref())?;
             let own = Program::own().and_then(|own| own.digest()).ok();
             resume::same_place(&manifest, [own, versus], &self.environment)?;
             resume::take_surroundings(&mut manifest, &self.environment, &context.args)?;
@@ -96,6 +97,7 @@ impl Session {
         }
         let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         let started = Started {
+            id: None,
             words,
             programs: [Program::own().and_then(|own| own.digest()).ok(), versus],
             profile: plan.profile.clone(),
@@ -116,9 +118,9 @@ impl Session {
         started: Started,
     ) -> Result<(RunManifest, RunLock), TargetError> {
         let now = now();
-        let Started { words, programs: [program, versus], profile, run, planned } = started;
+        let Started { id, words, programs: [program, versus], profile, run, planned } = started;
         let manifest = RunManifest {
-            id: run_id(now),
+            id: id.unwrap_or_else(|| run_id(now)),
             suite: context.suite.name(),
             started: now.as_secs(),
             command: kept_command(words, &context.suite.workspace()),
@@ -134,6 +136,7 @@ impl Session {
             resumed: false,
             journalled: None,
             other_surroundings: Vec::new(),
+            ranks: None,
             environment: self.environment.clone(),
             load_at_end: None,
         };
@@ -148,6 +151,8 @@ impl Session {
 
 /// A run or a duel that starts now, as its manifest tells of it.
 pub(super) struct Started {
+    /// Its name, where another process has given it one.
+    pub(super) id: Option<RunId>,
     /// The command line that goes on with it.
     pub(super) words: Vec<String>,
     /// The hash of the program, and of the other one where it is measured in turns with one.
@@ -176,7 +181,7 @@ pub(super) fn planned(plan: &Plan) -> RunPlan {
 }
 
 /// Locks what is gone on with.
-fn going_on(runs: &Runs, id: &RunId) -> Result<RunLock, TargetError> {
+pub(super) fn going_on(runs: &Runs, id: &RunId) -> Result<RunLock, TargetError> {
     let why = || "another process goes on with it".to_owned();
     runs.lock(id)?.ok_or_else(|| TargetError::Resume { run: id.clone(), why: why() })
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::{Context, TargetError};
+use crate::ranks::RankSeat;
 use crate::store::{Layout, LockHolder, MachineLock};
 
 /// The time that other users' runs are waited for.
@@ -18,7 +19,9 @@ const PATIENCE: Duration = Duration::from_hours(1);
 /// That the budget was spent on waiting, or that another user's run took too long; those of the user's own
 /// lock.
 pub(super) fn wait_for_machine(context: &Context<'_>) -> Result<Option<Vec<MachineLock>>, TargetError> {
-    if context.args.no_lock {
+    // Of the ranks of a machine one holds it for all; of those that a process here has started, that process.
+    let is_held = |seat: &RankSeat| seat.is_local() || seat.local_rank != Some(0);
+    if context.args.no_lock || context.seat.as_ref().is_some_and(is_held) {
         return Ok(Some(Vec::new()));
     }
     wait_at(context, &Layout::user_lock(), Layout::machine_lock().as_deref())
@@ -107,6 +110,7 @@ mod tests {
             terminal: Terminal::detect(Some(false), true),
             settings: None,
             styled: Styled::default(),
+            seat: None,
             interrupted: Arc::new(AtomicBool::new(false)),
         }
     }

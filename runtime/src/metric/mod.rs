@@ -42,7 +42,9 @@ pub use device_caveat::DeviceCaveat;
 pub use device_rules::{device_caveats, fatal};
 pub use ledger::{Entry, Ledger};
 pub use note::Note;
-pub use observation::{Collector, Custom, Observation, RanOut, RankMetric, Region, SampleKind};
+pub use observation::{
+    Collector, Custom, Observation, RanOut, RankMetric, RankSkew, RankStart, Region, SampleKind,
+};
 pub use on_device::{
     Calibration, DeviceAudit, DevicePhase, DeviceSample, Mode, OnDevice, ReplayCosts, Returns, Roofline,
     SamplingEnd,

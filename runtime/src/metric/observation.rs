@@ -82,11 +82,43 @@ pub struct Observation {
     /// Values that each of several ranks told of itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankMetric>,
+    /// The meeting with other ranks right before the measured part; of one of several ranks alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub met: Option<RankStart>,
+    /// The distance between the ranks of it when they began, where they met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skew: Option<RankSkew>,
     /// The data set, where it was too small for a pass, so that the epoch was begun again inside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ran_out: Option<RanOut>,
     /// Things worth knowing about how the samples came about.
     pub notes: Vec<Note>,
+}
+
+/// The meeting of one rank with the others right before the measured part. Times are in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RankStart {
+    /// The moment at which it went on, by the clock of rank 0's machine.
+    pub left: u64,
+    /// The amount by which that may be off: half a round trip.
+    pub unsure: u64,
+    /// The time that it waited for the others.
+    pub waited: u64,
+}
+
+/// The distance between ranks when they began with the measured part. Times are in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RankSkew {
+    /// From the first that went on to the last.
+    pub spread: u64,
+    /// The amount by which each of their moments may be off.
+    pub unsure: u64,
+    /// The longest measured part of a rank.
+    pub region: u64,
+    /// The rank that came last, for which the others waited.
+    pub last: usize,
+    /// The time by which it came after the first.
+    pub waited: u64,
 }
 
 /// A data set that was too small for a pass.

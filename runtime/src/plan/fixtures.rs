@@ -22,6 +22,7 @@ pub(crate) fn entry(id: &'static str, equivalence: Equivalence) -> &'static Scen
         needs: None,
         describe: None,
         group: None,
+        collective: false,
         budget: PartialBudget::NONE,
         run: |_, _, _| Ok(()),
     }))

@@ -1,7 +1,8 @@
 //! From the repeats of a case to its record.
 
 use super::caveat::{
-    fake, memory, missing, notes, sampled_memory, short_data, stability, surroundings, uneven, unsettled,
+    fake, memory, missing, notes, sampled_memory, short_data, skew, stability, surroundings, uneven,
+    unsettled,
 };
 use super::derive::{MeasuredRepeat, metrics};
 use super::{CaseRecord, CaseStatus, FailureReason, MetricRecord, MissingRanks, Process, ranks};
@@ -108,6 +109,7 @@ pub fn assemble(
     findings.extend(looped.map(|share| Caveat::OwnLoop(share).of_case()));
     findings.extend(fake(&measured));
     findings.extend(short_data(&measured));
+    findings.extend(skew(&measured));
     findings.extend(notes(&measured.iter().map(|one| (one.repeat, &one.seen.notes[..])).collect::<Vec<_>>()));
 
     let mut record = CaseRecord {

@@ -3,7 +3,7 @@
 use super::MetricRecord;
 use super::derive::MeasuredRepeat;
 use crate::metric::names;
-use crate::metric::{Note, Observation, Reading, SampleKind, Stationarity};
+use crate::metric::{Note, Observation, RankSkew, Reading, SampleKind, Stationarity};
 use crate::run::Repeat;
 use crate::stats;
 use crate::verify::{Caveat, Figure, Finding};
@@ -27,6 +27,20 @@ pub(super) fn surroundings(repeats: &[Repeat]) -> Option<Finding> {
     let others = repeats.iter().filter(|repeat| repeat.surroundings != 0).map(|repeat| repeat.number);
     let others: Vec<u32> = others.collect();
     (!others.is_empty()).then(|| Caveat::Surroundings(others.clone()).of_repeats(others))
+}
+
+/// That ranks began the measured part too far apart, by the repeat in which they did so most.
+pub(super) fn skew(measured: &[MeasuredRepeat<'_>]) -> Option<Finding> {
+    let share = |skew: &RankSkew| skew.spread as f64 / skew.region.max(1) as f64;
+    let apart = || {
+        let of = |one: &MeasuredRepeat<'_>| Some((one.repeat.number, one.seen.skew?));
+        measured.iter().filter_map(of).filter(|(_, skew)| share(skew) > Caveat::APART)
+    };
+    let (_, most) = apart().max_by(|(_, a), (_, b)| share(a).total_cmp(&share(b)))?;
+    let repeats: Vec<u32> = apart().map(|(number, _)| number).collect();
+    let repeats = if repeats.len() == measured.len() { Vec::new() } else { repeats };
+    let RankSkew { spread, region, last, .. } = most;
+    Some(Caveat::Skew { spread, region, last }.of_repeats(repeats))
 }
 
 /// That the data set was too small for a pass.

@@ -327,6 +327,7 @@ mod tests {
                 direction: Direction::Lower,
                 ranks: 3,
                 over: OverRanks::of(&[Some(0.1), None, Some(0.3)]),
+                hosts: None,
                 missing: vec![1],
             };
             change(&mut one);

@@ -38,7 +38,7 @@ pub use failure_reason::FailureReason;
 pub use process::{Blocks, Process};
 pub use ranks::{OverRanks, RankAggregate};
 pub(crate) use redigest::redigest;
-pub use run::{RunId, RunManifest, RunPlan, RunRecord, RunStatus};
+pub use run::{RunId, RunManifest, RunPlan, RunRank, RunRanks, RunRecord, RunStatus};
 pub use run_assembly::assemble_run;
 #[cfg(test)]
 pub(crate) use schema::fitting;

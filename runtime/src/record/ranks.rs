@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::metric::{Direction, Observation, RankMetric, Reading, Unit};
+use crate::metric::{DEVICE_METRICS, Direction, METRICS, Observation, RankMetric, Reading, Unit};
 use crate::stats;
 
 /// A metric over the ranks of a case: first the mean of each rank over the repeats, then these over the
@@ -19,6 +19,9 @@ pub struct RankAggregate {
     pub ranks: usize,
     /// Over those that told it; null where none did.
     pub over: Option<OverRanks>,
+    /// The machines of the ranks that have the smallest and the largest, where ranks are on several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<[String; 2]>,
     /// The ranks that did not tell it in every repeat, from 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<usize>,
@@ -77,7 +80,7 @@ pub(super) fn aggregates(repeats: &[&Observation]) -> Vec<RankAggregate> {
         repeats.iter().flat_map(|seen| &seen.ranks).map(|metric| metric.values.len()).max().unwrap_or(0);
     let mut found: Vec<RankAggregate> = Vec::new();
     for first in repeats.iter().flat_map(|seen| &seen.ranks) {
-        if found.iter().any(|one| one.name == first.name) {
+        if found.iter().any(|one| one.name == first.name) || lacks_a_value(repeats, ranks, &first.name) {
             continue;
         }
         let told = |rank: usize| {
@@ -97,10 +100,32 @@ pub(super) fn aggregates(repeats: &[&Observation]) -> Vec<RankAggregate> {
             direction: first.direction,
             ranks,
             over: OverRanks::of(&values),
+            hosts: None,
             missing: (0..ranks).filter(|rank| told(*rank).contains(&None)).collect(),
         });
     }
     found
+}
+
+/// Tells whether a metric of the harness's own has no value somewhere: then it is no metric of ranks, as it is
+/// none of a case. It is no rank's fault.
+fn lacks_a_value(repeats: &[&Observation], ranks: usize, name: &str) -> bool {
+    let own = name.strip_prefix("rank/");
+    let is_built_in =
+        METRICS.iter().chain(DEVICE_METRICS).any(|metric| own.is_some_and(|own| own == metric.name));
+    let is_whole = |seen: &&Observation| {
+        named(seen, name).is_some_and(|of| of.values.len() == ranks && of.values.iter().all(Option::is_some))
+    };
+    is_built_in && !repeats.iter().all(is_whole)
+}
+
+impl RankAggregate {
+    /// Names the machines of both ends, where ranks are on several.
+    pub fn name_hosts(&mut self, hosts: &[String]) {
+        let is_of_several = hosts.iter().any(|host| *host != hosts[0]) && hosts.len() == self.ranks;
+        let ends = self.over.filter(|_| is_of_several).map(|over| [over.min_rank, over.max_rank]);
+        self.hosts = ends.map(|ends| ends.map(|rank| hosts[rank].clone()));
+    }
 }
 
 /// Returns the value that stands for all ranks in one repeat; the reason for none where a rank is missing,

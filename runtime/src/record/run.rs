@@ -129,6 +129,9 @@ pub struct RunManifest {
     /// The number of repeats that its journal had when it came to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journalled: Option<usize>,
+    /// The ranks that measured it; `None` of one process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<RunRanks>,
     /// The place where it ran.
     pub environment: Environment,
     /// The load average when it ended.
@@ -140,6 +143,33 @@ impl RunManifest {
     pub fn is_measured(&self) -> bool {
         self.status == RunStatus::Complete
     }
+}
+
+/// The ranks that measured a run together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRanks {
+    /// The launcher that has started them.
+    pub launcher: String,
+    /// Each of them, from 0.
+    pub each: Vec<RunRank>,
+    /// The facts in which some differ from rank 0, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<String>,
+    /// The rank that the run was broken off for, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
+}
+
+/// One rank of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRank {
+    /// The name of its machine.
+    pub host: String,
+    /// Its rank among those of its machine; `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_rank: Option<usize>,
+    /// The devices that it sees.
+    pub devices: usize,
 }
 
 /// The plan of a run, as its manifest has it.

@@ -209,6 +209,7 @@ mod tests {
             needs: None,
             describe: None,
             group: None,
+            collective: false,
             budget: PartialBudget::NONE,
             run: |_, _, _| Ok(()),
         }

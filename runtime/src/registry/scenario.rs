@@ -41,6 +41,8 @@ pub struct ScenarioEntry {
     /// The name under which it is shown side by side with others: scenarios without a contract that name the
     /// same.
     pub group: Option<&'static str>,
+    /// True if all ranks of a run do one thing together, and not each the whole by itself.
+    pub collective: bool,
     /// The part of the budget and repeats that the author states.
     pub budget: PartialBudget,
     /// Runs it once. The subject is the box that [`AdapterEntry::make`](super::AdapterEntry) made, opened.

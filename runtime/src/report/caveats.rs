@@ -108,6 +108,9 @@ impl fmt::Display for Note {
     }
 }
 
+/// The most facts in which ranks differ that a line has.
+const MOST_FACTS: usize = 4;
+
 impl fmt::Display for Caveat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -201,6 +204,22 @@ impl fmt::Display for Caveat {
                 "repeats have {least} to {most} iterations a sample: something disturbed their calibration, \
                  and what they measured is not alike"
             ),
+            Self::RanksDiffer(facts) => {
+                write!(f, "ranks differ: {}", facts[..facts.len().min(MOST_FACTS)].join("; "))?;
+                match facts.len().saturating_sub(MOST_FACTS) {
+                    0 => Ok(()),
+                    more => write!(f, "; and {more} more"),
+                }
+            }
+            Self::Skew { spread, region, last } => {
+                let [spread, region] = [spread, region].map(|time| Duration::from_nanos(*time));
+                write!(
+                    f,
+                    "ranks began the measured part {spread:?} apart, {:.1} % of its {region:?}; the last to come \
+                     was rank {last}",
+                    spread.as_secs_f64() / region.as_secs_f64() * 100.0
+                )
+            }
             Self::Nothing => f.write_str("as fast as an empty loop: is the input a constant?"),
             Self::NoPrimaryMetric(metric) => {
                 write!(f, "{metric} was to stand for the case and has no value: another metric stands for it")

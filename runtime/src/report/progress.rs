@@ -72,7 +72,11 @@ impl Progress {
                 self.terminal.redraw("");
                 self.terminal.error(&format!("{case} is put off: the disk of the data directory: {why}"));
             }
-            Event::RoundEnded { .. } | Event::LeftOut { .. } => {}
+            Event::RankLost { why } => {
+                self.terminal.redraw("");
+                self.terminal.error(&format!("{why}: the run cannot go on without it"));
+            }
+            Event::RoundEnded { .. } | Event::LeftOut { .. } | Event::OwnRepeatEnded { .. } => {}
             Event::RepeatEnded { case, repeat, .. } => {
                 if let Outcome::Failed(failure) = &repeat.outcome {
                     self.terminal.redraw("");
@@ -90,6 +94,9 @@ impl Progress {
                         "interrupted by its own disk: what is finished is kept; free some space, or name \
                          another place with --data",
                     ),
+                    RunEnding::RankLost => {
+                        self.terminal.error("broken off without a rank: what is finished is kept");
+                    }
                     RunEnding::OutOfBudget => {
                         self.terminal.error("the budget is spent: what is finished is kept");
                     }

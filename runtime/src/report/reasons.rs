@@ -322,6 +322,7 @@ impl fmt::Display for How {
             Self::Work(_) => f.write_str("did work that does not verify"),
             Self::NoRoom => f.write_str("had no room on the disk"),
             Self::Device => f.write_str("lost the device"),
+            Self::Ranks => f.write_str("waited for other ranks in vain"),
         }
     }
 }

@@ -79,6 +79,13 @@ impl Terminal {
         self.remarks(&marked(text.trim_end()));
     }
 
+    /// Writes the one line of a rank that does not report, where everything else of it is quiet.
+    pub fn line_of_rank(self, line: &str, quiet: bool) {
+        if !quiet {
+            self.error(line);
+        }
+    }
+
     /// Writes what must be said, as a remark is written.
     pub fn error(self, text: &str) {
         self.write_remark(&marked(text.trim_end()));

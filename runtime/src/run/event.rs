@@ -64,6 +64,18 @@ pub enum Event<'a> {
         /// The stderr of its process.
         stderr: &'a [u8],
     },
+    /// This rank's own part of a repeat that all ranks have run: the repeat of all of them comes next.
+    OwnRepeatEnded {
+        /// The case.
+        case: &'a CaseId,
+        /// The repeat, ended.
+        repeat: &'a Repeat,
+    },
+    /// Another rank has left or is late: the run ends.
+    RankLost {
+        /// The rank, and why.
+        why: &'a str,
+    },
     /// A duel begins.
     DuelStarted {
         /// Cases with two sides.
@@ -118,6 +130,8 @@ pub enum RunEnding {
     OutOfBudget,
     /// The harness's own disk had no room for a case.
     NoRoom,
+    /// Another rank of it has left or was late.
+    RankLost,
 }
 
 impl RunEnding {

@@ -8,15 +8,30 @@ use super::program::Program;
 use super::protocol::RepeatRequest;
 use super::repeat::{Resident, execute};
 use super::supervised_child::{ChildWatch, EndedRequest, SupervisedChild};
-use super::{ChildFault, Failure, How, Outcome};
+use super::{ChildFault, Failure, How, Outcome, Repeat};
 use crate::bencher::{Phase, Spot};
-use crate::plan::{Isolation, Plan};
+use crate::plan::{Isolation, Plan, PlannedCase};
 use crate::process::leftovers;
 
 /// Runs repeats. The whole scheduling is tested with one that has no processes and no time.
 pub(super) trait Executor {
     /// Runs one repeat, and tells now and then for how long it has been running.
     fn run(&mut self, turn: Turn, request: &RepeatRequest, tick: &mut dyn FnMut(Duration)) -> EndedRequest;
+
+    /// Puts the repeat that was run last together with those of other ranks, where there are any.
+    fn together(&mut self, _case: &PlannedCase, _own: &Repeat) -> Together {
+        Together::Alone
+    }
+}
+
+/// The repeat of all ranks.
+pub(super) enum Together {
+    /// There are no others.
+    Alone,
+    /// All of them as one.
+    All(Box<Repeat>),
+    /// A rank is lost, and why: there is none.
+    Lost(String),
 }
 
 /// Turn of a case.
@@ -24,6 +39,8 @@ pub(super) trait Executor {
 pub(super) struct Turn {
     /// The index of the case.
     pub(super) case: usize,
+    /// The number of the repeat.
+    pub(super) number: u32,
     /// True if its adapter is resident: it may stay in its process for the next turn, if the request says so.
     pub(super) resident: bool,
     /// True if nothing more of this case will be asked.

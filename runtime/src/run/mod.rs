@@ -16,6 +16,7 @@ mod panic_text;
 mod profiler;
 mod program;
 mod protocol;
+mod ranked;
 mod reference;
 mod remaining_time;
 mod repeat;
@@ -37,6 +38,7 @@ pub use outcome::{Failure, How, Outcome, Repeat, TreeMemory};
 pub use profiler::perf_can_record;
 pub use program::Program;
 pub use protocol::{CHILD_FLAG, DUEL_FLAG};
+pub(crate) use ranked::{FollowEnd, FollowTask, RankLead, follow};
 pub use schedule::RunTask;
 pub(crate) use stop::half_width;
 
@@ -59,4 +61,18 @@ pub fn run<E>(
             schedule::go(task, &mut executor::ChildExecutor::new(program, task.plan, task.interrupted), sink)
         }
     }
+}
+
+/// Runs the task on all ranks, as rank 0 of them.
+///
+/// # Errors
+/// The first error of the sink; a failing case is none, nor is a rank that is lost.
+pub(crate) fn run_on_ranks<E>(
+    task: &RunTask<'_>,
+    program: Program,
+    lead: &RankLead<'_>,
+    sink: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
+) -> Result<RunEnding, E> {
+    let own = executor::ChildExecutor::new(program, task.plan, task.interrupted);
+    schedule::go(task, &mut ranked::LeadingExecutor::new(own, lead, task.plan), sink)
 }

@@ -114,6 +114,8 @@ pub enum How {
     NoRoom,
     /// Its process lost the device.
     Device,
+    /// It waited for other ranks in vain: one of them has failed, has left or did not come.
+    Ranks,
 }
 
 impl Failure {

@@ -10,10 +10,11 @@ use crate::bencher::{
     Budget, Evidence, HashKey, PerIteration, Phase, Purpose, RunSettings, SkipReason, Spot, Work,
 };
 use crate::metric::{Block, Observation};
+use crate::ranks::MeetingPlace;
 use crate::registry::Point;
 
 /// The version of the protocol: the first thing that a child says.
-pub(super) const VERSION: u32 = 8;
+pub(super) const VERSION: u32 = 9;
 
 /// The argument that makes a bench binary a child.
 pub const CHILD_FLAG: &str = "--weighbridge-child";
@@ -60,6 +61,9 @@ pub struct RepeatRequest {
     pub paced: bool,
     /// True if a resident adapter is kept for the next ask, which is for the same one.
     pub keep: bool,
+    /// The place where it meets the processes of other ranks, where there are some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meeting: Option<MeetingPlace>,
 }
 
 /// Message from a child.

@@ -12,12 +12,13 @@ use super::profiler::Profiler;
 use super::protocol::{ChildAnswer, RepeatRequest};
 use super::{Failure, How};
 use crate::bencher::{
-    Bencher, Error, ErrorKind, INJECT, Pace, Phase, RepeatResult, Settings, SkipReason, read_share,
+    Bencher, Error, ErrorKind, INJECT, Pace, Phase, Purpose, RepeatResult, Settings, SkipReason, read_share,
     visible_in_line,
 };
 use crate::device::Clock;
 use crate::metric::Note;
 use crate::process;
+use crate::ranks::{Meeting, MeetingPlace};
 use crate::registry::{AdapterEntry, Equivalence, find_adapter, find_scenario};
 
 /// A body in the place of a scenario's own function.
@@ -102,6 +103,8 @@ fn attempt(
         }
         _ => None,
     };
+    let clock = Clock::monotonic();
+    let meeting = ask.meeting.as_ref().map(|place| meet(place, ask.purpose, &clock)).transpose()?;
     let mut bencher = Bencher::new(Settings {
         scenario: ask.scenario.clone(),
         adapter: ask.adapter.clone(),
@@ -111,13 +114,14 @@ fn attempt(
         epoch: ask.epoch,
         key: ask.key,
         scratch: ask.scratch.clone(),
-        clock: Clock::monotonic(),
+        clock,
         on_phase,
         pace,
         inject: injected()?,
         device: None,
         traits: matches!(scenario.equivalence_at(&ask.point), Equivalence::Alike(_)),
         alone: true,
+        meeting: meeting.flatten(),
     });
     let mut adapter = entry.map(|entry| bencher.open(|| resident.take(entry))).transpose()?;
     let ran = match body {
@@ -144,6 +148,16 @@ fn attempt(
         work.report.unequal.get_or_insert_with(|| unequal.to_owned());
     }
     Ok(result)
+}
+
+/// The meeting with the processes of other ranks. What measures nothing waits for nobody, but where all do one
+/// thing together.
+fn meet(place: &MeetingPlace, purpose: Purpose, clock: &Clock) -> Result<Option<Meeting>, Error> {
+    if purpose == Purpose::Verify && !place.collective {
+        return Ok(None);
+    }
+    let failed = |error| Error::of(ErrorKind::Ranks, format!("the other ranks cannot be met: {error}"));
+    Meeting::come(place, clock).map(Some).map_err(failed)
 }
 
 /// The slowdown that the environment asks to be planted.
@@ -191,6 +205,7 @@ fn how(error: &Error) -> How {
         ErrorKind::Signal(name) => How::Signal(name.clone()),
         ErrorKind::NoRoom => How::NoRoom,
         ErrorKind::Device => How::Device,
+        ErrorKind::Ranks => How::Ranks,
     }
 }
 
@@ -199,7 +214,7 @@ mod tests {
     use weighbridge_macros::scenario;
 
     use super::*;
-    use crate::bencher::{Budget, ClaimedTime, ClockFault, Purpose, skip};
+    use crate::bencher::{Budget, ClaimedTime, ClockFault, skip};
     use crate::registry::Point;
 
     #[scenario(id = "REPEAT-ERROR", crate = crate)]
@@ -253,6 +268,7 @@ mod tests {
                 memory: None,
                 paced: false,
                 keep: false,
+                meeting: None,
             },
             &mut Resident::default(),
             |_| {},

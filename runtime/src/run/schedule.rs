@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::event::{Event, RunEnding};
-use super::executor::{Executor, Turn};
+use super::executor::{Executor, Together, Turn};
 use super::own_disk;
 use super::protocol::RepeatRequest;
 use super::reference::References;
@@ -91,7 +91,7 @@ pub(super) fn go<E>(
         if resident {
             ask.memory = None;
         }
-        let turn = Turn { case: index, resident, last: progress.is_last(index), most };
+        let turn = Turn { case: index, number, resident, last: progress.is_last(index), most };
         let mut told = Ok(());
         let ended = executor.run(turn, &ask, &mut |passed| {
             let (finished, remaining) =
@@ -140,9 +140,24 @@ pub(super) fn go<E>(
             surroundings: task.surroundings,
             outcome,
         };
+        let (own, repeat) = match executor.together(case, &repeat) {
+            Together::Alone => (None, repeat),
+            Together::All(of_all) => (Some(repeat), *of_all),
+            Together::Lost(why) => {
+                sink(Event::RankLost { why: &why })?;
+                ending = match task.interrupted.load(Ordering::Relaxed) {
+                    true => RunEnding::Interrupted,
+                    false => RunEnding::RankLost,
+                };
+                break;
+            }
+        };
         progress.ended(index, &repeat, slot);
         if progress.is_again(index, number) {
             continue; // its own outcome is in the journal
+        }
+        if let Some(own) = &own {
+            sink(Event::OwnRepeatEnded { case: &case.id, repeat: own })?;
         }
         sink(Event::RepeatEnded { case: &case.id, repeat: &repeat, stdout: &stdout, stderr: &stderr })?;
     }
@@ -177,6 +192,7 @@ fn ask(task: &RunTask<'_>, case: &PlannedCase, number: u32, key: HashKey) -> Rep
         memory: Some(plan.memory),
         paced: false,
         keep: false,
+        meeting: None,
     }
 }
 

@@ -61,6 +61,7 @@ pub(crate) fn manifest(second: u64, cases: usize) -> RunManifest {
         resumed: false,
         journalled: None,
         other_surroundings: Vec::new(),
+        ranks: None,
         environment: Environment {
             machine: [("cpu".to_owned(), "Abacus 9".to_owned())].into(),
             ..Environment::default()

@@ -69,6 +69,18 @@ impl Layout {
         Self { folder: DUELS, ..self }
     }
 
+    /// The same for what one rank of several keeps of its own part: as a run of its own, below a folder of
+    /// ranks.
+    #[must_use]
+    pub(crate) fn of_rank(&self, rank: usize) -> Self {
+        Self { data: self.data.join("ranks").join(format!("{rank:05}")), ..self.clone() }
+    }
+
+    /// The folder in which the ranks of a launch find each other, where none is named.
+    pub(crate) fn meeting(&self) -> PathBuf {
+        self.data.join("ranks").join("meeting")
+    }
+
     /// The data directory itself.
     pub fn data(&self) -> &Path {
         &self.data

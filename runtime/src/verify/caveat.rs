@@ -29,6 +29,12 @@ pub const CAVEATS: &[CaveatKind] = &[
         "repeats were measured in other surroundings than the first ones (`--resume --anyway`)",
         "measure anew",
     ),
+    kind("ranks-differ", "ranks ran on machines or software that differ", "take machines that are alike"),
+    kind(
+        "ranks-apart",
+        "ranks began the measured part more than 1 % of it apart",
+        "measure for longer with `--min-time`, or leave a processor to each rank",
+    ),
     kind("fake-device", "the device is a fake, and its figures are of no device", ""),
     kind(
         "empty-loop",
@@ -172,6 +178,17 @@ pub enum Caveat {
     },
     /// The body cannot be told from the empty loop.
     Nothing,
+    /// Ranks differ from rank 0 in these facts.
+    RanksDiffer(Vec<String>),
+    /// Ranks began the measured part apart from each other.
+    Skew {
+        /// From the first to the last, in nanoseconds.
+        spread: u64,
+        /// The measured part, in nanoseconds.
+        region: u64,
+        /// The rank that the others had waited for.
+        last: usize,
+    },
     /// The scenario wants another metric to stand for the case, and that has no value.
     NoPrimaryMetric(String),
 }
@@ -193,12 +210,17 @@ impl Caveat {
     /// From this coefficient of variation on a rerun is recommended: requirement of the field's CI gates.
     pub(crate) const UNSTEADY: f64 = 0.10;
 
+    /// From this share of the measured part on it matters that ranks began it apart.
+    pub(crate) const APART: f64 = 0.01;
+
     /// A plan's memory may be off by this share of it.
     pub(crate) const OFF: f64 = 0.25;
 
     pub(super) fn kind(&self) -> &'static CaveatKind {
         let name = match self {
             Self::Surroundings(_) => "surroundings",
+            Self::RanksDiffer(_) => "ranks-differ",
+            Self::Skew { .. } => "ranks-apart",
             Self::FakeDevice(_) => "fake-device",
             Self::Nothing => "empty-loop",
             Self::NoPrimaryMetric(_) => "no-value",

@@ -74,6 +74,7 @@ impl Caveat {
         match self {
             Self::Unsteady { variation, .. } => percent(*variation),
             Self::Waited { share, .. } => percent(*share),
+            Self::Skew { spread, region, .. } => percent(*spread as f64 / (*region).max(1) as f64),
             Self::Outlier { off, .. } => percent(off.abs()),
             Self::OffTarget { half, .. } => percent((*half)?),
             Self::Memory { peak, .. } => Some(Figure { value: peak / MEBIBYTE, unit: "MiB".into() }),

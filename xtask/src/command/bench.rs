@@ -58,6 +58,7 @@ pub(crate) fn bench() -> Option<ExitCode> {
         needs: None,
         describe: None,
         group: None,
+        collective: false,
         budget: PartialBudget::NONE,
         run,
     };

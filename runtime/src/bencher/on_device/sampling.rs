@@ -244,6 +244,7 @@ impl<'a> DeviceSampling<'a> {
         let mut stop = StoppingRule::new(least, budget.min_time);
         let mut times = Vec::new();
         self.bencher.enter(Phase::Timed);
+        self.bencher.meet();
         loop {
             let (sample, sides) = self.one(self.seen.bodies, body, &mut windows)?;
             watch.window(&windows.last, 1);

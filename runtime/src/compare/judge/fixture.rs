@@ -102,6 +102,7 @@ pub(in super::super) fn run(number: u32, cases: Vec<CaseRecord>) -> RunRecord {
         resumed: false,
         journalled: None,
         other_surroundings: Vec::new(),
+        ranks: None,
         environment,
         load_at_end: None,
     };

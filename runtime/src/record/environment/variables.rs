@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use crate::process::{is_secret_name, without_secrets};
+use crate::ranks::variables_of_launch;
 
 /// Variables that are kept, and beginnings of names (with `*`) of which all are.
 const KEPT: &[&str] = &[
@@ -92,7 +93,7 @@ pub(crate) fn is_kept(name: &str) -> bool {
     if name.strip_prefix("WEIGHBRIDGE_").is_some_and(|twin| SHOWN.contains(&twin)) {
         return false;
     }
-    if is_secret_name(name) {
+    if is_secret_name(name) || variables_of_launch().contains(&name) {
         return false;
     }
     KEPT.iter().any(|kept| match kept.strip_suffix('*') {

@@ -338,6 +338,7 @@ impl Duel<'_> {
             memory: (!case.resident).then_some(self.settings.memory),
             paced: purpose == Purpose::Measure,
             keep: false,
+            meeting: None,
         }
     }
 

@@ -191,6 +191,7 @@ mod tests {
             direction: Direction::Lower,
             ranks: values.len(),
             over: OverRanks::of(&values),
+            hosts: None,
             missing: Vec::new(),
         }
     }

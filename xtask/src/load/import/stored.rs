@@ -148,6 +148,7 @@ fn manifest(tool: &str, cases: &[(CaseId, Vec<&ForeignWindow>)]) -> RunManifest 
         resumed: false,
         journalled: Some(cases.iter().map(|(_, windows)| windows.len()).sum()),
         other_surroundings: Vec::new(),
+        ranks: None,
         environment: Environment { machine, ..Environment::default() },
         load_at_end: None,
     }
