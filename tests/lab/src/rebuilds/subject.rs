@@ -213,7 +213,8 @@ impl RebuiltSubject {
         if *layout != Layout::Usual {
             let _ = fs::remove_dir_all(&folder);
         }
-        Ok(BuiltProgram { path: kept, ..program })
+        let directory = self.copies.join(format!("{}-usual", self.name));
+        Ok(BuiltProgram { path: kept, directory, ..program })
     }
 
     fn bench_file(&self, folder: &Path) -> PathBuf {
