@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use weighbridge::data::Layout;
 use weighbridge_launch::{CompareAction, Launch, LaunchAnswer, LaunchArgs, LaunchError, Programs, Shown};
 
 use crate::build_options::BuildOptions;
@@ -27,6 +28,25 @@ pub(crate) fn run(args: &LaunchArgs, place: &Place) -> Result<CommandOutput> {
     let answer = launch.run(programs.as_ref(), place.layout.data(), &mut shown(args.dry_run));
     let LaunchAnswer { text, remarks, exit } = answer.map_err(told)?;
     Ok(CommandOutput { remarks, exit, ..CommandOutput::fine(text) })
+}
+
+/// True if nothing is to be built.
+pub(crate) fn needs_no_workspace(args: &LaunchArgs) -> bool {
+    args.program.is_some() || args.resume.is_some()
+}
+
+/// The place of programs that are of no workspace: that of the current one where there is one.
+///
+/// # Errors
+/// When there is no current folder.
+pub(crate) fn anywhere(data: Option<&Path>) -> Result<Place> {
+    if let Ok(place) = Place::find(data) {
+        return Ok(place);
+    }
+    let here = std::env::current_dir().context("failed to find the current folder")?;
+    let data = data.map_or_else(|| crate::command::kept("launches"), Path::to_owned);
+    let data = std::path::absolute(data).context("failed to find the data directory")?;
+    Ok(Place::new(here, Layout::new(data)))
 }
 
 /// The folder that processes of this machine share: beside the runs.

@@ -97,6 +97,10 @@ pub fn main() -> ExitCode {
         // Commands of the shell and servers are of no workspace.
         XtaskCommand::Shell(args) => command::run(args, cli.data.clone()),
         XtaskCommand::Load(args) => loaded(args, cli.data.clone()),
+        // One that is built already is of none either.
+        XtaskCommand::Launch(args) if launch::needs_no_workspace(args) => {
+            launch::run(args, &launch::anywhere(cli.data.as_deref())?)
+        }
         command => answer(command, &Place::find(cli.data.as_deref())?),
     })
 }

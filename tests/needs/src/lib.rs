@@ -60,11 +60,13 @@ pub enum Need {
     Cxx,
     /// The library NVRTC: it compiles kernels for a device, and needs none itself.
     Nvrtc,
+    /// Slurm's daemons and commands, munge, and root's right to make namespaces.
+    Slurm,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Python3,
         Self::Nextest,
         Self::Mount,
@@ -85,6 +87,7 @@ impl Need {
         Self::Moto,
         Self::Cxx,
         Self::Nvrtc,
+        Self::Slurm,
     ];
 
     /// What it is called, as in `cargo lab ci --must-run python3`.
@@ -110,6 +113,7 @@ impl Need {
             Self::Moto => "moto",
             Self::Cxx => "c++",
             Self::Nvrtc => "nvrtc",
+            Self::Slurm => "slurm",
         }
     }
 
@@ -135,6 +139,9 @@ impl Need {
             Self::Moto => "there is no `moto_server`, and `WEIGHBRIDGE_MOTO` names none",
             Self::Cxx => "there is no `c++`",
             Self::Nvrtc => "there is no library `libnvrtc`",
+            Self::Slurm => {
+                "there is no `slurmctld`, `slurmd` or `munged`, or this user may make no network of its own"
+            }
         }
     }
 }
@@ -225,6 +232,19 @@ pub fn moto_server() -> Option<String> {
         skipped(Need::Moto);
     }
     there.then_some(server)
+}
+
+/// Whether there is all that a cluster of Slurm takes. If not, the calling test is said to be skipped; it then
+/// returns.
+#[track_caller]
+#[must_use]
+pub fn slurm() -> bool {
+    let programs = ["slurmctld", "slurmd", "munged", "sbatch", "srun", "ip", "nsenter"];
+    let has = |name: &&str| succeeds(Command::new("sh").args(["-c", &format!("command -v {name}")]));
+    let mut space = Command::new("unshare");
+    // A user namespace does not do: munged and slurmd want root among the machine's users.
+    space.args(["--net", "--uts", "--pid", "--fork", "--mount", "ip", "link", "add", "b", "type", "bridge"]);
+    programs.iter().all(|name| has(&name)) && succeeds(&mut space) || skipped(Need::Slurm)
 }
 
 /// Passes on whether NVRTC was found. If not, the calling test is said to be skipped; it then

@@ -83,6 +83,9 @@ pub struct LaunchArgs {
     /// Seconds that ranks wait for one that does not come, or is silent.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub rank_patience: u64,
+    /// Seconds after which ranks end themselves when this command is gone.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub orphan_timeout: u64,
     /// Seconds between two signs of life of a rank.
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub heartbeat: u64,

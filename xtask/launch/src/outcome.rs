@@ -80,8 +80,8 @@ pub(crate) fn conclude(
         errors.extend(stage.errors.iter().map(|error| format!("{}: {error}", stage.name)));
     }
     let ok = errors.is_empty();
-    let exit = exit(&end, ok, &stages);
-    let summary = LaunchSummary {
+    let mut exit = exit(&end, ok, &stages);
+    let mut summary = LaunchSummary {
         schema: 1,
         launch: spec.launch.clone(),
         engine: spec.engine.clone(),
@@ -100,7 +100,11 @@ pub(crate) fn conclude(
         hosts: reports(&files, spec.ranks).into_iter().flatten().collect(),
         stages,
     };
-    write_json(&folder.summary(), &summary)?;
+    if let Err(error) = write_json(&folder.summary(), &summary) {
+        // As when the shared folder is full: the caller tells all of it all the same.
+        summary.errors.push(error.to_string());
+        exit = exit.or(Exit::Unexpected);
+    }
     Ok((summary, exit))
 }
 

@@ -15,9 +15,6 @@ const END: Duration = Duration::from_secs(120);
 /// The same where hosts are a cloud's.
 const END_OF_CLOUD: Duration = Duration::from_secs(900);
 
-/// The time after which ranks end themselves when nobody follows them.
-const ORPHANED: u64 = 300;
-
 /// A launch that is asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct LaunchRequest {
@@ -73,6 +70,7 @@ impl LaunchRequest {
             ("--launch-timeout", args.launch_timeout),
             ("--stall-timeout", args.stall_timeout),
             ("--rank-patience", args.rank_patience),
+            ("--orphan-timeout", args.orphan_timeout),
             ("--heartbeat", args.heartbeat),
         ] {
             if seconds == 0 {
@@ -102,7 +100,7 @@ impl LaunchRequest {
             },
             rank_patience: args.rank_patience,
             heartbeat: args.heartbeat,
-            orphaned_after: (!args.keep && !is_cloud).then_some(ORPHANED.max(4 * args.heartbeat)),
+            orphaned_after: (!args.keep && !is_cloud).then_some(args.orphan_timeout),
             is_duel: args.compare.is_some(),
             is_resumed: args.resume.is_some(),
             bundle: String::new(),
