@@ -243,7 +243,9 @@ pub fn slurm() -> bool {
     let has = |name: &&str| succeeds(Command::new("sh").args(["-c", &format!("command -v {name}")]));
     let mut space = Command::new("unshare");
     // A user namespace does not do: munged and slurmd want root among the machine's users.
-    space.args(["--net", "--uts", "--pid", "--fork", "--mount", "ip", "link", "add", "b", "type", "bridge"]);
+    space.args([
+        "--net", "--uts", "--pid", "--fork", "--mount", "ip", "link", "add", "name", "b0", "type", "bridge",
+    ]);
     programs.iter().all(|name| has(&name)) && succeeds(&mut space) || skipped(Need::Slurm)
 }
 

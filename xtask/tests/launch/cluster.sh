@@ -9,7 +9,7 @@ mount --make-rprivate /
 mount -t tmpfs -o size=64m tmpfs "$dir/small"
 hostname control
 ip link set lo up
-ip link add bridge type bridge
+ip link add name bridge type bridge
 ip addr add 10.77.0.1/24 dev bridge
 ip link set bridge up
 {
@@ -70,7 +70,7 @@ for i in $(seq 0 $((hosts - 1))); do
     ' host "$dir" "$i" &
     echo $! > "$dir/host-$i.pid"
     while [ ! -e "$dir/made-$i" ]; do sleep 0.02; done
-    ip link add "host$i" type veth peer name eth0 netns "$(cat "$dir/host-$i.pid")"
+    ip link add name "host$i" type veth peer name eth0 netns "$(cat "$dir/host-$i.pid")"
     ip link set "host$i" master bridge
     ip link set "host$i" up
 done

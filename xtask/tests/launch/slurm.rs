@@ -266,6 +266,20 @@ fn a_host_with_less_than_the_others_is_named_before_anything_is_measured() {
 }
 
 #[test]
+fn what_ranks_read_back_is_held_against_what_was_asked_for() {
+    let Some(cluster) = Cluster::of(2) else { return };
+    let program = script(cluster.dir(), "touch measured");
+    // Slurm sets this one anew for each task.
+    let args = ["-n", "2", "--env", "SLURM_NODEID=7", "--env", "ASKED=1", "--program"];
+    let refused = ended(&cluster, &[&args[..], &[program.to_str().unwrap()]].concat());
+    assert_eq!(refused.code, Some(6), "{}", refused.said);
+    refused.says(&["preflight: rank 1 on node1: SLURM_NODEID is `1`, and `7` was asked for"]);
+    assert!(!refused.said.contains("ASKED is"), "{}", refused.said);
+    assert!(!launches(&cluster.shared()).pop().unwrap().join("bundle/measured").exists());
+    cluster.end();
+}
+
+#[test]
 fn ranks_end_themselves_when_the_command_is_gone_without_a_word() {
     let Some(cluster) = Cluster::of(4) else { return };
     let mut at_work = AtWork::start(&cluster, &["--orphan-timeout", "5"]);

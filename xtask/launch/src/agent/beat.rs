@@ -54,6 +54,7 @@ impl Heart {
         orphaned_after: Option<Duration>,
     ) -> Self {
         let heart = Self { at_work: Arc::default() };
+        heart.begin(super::PREFLIGHT, None);
         let (own, place, follower) = (heart.clone(), files.beat(rank), folder.follower());
         let begun = own.beat(0);
         drop(write_json(&place, &begun));

@@ -99,7 +99,6 @@ impl Agent {
     }
 
     fn run(&self) -> Result<u8> {
-        self.heart.begin(PREFLIGHT, None);
         let report = report::look(&self.spec, self.rank, &self.folder);
         write_json(&self.files.report(self.rank.rank), &report)?;
         if !self.agreed(PREFLIGHT, || self.judge_hosts())? {
