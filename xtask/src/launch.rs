@@ -89,7 +89,8 @@ fn built(args: &LaunchArgs, place: &Place) -> Result<Programs> {
             return Err(stop::usage("--program is of no revision: leave it out to compare with one"));
         }
         let versions = [("built".to_owned(), "earlier".to_owned())].into();
-        return Ok(Programs { tool, program: program.clone(), baseline: None, versions });
+        let baseline = args.versus.as_ref().map(|versus| (versus.clone(), versus.display().to_string()));
+        return Ok(Programs { tool, program: program.clone(), baseline, versions });
     }
     let ours = programs::build(&place.root)?;
     let program = the_one(&ours, args.suite.as_deref())?;

@@ -29,6 +29,10 @@ pub struct LaunchArgs {
     /// A bench program that was built earlier, instead of one of this workspace.
     #[arg(long, value_name = "PATH")]
     pub program: Option<PathBuf>,
+    /// Another bench program that was built earlier: both are measured in turns on every rank, in the same
+    /// allocation, and this one is the baseline.
+    #[arg(long, value_name = "PATH", requires = "program")]
+    pub versus: Option<PathBuf>,
     /// A file or folder that travels with the program, such as that of a worker. Repeat for more.
     #[arg(long = "with", value_name = "PATH")]
     pub with: Vec<PathBuf>,

@@ -99,18 +99,27 @@ impl Launch {
     ) -> Result<LaunchAnswer> {
         let (spec, folder) = self.prepare(programs)?;
         let request = &self.request;
+        // What never began leaves nothing; what was broken off stays.
+        let clean = || {
+            if request.resume.is_none() {
+                drop(fs::remove_dir_all(folder.root()));
+            }
+        };
         let mut engine = engine::engine(request.engine);
         let attempt = folder.attempts();
         let job = EngineJob { spec: &spec, folder: &folder, options: &request.options, attempt };
         let job_file = engine.file_name();
-        let text = render(&*engine, &job, job_file)?;
-        let spot_file = spot(&*engine, &job, request)?;
-        let checked = engine.check(&folder.job_file(job_file))?;
+        let rendered = || {
+            let text = render(&*engine, &job, job_file)?;
+            let spot_file = spot(&*engine, &job, request)?;
+            let checked = engine.check(&folder.job_file(job_file))?;
+            Ok((text, spot_file, checked))
+        };
+        let (text, spot_file, checked) = rendered().inspect_err(|_: &LaunchError| clean())?;
         let plan = spec.digest();
         if request.is_dry {
-            let answer = dry(&spec, &text, &checked, &plan);
-            drop(fs::remove_dir_all(folder.root()));
-            return Ok(answer);
+            clean();
+            return Ok(dry(&spec, &text, &checked, &plan));
         }
         let mut remarks = Vec::new();
         if let Checked::Unchecked(why) = &checked {
@@ -192,7 +201,7 @@ impl Launch {
         if !args.is_empty() && stored.stages.iter().all(|stage| stage.args != *args) {
             return Err(bad("its bench arguments are others: leave them out".into()));
         }
-        if bundle::digest(&folder.bundle())? != stored.bundle {
+        if bundle::digest(&folder.bundle()).ok().as_ref() != Some(&stored.bundle) {
             return Err(bad("its programs are not as they travelled".into()));
         }
         let spec = LaunchSpec { is_resumed: true, ..stored };
@@ -208,7 +217,7 @@ fn new_id() -> String {
 }
 
 fn render(engine: &dyn Engine, job: &EngineJob<'_>, name: &str) -> Result<String> {
-    let text = engine.render(job).inspect_err(|_| drop(fs::remove_dir_all(job.folder.root())))?;
+    let text = engine.render(job)?;
     let file = job.folder.job_file(name);
     fs::write(&file, &text).map_err(LaunchError::io("write", &file))?;
     Ok(text)

@@ -93,7 +93,7 @@ fn a_dry_run_is_checked_by_slurm_and_hands_nothing_over() {
     for (wrong, told) in [
         (&["--partition", "nosuch"][..], "invalid partition"),
         (&["--extra", "#SBATCH --nosuch=1"], "unrecognized option"),
-        (&["-N", "5", "-n", "5"], "Node count specification invalid"),
+        (&["-N", "5", "-n", "5"], "Requested node configuration is not available"),
     ] {
         let refused = ended(&cluster, &[&["--program", program.to_str().unwrap()][..], wrong].concat());
         assert_eq!(refused.code, Some(2), "{}", refused.said);
@@ -209,8 +209,11 @@ fn a_job_that_slurm_puts_back_and_starts_again_is_followed_to_its_end() {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until("a rank waits", || cluster.dir().join("go-not").exists());
     std::fs::write(&go, "").unwrap();
-    let jobs = cluster.jobs();
-    cluster.said("scontrol", &["requeue", &jobs[0].0]);
+    let job = cluster.jobs()[0].0.clone();
+    cluster.said("scontrol", &["requeue", &job]);
+    until("the job is back in the queue", || cluster.jobs().iter().any(|(_, state)| state == "PENDING"));
+    // Else it waits for two minutes, as long as any host may take to notice.
+    cluster.said("scontrol", &["update", &format!("JobId={job}"), "StartTime=now"]);
     let ended = LaunchEnded::of(child.wait_with_output().unwrap(), &cluster.shared());
     assert_eq!((ended.code, &ended.summary["restarts"]), (Some(0), &1.into()), "{}", ended.said);
     ended.says(&["the engine started the job again", "full: ok, 4 ranks"]);
@@ -286,6 +289,74 @@ fn ranks_end_themselves_when_the_command_is_gone_without_a_word() {
     let inner = only_child(at_work.child.id());
     assert!(Command::new("kill").args(["-KILL", &inner.to_string()]).status().unwrap().success());
     at_work.child.wait().unwrap();
+    nothing_is_left(&cluster);
+    cluster.end();
+}
+
+#[test]
+fn both_sides_of_a_comparison_are_measured_in_turns_in_one_allocation() {
+    let Some(cluster) = Cluster::of(2) else { return };
+    let side = |name: &str, seconds: &str| {
+        let variable = bench_of(&format!("sleep {seconds}"));
+        let (variable, value) = variable.split_once('=').unwrap();
+        let text = format!("export {variable}='{value}'\nexec {} \"$@\"", xtask());
+        let folder = cluster.dir().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        script(&folder, &text)
+    };
+    let (base, same, slow) = (side("base", "0.05"), side("same", "0.05"), side("slow", "0.2"));
+    let launched = |program: &Path| {
+        let (program, base) = (program.to_str().unwrap(), base.to_str().unwrap());
+        let args = ["-n", "2", "--program", program, "--versus", base, "--", "--quick", "--allow-debug"];
+        ended(&cluster, &args)
+    };
+    let slower = launched(&slow);
+    assert_eq!(slower.code, Some(3), "{}", slower.said);
+    slower.says(&["rank 0: COMMAND", "rank 1: COMMAND", "regressed"]);
+    let alike = launched(&same);
+    assert_ne!(alike.code, Some(3), "{}", alike.said);
+    assert_eq!(cluster.said("squeue", &["--noheader", "--states=all", "--format=%i"]).lines().count(), 2);
+    nothing_is_left(&cluster);
+    cluster.end();
+}
+
+#[test]
+fn what_is_missing_of_a_launch_that_was_broken_off_is_measured_and_nothing_else() {
+    let Some(cluster) = Cluster::of(2) else { return };
+    let go = cluster.dir().join("go");
+    // Rank 1 waits; rank 0 comes to its end at once.
+    let waits = format!(
+        "echo x >> {0}-$WEIGHBRIDGE_RANK; test $WEIGHBRIDGE_RANK = 0 -o -e {0} || exec sleep 86399",
+        go.display()
+    );
+    let mut command = launch(&cluster, &cluster.shared(), &["-n", "2", "--program", xtask()]);
+    command.args(["--env", &bench_of(&waits)]).args(SHORT);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("rank 0 has come to its end, and rank 1 waits", || {
+        launches(&cluster.shared()).pop().is_some_and(|folder| {
+            folder.join("attempt-0/results/full/rank-00000.json").exists()
+                && cluster.dir().join("go-1").exists()
+        })
+    });
+    cluster.said("scancel", &[&cluster.jobs()[0].0]);
+    let broken = LaunchEnded::of(child.wait_with_output().unwrap(), &cluster.shared());
+    assert_eq!(broken.code, Some(6), "{}", broken.said);
+    broken.says(&["go on with: launch --engine slurm --shared "]);
+    let runs = |of: &str| std::fs::read_to_string(cluster.dir().join(of)).unwrap().lines().count();
+    let before = runs("go-0");
+    std::fs::write(&go, "").unwrap();
+    let id = broken.summary["launch"].as_str().unwrap().to_owned();
+    let ended = ended(&cluster, &["--resume", &id]);
+    assert_eq!((ended.code, &ended.summary["launch"]), (Some(0), &id.as_str().into()), "{}", ended.said);
+    assert_eq!(runs("go-0"), before, "rank 0 had nothing left to do");
+    for (args, told) in [
+        (&["--resume", "20260101-000000-000000"][..], "there is no such launch"),
+        (&["--resume", "../x"], "no id of a launch"),
+        (&["--resume", &id], "programs are not as they travelled"),
+    ] {
+        let refused = crate::slurm::ended(&cluster, args);
+        assert!(refused.code != Some(0) && refused.said.contains(told), "{}", refused.said);
+    }
     nothing_is_left(&cluster);
     cluster.end();
 }
