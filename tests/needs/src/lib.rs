@@ -62,11 +62,15 @@ pub enum Need {
     Nvrtc,
     /// Slurm's daemons and commands, munge, and root's right to make namespaces.
     Slurm,
+    /// The command `mpirun`.
+    Mpirun,
+    /// A Python that has `sky`, which a variable may name.
+    Sky,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::Python3,
         Self::Nextest,
         Self::Mount,
@@ -88,6 +92,8 @@ impl Need {
         Self::Cxx,
         Self::Nvrtc,
         Self::Slurm,
+        Self::Mpirun,
+        Self::Sky,
     ];
 
     /// What it is called, as in `cargo lab ci --must-run python3`.
@@ -114,6 +120,8 @@ impl Need {
             Self::Cxx => "c++",
             Self::Nvrtc => "nvrtc",
             Self::Slurm => "slurm",
+            Self::Mpirun => "mpirun",
+            Self::Sky => "sky",
         }
     }
 
@@ -139,6 +147,8 @@ impl Need {
             Self::Moto => "there is no `moto_server`, and `WEIGHBRIDGE_MOTO` names none",
             Self::Cxx => "there is no `c++`",
             Self::Nvrtc => "there is no library `libnvrtc`",
+            Self::Mpirun => "there is no `mpirun`",
+            Self::Sky => "no Python here has `sky`, and `WEIGHBRIDGE_SKY_PYTHON` names none that has",
             Self::Slurm => {
                 "there is no `slurmctld`, `slurmd` or `munged`, or this user may make no network of its own"
             }
@@ -232,6 +242,22 @@ pub fn moto_server() -> Option<String> {
         skipped(Need::Moto);
     }
     there.then_some(server)
+}
+
+/// The variable that names the Python with `SkyPilot`.
+pub const SKY: &str = "WEIGHBRIDGE_SKY_PYTHON";
+
+/// A Python that has `SkyPilot`: the one that [`SKY`] names, else `python3`. `None` if it has not: the calling
+/// test is then said to be skipped, and returns.
+#[track_caller]
+#[must_use]
+pub fn sky() -> Option<String> {
+    let python = std::env::var(SKY).unwrap_or_else(|_| "python3".to_owned());
+    let there = succeeds(Command::new(&python).args(["-c", "import sky"]));
+    if !there {
+        skipped(Need::Sky);
+    }
+    there.then_some(python)
 }
 
 /// Whether there is all that a cluster of Slurm takes. If not, the calling test is said to be skipped; it then

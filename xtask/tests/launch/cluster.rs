@@ -46,7 +46,7 @@ impl Cluster {
         let mut unshare = Command::new("unshare");
         unshare.args(["--pid", "--fork", "--kill-child", "--mount-proc", "--net", "--uts", "--mount", "sh"]);
         unshare.arg(dir.join("cluster.sh")).arg(dir).arg(hosts.to_string());
-        unshare.stdin(Stdio::null()).stderr(log.try_clone().unwrap()).stdout(log);
+        unshare.stdin(Stdio::piped()).stderr(log.try_clone().unwrap()).stdout(log);
         let mut outer = unshare.spawn().unwrap();
         let up = dir.join("up");
         until("the hosts are made", || {

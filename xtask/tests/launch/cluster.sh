@@ -21,12 +21,12 @@ mount --bind "$dir/hosts" /etc/hosts
 mkdir -m 700 "$dir/munge" "$dir/state"
 (umask 077 && head -c 1024 /dev/urandom > "$dir/munge/key")
 munged --force --key-file="$dir/munge/key" --socket="$dir/munge.sock" --pid-file="$dir/munge/pid" \
-    --log-file="$dir/munge/log" --seed-file="$dir/munge/seed"
+    --log-file="$dir/munge/log" --seed-file="$dir/munge/seed" < /dev/null
 cat > "$dir/slurm.conf" <<CONF
 ClusterName=test
 SlurmctldHost=control(10.77.0.1)
 SlurmUser=root
-AuthInfo=socket=$dir/munge.sock,cred_expire=2
+AuthInfo=socket=$dir/munge.sock,cred_expire=5
 CredType=cred/munge
 StateSaveLocation=$dir/state
 SlurmctldPidFile=$dir/slurmctld.pid
@@ -52,7 +52,7 @@ for i in $(seq 0 $((hosts - 1))); do
 done
 echo "PartitionName=bench Nodes=ALL Default=YES MaxTime=INFINITE State=UP" >> "$dir/slurm.conf"
 export SLURM_CONF="$dir/slurm.conf"
-slurmctld
+slurmctld < /dev/null
 for i in $(seq 0 $((hosts - 1))); do
     unshare --net --uts --mount --pid --fork --kill-child --mount-proc sh -c '
         set -eu
@@ -67,7 +67,7 @@ for i in $(seq 0 $((hosts - 1))); do
         ip addr add "10.77.0.1$i/24" dev eth0
         ip link set eth0 up
         slurmd -D -N "node$i" & wait
-    ' host "$dir" "$i" &
+    ' host "$dir" "$i" < /dev/null &
     echo $! > "$dir/host-$i.pid"
     while [ ! -e "$dir/made-$i" ]; do sleep 0.02; done
     ip link add name "host$i" type veth peer name eth0 netns "$(cat "$dir/host-$i.pid")"
@@ -75,5 +75,5 @@ for i in $(seq 0 $((hosts - 1))); do
     ip link set "host$i" up
 done
 : > "$dir/up"
-# Nothing but its end ends the cluster; orphans are reaped meanwhile.
-while :; do sleep 1; done
+# The cluster ends with whoever made it, however that ends: nobody else has the other end of this.
+cat > /dev/null

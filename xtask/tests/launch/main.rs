@@ -1,6 +1,8 @@
 //! `launch` on a real Slurm, and on this machine: the program as it is started, with what people do to it.
 
 mod cluster;
+mod mpirun;
+mod sky;
 mod slurm;
 
 use std::fs;
@@ -94,8 +96,8 @@ fn ended(folder: &Path, args: &[&str]) -> LaunchEnded {
     LaunchEnded::of(launch(folder, args).output().unwrap(), &folder.join("shared"))
 }
 
-/// The arguments that make a run of one command short.
-pub(crate) const SHORT: [&str; 5] = ["--", "--quick", "--repeats", "2", "--allow-debug"];
+/// The arguments that make a run of one command short. Hosts of the cluster are one machine, and have one lock.
+pub(crate) const SHORT: [&str; 6] = ["--", "--quick", "--repeats", "2", "--allow-debug", "--no-lock"];
 
 #[test]
 fn ranks_of_this_machine_measure_and_the_run_of_rank_0_is_kept() {

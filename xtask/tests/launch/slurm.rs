@@ -304,15 +304,15 @@ fn both_sides_of_a_comparison_are_measured_in_turns_in_one_allocation() {
         std::fs::create_dir(&folder).unwrap();
         script(&folder, &text)
     };
-    let (base, same, slow) = (side("base", "0.05"), side("same", "0.05"), side("slow", "0.2"));
+    let (base, same, slow) = (side("base", "0.02"), side("same", "0.02"), side("slow", "0.08"));
     let launched = |program: &Path| {
         let (program, base) = (program.to_str().unwrap(), base.to_str().unwrap());
-        let args = ["-n", "2", "--program", program, "--versus", base, "--", "--quick", "--allow-debug"];
-        ended(&cluster, &args)
+        let args = ["-n", "2", "--program", program, "--versus", base];
+        ended(&cluster, &[&args[..], &SHORT[..2], &SHORT[4..], &["--measurement-time", "0.05"]].concat())
     };
     let slower = launched(&slow);
     assert_eq!(slower.code, Some(3), "{}", slower.said);
-    slower.says(&["rank 0: COMMAND", "rank 1: COMMAND", "regressed"]);
+    slower.says(&["rank 0: COMMAND/it: Regressed", "rank 1: COMMAND/it: Regressed"]);
     let alike = launched(&same);
     assert_ne!(alike.code, Some(3), "{}", alike.said);
     assert_eq!(cluster.said("squeue", &["--noheader", "--states=all", "--format=%i"]).lines().count(), 2);
