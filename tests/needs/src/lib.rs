@@ -266,13 +266,13 @@ pub fn sky() -> Option<String> {
 #[must_use]
 pub fn slurm() -> bool {
     let programs = ["slurmctld", "slurmd", "munged", "sbatch", "srun", "ip", "nsenter"];
-    let has = |name: &&str| succeeds(Command::new("sh").args(["-c", &format!("command -v {name}")]));
+    let has = |name: &str| succeeds(Command::new("sh").args(["-c", &format!("command -v {name}")]));
     let mut space = Command::new("unshare");
     // A user namespace does not do: munged and slurmd want root among the machine's users.
     space.args([
         "--net", "--uts", "--pid", "--fork", "--mount", "ip", "link", "add", "name", "b0", "type", "bridge",
     ]);
-    programs.iter().all(|name| has(&name)) && succeeds(&mut space) || skipped(Need::Slurm)
+    programs.iter().all(|name| has(name)) && succeeds(&mut space) || skipped(Need::Slurm)
 }
 
 /// Passes on whether NVRTC was found. If not, the calling test is said to be skipped; it then

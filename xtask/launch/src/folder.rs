@@ -77,7 +77,7 @@ impl LaunchFolder {
 
     /// The number of attempts that left files.
     pub(crate) fn attempts(&self) -> u32 {
-        (0..).take_while(|attempt| self.attempt(*attempt).root.exists()).count() as u32
+        (0..u32::MAX).find(|attempt| !self.attempt(*attempt).root.exists()).unwrap_or(u32::MAX)
     }
 
     /// The scratch folder in which ranks of one stage find each other.

@@ -11,9 +11,9 @@ use crate::machine::Deadlines;
 use crate::spec::{GpuRequest, LaunchSpec, SPEC_SCHEMA, SpecStage};
 
 /// The longest that each step of the end may take.
-const END: Duration = Duration::from_secs(120);
+const END: Duration = Duration::from_mins(2);
 /// The same where hosts are a cloud's.
-const END_OF_CLOUD: Duration = Duration::from_secs(900);
+const END_OF_CLOUD: Duration = Duration::from_mins(15);
 
 /// A launch that is asked for.
 #[derive(Clone, Debug)]

@@ -8,9 +8,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Instant, SystemTime};
 
-use nix::sched::{CpuSet, sched_getaffinity};
-use nix::sys::statvfs::statvfs;
-use nix::unistd::{Pid, gethostname};
+use nix::sys::statvfs::{Statvfs, statvfs};
+use nix::unistd::gethostname;
 use serde::{Deserialize, Serialize};
 
 use super::LaunchRank;
@@ -59,7 +58,7 @@ pub(crate) fn look(spec: &LaunchSpec, rank: LaunchRank, folder: &LaunchFolder) -
         rank: rank.rank,
         local: rank.local,
         host: host(),
-        processors: processors(),
+        processors: std::thread::available_parallelism().map_or(0, usize::from),
         bundle: bundle::digest(&folder.bundle()).unwrap_or_else(|error| error.to_string()),
         env: asked.collect(),
         facts: (rank.local == 0).then(|| facts(folder.root(), rank.rank)),
@@ -71,23 +70,23 @@ pub(crate) fn host() -> String {
     gethostname().map_or_else(|_| "?".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-fn processors() -> usize {
-    let bound = sched_getaffinity(Pid::from_raw(0));
-    bound.map_or(0, |set| (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).count())
-}
-
 fn facts(shared: &Path, rank: u32) -> HostFacts {
     HostFacts {
         cpu: line_of("/proc/cpuinfo", "model name").unwrap_or_default(),
         kernel: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),
-        disk_free: statvfs(shared)
-            .map_or(0, |disk| disk.blocks_available() as u64 * disk.fragment_size() as u64),
+        disk_free: disk_free(shared),
         memory_available: memory_available(),
         clock_ahead: clock_ahead(shared, rank).unwrap_or(0.0),
         bandwidth: bandwidth(),
         yardstick: yardstick(),
         devices: devices(),
     }
+}
+
+/// In floats, since the two numbers are of other widths on other systems.
+fn disk_free(folder: &Path) -> u64 {
+    let free = |disk: Statvfs| disk.blocks_available() as f64 * disk.fragment_size() as f64;
+    statvfs(folder).map_or(0, |disk| free(disk) as u64)
 }
 
 /// The value of the first line of a file of `key : value` with this key.

@@ -22,7 +22,7 @@ use crate::machine::JobState;
 use crate::spec::LaunchSpec;
 
 /// The longest that a command of an engine may take that only looks.
-pub(crate) const LOOK: Duration = Duration::from_secs(60);
+pub(crate) const LOOK: Duration = Duration::from_mins(1);
 
 /// The engine's own name of a job: what it is asked and ended by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,7 +187,7 @@ pub(crate) fn engine(kind: EngineKind) -> Box<dyn Engine> {
         EngineKind::Slurm => Box::new(slurm::Slurm),
         EngineKind::Torchrun => Box::new(torchrun::Torchrun::default()),
         EngineKind::Mpirun => Box::new(mpirun::Mpirun::default()),
-        EngineKind::Ray => Box::new(ray::Ray::default()),
+        EngineKind::Ray => Box::new(ray::Ray),
         EngineKind::Kubernetes => Box::new(kubernetes::Kubernetes),
         EngineKind::Sky => Box::new(sky::Sky::default()),
     }

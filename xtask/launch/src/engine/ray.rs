@@ -12,7 +12,7 @@ use crate::error::{LaunchError, Result};
 use crate::machine::JobState;
 
 /// A Ray cluster, at the address that `RAY_ADDRESS` names.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Ray;
 
 /// The driver: tasks that are spread over the hosts, with a place among those of their host.

@@ -18,7 +18,7 @@ use crate::folder::LaunchFolder;
 use crate::machine::JobState;
 
 /// The time that giving hosts back may take: clouds are slow.
-const DOWN: Duration = Duration::from_secs(600);
+const DOWN: Duration = Duration::from_mins(10);
 
 /// A cluster of `SkyPilot`'s, which is named for the launch and taken by it alone.
 #[derive(Debug, Default)]
