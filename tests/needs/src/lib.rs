@@ -247,8 +247,8 @@ pub fn moto_server() -> Option<String> {
 /// The variable that names the Python with `SkyPilot`.
 pub const SKY: &str = "WEIGHBRIDGE_SKY_PYTHON";
 
-/// A Python that has `SkyPilot`: the one that [`SKY`] names, else `python3`. `None` if it has not: the calling
-/// test is then said to be skipped, and returns.
+/// A Python that has `SkyPilot`: the one that [`SKY`] names, else `python3`. `None` if it has not: the
+/// calling test is then said to be skipped, and returns.
 #[track_caller]
 #[must_use]
 pub fn sky() -> Option<String> {
@@ -260,8 +260,8 @@ pub fn sky() -> Option<String> {
     there.then_some(python)
 }
 
-/// Whether there is all that a cluster of Slurm takes. If not, the calling test is said to be skipped; it then
-/// returns.
+/// Whether there is all that a cluster of Slurm takes. If not, the calling test is said to be skipped; it
+/// then returns.
 #[track_caller]
 #[must_use]
 pub fn slurm() -> bool {

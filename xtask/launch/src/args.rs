@@ -168,7 +168,7 @@ pub enum LaunchMode {
     TwoPass,
     /// The gate set alone.
     Subset,
-    /// What is asked for, at once.
+    /// All that is asked for, at once.
     Full,
 }
 

@@ -14,7 +14,7 @@ use crate::error::{LaunchError, Result};
 
 /// The most that is kept of what a command says: its end.
 const KEPT: u64 = 1_000_000;
-/// How often an end is looked for.
+/// The time between two looks for an end.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The answer of a command.
@@ -26,7 +26,7 @@ pub(crate) struct EngineAnswer {
 }
 
 impl EngineAnswer {
-    /// What it complained of, else what it said, in one line.
+    /// Its complaint, else all that it said, in one line.
     pub(crate) fn complaint(&self) -> String {
         let text = if self.err.trim().is_empty() { &self.out } else { &self.err };
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -83,7 +83,7 @@ pub(crate) fn ask(command: &mut Command, limit: Duration) -> Result<EngineAnswer
     })
 }
 
-/// Whether there is such a command.
+/// Tells whether there is such a command.
 pub(crate) fn is_there(command: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(command).is_file())

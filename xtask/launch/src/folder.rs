@@ -56,7 +56,7 @@ impl LaunchFolder {
         self.bundle().join("baseline")
     }
 
-    /// What the engine's commands say and write.
+    /// The words of the engine's commands, and its files.
     pub(crate) fn engine(&self) -> PathBuf {
         self.root.join("engine")
     }
@@ -94,7 +94,7 @@ impl LaunchFolder {
         self.root.join("stall.json")
     }
 
-    /// What came of it.
+    /// The summary of the launch.
     pub(crate) fn summary(&self) -> PathBuf {
         self.root.join("summary.json")
     }

@@ -39,7 +39,7 @@ pub(crate) struct Follower<'a> {
     pub(crate) show: &'a mut dyn FnMut(Shown<'_>),
 }
 
-/// What came of following.
+/// A launch that was followed to its end.
 #[derive(Debug)]
 pub(crate) struct Followed {
     pub(crate) machine: Machine,
@@ -75,7 +75,7 @@ struct Diagnosed {
     said: String,
 }
 
-/// What is kept of a job that was late or silent.
+/// The facts that are kept of a job that was late or silent.
 #[derive(Serialize)]
 struct Diagnosis<'a> {
     end: String,

@@ -54,7 +54,7 @@ use machine::Machine;
 use request::LaunchRequest;
 use spec::LaunchSpec;
 
-/// What a launch has to say at its end.
+/// The answer of a launch at its end.
 #[derive(Debug)]
 pub struct LaunchAnswer {
     /// The answer, for people.
@@ -234,7 +234,7 @@ fn spot(engine: &dyn Engine, job: &EngineJob<'_>, request: &LaunchRequest) -> Re
     Ok(Some(name))
 }
 
-/// What a dry run shows: the job file, the plan's digest, and the word of the engine's own checker.
+/// The answer of a dry run: the job file, the plan's digest, and the word of the engine's own checker.
 fn dry(spec: &LaunchSpec, text: &str, checked: &Checked, plan: &str) -> LaunchAnswer {
     let checked = match checked {
         Checked::Taken { by, said } if said.is_empty() => format!("checked by {by}"),

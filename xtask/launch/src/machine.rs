@@ -132,9 +132,9 @@ pub(crate) enum Event {
     },
     /// The user or the system wants an end.
     Interrupted,
-    /// What was asked for is done.
+    /// The act that was asked for is done.
     Done,
-    /// What was asked for failed: why.
+    /// The act that was asked for failed: why.
     Failed(String),
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct LaunchSpec {
     pub(crate) rank_patience: u64,
     /// Seconds between two signs of life.
     pub(crate) heartbeat: u64,
-    /// Seconds after which ranks end themselves when nobody follows them any more; `None` where they are kept.
+    /// Seconds after which ranks end themselves when nobody follows them; `None` where they are kept.
     pub(crate) orphaned_after: Option<u64>,
     /// True if both programs of the bundle are measured in turns.
     pub(crate) is_duel: bool,

@@ -21,8 +21,8 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A cluster of so many hosts that are idle. `None` where this machine cannot have one: the calling test is
-    /// then said to be skipped, and returns.
+    /// A cluster of so many hosts that are idle. `None` where this machine cannot have one: the calling test
+    /// is then said to be skipped, and returns.
     #[track_caller]
     pub fn of(hosts: u32) -> Option<Cluster> {
         Self::with(hosts, |_| {})

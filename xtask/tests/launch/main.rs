@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// The longest that anything is waited for that must come.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// Waits for something that must come.
 pub(crate) fn until(what: &str, mut is_there: impl FnMut() -> bool) {
@@ -96,7 +96,8 @@ fn ended(folder: &Path, args: &[&str]) -> LaunchEnded {
     LaunchEnded::of(launch(folder, args).output().unwrap(), &folder.join("shared"))
 }
 
-/// The arguments that make a run of one command short. Hosts of the cluster are one machine, and have one lock.
+/// The arguments that make a run of one command short. Hosts of a cluster are one machine here, with one
+/// lock.
 pub(crate) const SHORT: [&str; 6] = ["--", "--quick", "--repeats", "2", "--allow-debug", "--no-lock"];
 
 #[test]

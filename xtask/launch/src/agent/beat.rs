@@ -12,6 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
+use super::names::PREFLIGHT;
 use super::report::host;
 use crate::folder::{LaunchFolder, RankFiles, read_json, write_json};
 
@@ -54,7 +55,7 @@ impl Heart {
         orphaned_after: Option<Duration>,
     ) -> Self {
         let heart = Self { at_work: Arc::default() };
-        heart.begin(super::PREFLIGHT, None);
+        heart.begin(PREFLIGHT, None);
         let (own, place, follower) = (heart.clone(), files.beat(rank), folder.follower());
         let begun = own.beat(0);
         drop(write_json(&place, &begun));

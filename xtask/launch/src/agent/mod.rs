@@ -6,11 +6,11 @@
 
 mod beat;
 mod judge;
+mod names;
 mod rank;
 mod report;
 mod stage;
 
-use std::fmt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use beat::{Beat, Silence};
 pub(crate) use judge::StageVerdict;
-pub(crate) use rank::LaunchRank;
+pub(crate) use names::{ATTEMPT, LAUNCH_FOLDER, PER_HOST, PREFLIGHT};
 pub(crate) use report::RankReport;
 pub(crate) use stage::RankResult;
 
@@ -26,29 +26,13 @@ use crate::error::Result;
 use crate::folder::{LaunchFolder, RankFiles, read_json, write_json};
 use crate::spec::LaunchSpec;
 use beat::Heart;
+use rank::{AgentError, LaunchRank};
+use stage::StageRun;
 
-/// The variable that tells this program that it is a rank, and of which launch.
-pub(crate) const LAUNCH_FOLDER: &str = "WEIGHBRIDGE_LAUNCH_FOLDER";
-/// The number of attempts before this job; the engine may count its own restarts beside it.
-pub(crate) const ATTEMPT: &str = "WEIGHBRIDGE_LAUNCH_ATTEMPT";
-/// Set where one process is started for each host: it starts the ranks itself.
-pub(crate) const PER_HOST: &str = "WEIGHBRIDGE_LAUNCH_PER_HOST";
-/// The stage before all others.
-pub(crate) const PREFLIGHT: &str = "preflight";
 /// The exit code of a rank that has nothing to do since a verdict was against it.
 const STOPPED: u8 = 6;
-/// How often a verdict is looked for.
+/// The time between two looks for a verdict.
 const LOOK: Duration = Duration::from_millis(50);
-
-/// A reason why a rank cannot begin.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct AgentError(pub(crate) String);
-
-impl fmt::Display for AgentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// Works as a rank of a launch, if this process was started as one; `None` in all others.
 pub fn rank() -> Option<ExitCode> {
@@ -105,7 +89,9 @@ impl Agent {
             return Ok(STOPPED);
         }
         for stage in &self.spec.stages {
-            let result = self.measure(stage)?;
+            let Self { spec, rank, folder, files, attempt, heart } = self;
+            let run = StageRun { spec, rank: *rank, folder, files, attempt: *attempt, heart };
+            let result = run.measure(stage)?;
             write_json(&self.files.result(&stage.name, self.rank.rank), &result)?;
             if !self.agreed(&stage.name, || self.judge_stage(&stage.name))? {
                 return Ok(result.code.filter(|code| *code != 0).unwrap_or(STOPPED));

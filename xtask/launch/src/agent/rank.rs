@@ -1,6 +1,6 @@
 //! The rank of this process, from the variables of the engine that started it: all of them, or none counts.
 
-use super::AgentError;
+use std::fmt;
 
 /// A place among the ranks of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +9,16 @@ pub(crate) struct LaunchRank {
     pub(crate) ranks: u32,
     /// Its place among the ranks of its host.
     pub(crate) local: u32,
+}
+
+/// A reason why a rank cannot begin.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct AgentError(pub(crate) String);
+
+impl fmt::Display for AgentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// The variables of rank, size and local rank; all of a row, or the row does not count.

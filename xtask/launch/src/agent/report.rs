@@ -12,7 +12,7 @@ use nix::sys::statvfs::{Statvfs, statvfs};
 use nix::unistd::gethostname;
 use serde::{Deserialize, Serialize};
 
-use super::LaunchRank;
+use super::rank::LaunchRank;
 use crate::bundle;
 use crate::folder::LaunchFolder;
 use crate::spec::LaunchSpec;

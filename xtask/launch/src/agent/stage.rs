@@ -9,9 +9,13 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use weighbridge::data::{Layout, RunStatus, Runs};
 
+use super::beat::Heart;
+use super::judge::StageVerdict;
+use super::names::{LAUNCH_FOLDER, PER_HOST};
+use super::rank::LaunchRank;
 use super::report::host;
-use super::{Agent, PER_HOST, StageVerdict};
 use crate::error::{LaunchError, Result};
+use crate::folder::{LaunchFolder, RankFiles};
 use crate::spec::{LaunchSpec, SpecStage};
 
 /// The end of a stage on one rank.
@@ -23,7 +27,7 @@ pub(crate) struct RankResult {
     pub(crate) code: Option<u8>,
     pub(crate) signal: Option<i32>,
     pub(crate) seconds: f64,
-    /// Why this rank's agent ended the program, if it did.
+    /// The reason why this rank's agent ended the program, if it did.
     pub(crate) ended: Option<String>,
 }
 
@@ -63,7 +67,17 @@ pub(crate) fn judge(results: &[Option<RankResult>]) -> StageVerdict {
     StageVerdict { goes_on: wrong.is_empty(), wrong, notes: Vec::new() }
 }
 
-impl Agent {
+/// A rank that is to go through a stage.
+pub(super) struct StageRun<'a> {
+    pub(super) spec: &'a LaunchSpec,
+    pub(super) rank: LaunchRank,
+    pub(super) folder: &'a LaunchFolder,
+    pub(super) files: &'a RankFiles,
+    pub(super) attempt: u32,
+    pub(super) heart: &'a Heart,
+}
+
+impl StageRun<'_> {
     /// Runs the program of a stage to its end.
     pub(super) fn measure(&self, stage: &SpecStage) -> Result<RankResult> {
         let (rank, log) = (self.rank.rank, self.files.log(&stage.name, self.rank.rank));
@@ -101,7 +115,7 @@ impl Agent {
             command.env(name, value);
         }
         command.env("WEIGHBRIDGE_RENDEZVOUS", &rendezvous).env("WEIGHBRIDGE_DATA", &data);
-        command.env_remove(super::LAUNCH_FOLDER);
+        command.env_remove(LAUNCH_FOLDER);
         self.heart.begin(&stage.name, Some(log));
         let begun = Instant::now();
         let mut child = command.spawn().map_err(LaunchError::io("start", &program))?;

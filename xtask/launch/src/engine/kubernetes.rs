@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Checked, Engine, EngineJob, JobId, LOOK, refuse};
+use super::contract::{Checked, Engine, EngineJob, JobId, LOOK, refuse};
 use crate::agent::PER_HOST;
 use crate::ask::{ask, is_there};
 use crate::error::{LaunchError, Result};

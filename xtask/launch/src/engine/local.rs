@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use super::contract::{Checked, Engine, EngineJob, JobId, on_this_machine, refuse};
 use super::own_process::OwnProcess;
-use super::{Checked, Engine, EngineJob, JobId, on_this_machine, refuse};
 use crate::agent::PER_HOST;
 use crate::error::Result;
 use crate::machine::JobState;
@@ -50,7 +50,7 @@ impl Engine for Local {
 
 /// A shell reads a script without running it.
 pub(super) fn shell_check(file: &Path) -> Result<Checked> {
-    let said = crate::ask::ask(Command::new("sh").arg("-n").arg(file), super::LOOK)?;
+    let said = crate::ask::ask(Command::new("sh").arg("-n").arg(file), super::contract::LOOK)?;
     if said.is_fine() {
         return Ok(Checked::Taken { by: "sh -n".into(), said: String::new() });
     }

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use super::contract::{Checked, Engine, EngineJob, JobId, of_a_cloud, of_a_queue, refuse};
 use super::local::{process_table, shell_check};
 use super::own_process::OwnProcess;
-use super::{Checked, Engine, EngineJob, JobId, of_a_cloud, of_a_queue, refuse};
 use crate::agent::{ATTEMPT, LAUNCH_FOLDER};
 use crate::error::Result;
 use crate::machine::JobState;
@@ -22,7 +22,7 @@ impl Engine for Mpirun {
         let time = [("--time", job.options.minutes.is_some())];
         refuse("mpirun", &[of_a_queue(job.options), of_a_cloud(job.options), time.to_vec()].concat())?;
         let (ranks, names) = (job.spec.ranks, job.spec.env.keys());
-        // Open MPI hands the variables on to other hosts that are named; MPICH hands all on, and knows no `-x`.
+        // Open MPI hands named variables on to other hosts; MPICH hands all on, and knows no `-x`.
         let own = [LAUNCH_FOLDER, ATTEMPT].into_iter().chain(names.map(String::as_str));
         let own = own.filter(|_| job.spec.nodes > 1);
         let exported: String = own.map(|name| format!(" -x {name}")).collect();

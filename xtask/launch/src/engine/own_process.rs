@@ -11,7 +11,7 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use super::JobId;
+use super::contract::JobId;
 use crate::error::{LaunchError, Result};
 use crate::machine::JobState;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Checked, Engine, EngineJob, JobId, LOOK, of_a_cloud, of_a_queue, refuse};
+use super::contract::{Checked, Engine, EngineJob, JobId, LOOK, of_a_cloud, of_a_queue, refuse};
 use crate::ask::{ask, is_there};
 use crate::error::{LaunchError, Result};
 use crate::machine::JobState;
@@ -24,21 +24,23 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 ray.init(address="auto", log_to_driver=True)
 per_node = -(-JOB["ranks"] // JOB["nodes"])
-bundles = [{"CPU": min(per_node, JOB["ranks"] - node * per_node), "GPU": JOB["gpus"]} for node in range(JOB["nodes"])]
+ranks = [min(per_node, JOB["ranks"] - node * per_node) for node in range(JOB["nodes"])]
+bundles = [{"CPU": count, "GPU": JOB["gpus"]} for count in ranks]
 group = placement_group(bundles, strategy="STRICT_SPREAD")
 ray.get(group.ready())
 
 @ray.remote(num_cpus=1, max_retries=0)
 def rank(number):
-    variables = dict(os.environ, **JOB["env"], WEIGHBRIDGE_RANK=str(number), WEIGHBRIDGE_RANKS=str(JOB["ranks"]))
+    variables = dict(os.environ, **JOB["env"])
+    variables["WEIGHBRIDGE_RANK"], variables["WEIGHBRIDGE_RANKS"] = str(number), str(JOB["ranks"])
     variables["WEIGHBRIDGE_LOCAL_RANK"] = str(number % per_node)
     return subprocess.run([JOB["tool"]], env=variables).returncode
 
 def placed(number):
     return PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=number // per_node)
 
-codes = ray.get([rank.options(scheduling_strategy=placed(number)).remote(number) for number in range(JOB["ranks"])])
-sys.exit(max(abs(code) for code in codes))
+started = [rank.options(scheduling_strategy=placed(number)).remote(number) for number in range(JOB["ranks"])]
+sys.exit(max(abs(code) for code in ray.get(started)))
 "#;
 
 impl Engine for Ray {

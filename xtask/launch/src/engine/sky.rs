@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::{Map, Value, json};
 
-use super::{Checked, Engine, EngineJob, JobId, LOOK, of_a_queue, refuse};
+use super::contract::{Checked, Engine, EngineJob, JobId, LOOK, of_a_queue, refuse};
 use crate::agent::PER_HOST;
 use crate::ask::{ask, is_there};
 use crate::error::{LaunchError, Result};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::{Checked, Engine, EngineJob, EngineOptions, JobId, LOOK, of_a_cloud, refuse};
+use super::contract::{Checked, Engine, EngineJob, EngineOptions, JobId, LOOK, of_a_cloud, refuse};
 use crate::ask::{ask, is_there};
 use crate::error::{LaunchError, Result};
 use crate::machine::JobState;
@@ -185,7 +185,7 @@ mod tests {
     use crate::spec::tests::four;
 
     fn rendered(spec: &LaunchSpec, options: &EngineOptions) -> Result<String, String> {
-        let folder = LaunchFolder::of(Path::new("/shared dir"), "id");
+        let folder = LaunchFolder::of(Path::new("/s d"), "id");
         let job = EngineJob { spec, folder: &folder, options, attempt: 2 };
         Slurm.render(&job).map_err(|error| error.to_string())
     }
@@ -211,7 +211,7 @@ mod tests {
             #SBATCH --job-name=weighbridge-20261128-120000-00000a
             #SBATCH --nodes=4
             #SBATCH --ntasks=8
-            #SBATCH --output=/shared dir/weighbridge-launches/id/engine/slurm-%j.out
+            #SBATCH --output=/s d/weighbridge-launches/id/engine/slurm-%j.out
             #SBATCH --ntasks-per-node=2
             #SBATCH --gpus-per-node=a100:2
             #SBATCH --account=acc
@@ -220,10 +220,10 @@ mod tests {
             #SBATCH --exclude=node7,node9
             #SBATCH --constraint=ib
             set -eu
-            export WEIGHBRIDGE_LAUNCH_FOLDER='/shared dir/weighbridge-launches/id'
+            export WEIGHBRIDGE_LAUNCH_FOLDER='/s d/weighbridge-launches/id'
             export WEIGHBRIDGE_LAUNCH_ATTEMPT=2
             export A='it'\''s'
-            exec srun --nodes=4 --ntasks=8 --kill-on-bad-exit=1 --label '/shared dir/weighbridge-launches/id/bundle/tool'
+            exec srun --nodes=4 --ntasks=8 --kill-on-bad-exit=1 --label '/s d/weighbridge-launches/id/bundle/tool'
         "#]]
         .assert_eq(&rendered(&spec, &options).unwrap());
     }
@@ -255,7 +255,8 @@ mod tests {
     fn each_state_of_slurm_is_one_of_ours() {
         let line = |of: &str, code: &str| {
             format!(
-                "JobId=7 JobName=x Restarts=1 Reason=Resources JobState={of} ExitCode={code} NodeList=n[0-3]"
+                "JobId=7 JobName=x Restarts=1 Reason=Resources JobState={of} ExitCode={code} \
+                 NodeList=n[0-3]"
             )
         };
         let restarts = 1;

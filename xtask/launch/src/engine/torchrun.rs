@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use super::contract::{Checked, Engine, EngineJob, JobId, on_this_machine};
 use super::local::{process_table, shell_check};
 use super::own_process::OwnProcess;
-use super::{Checked, Engine, EngineJob, JobId, on_this_machine};
 use crate::error::Result;
 use crate::machine::JobState;
 
