@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn what_a_command_says_and_how_it_ends_are_both_kept() {
-        let minute = Duration::from_secs(60);
+        let minute = Duration::from_mins(1);
         let said = ask(&mut sh("echo out; echo err >&2; exit 3"), minute).unwrap();
         assert_eq!(said, EngineAnswer { code: Some(3), out: "out\n".into(), err: "err\n".into() });
         let error = said.or_refuse("sbatch").unwrap_err().to_string();
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_server_that_a_command_leaves_behind_does_not_keep_its_answer() {
-        let said = ask(&mut sh("sleep 600 & echo $!"), Duration::from_secs(60)).unwrap();
+        let said = ask(&mut sh("sleep 600 & echo $!"), Duration::from_mins(1)).unwrap();
         let server: i32 = said.out.trim().parse().unwrap();
         nix::sys::signal::kill(Pid::from_raw(server), Signal::SIGKILL).unwrap();
     }
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn only_the_end_of_a_flood_is_kept() {
-        let said = ask(&mut sh("head -c 3000000 /dev/zero | tr '\\0' x; echo end"), Duration::from_secs(60));
+        let said = ask(&mut sh("head -c 3000000 /dev/zero | tr '\\0' x; echo end"), Duration::from_mins(1));
         let out = said.unwrap().out;
         assert!(out.len() == 1_000_000 && out.ends_with("xend\n"));
     }
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_quoted_word_is_read_back_by_a_shell() {
         for word in ["plain", "", "two words", "it's", "$(touch x)", "a\nb", "`x`;&|", "--flag=1"] {
-            let said = ask(&mut sh(&format!("printf %s {}", quoted(word))), Duration::from_secs(60));
+            let said = ask(&mut sh(&format!("printf %s {}", quoted(word))), Duration::from_mins(1));
             assert_eq!(said.unwrap().out, word);
         }
     }

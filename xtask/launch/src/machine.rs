@@ -465,8 +465,8 @@ mod tests {
     use super::*;
 
     const DEADLINES: Deadlines = Deadlines {
-        submit: Duration::from_secs(120),
-        launch: Duration::from_secs(300),
+        submit: Duration::from_mins(2),
+        launch: Duration::from_mins(5),
         stall: Duration::from_secs(200),
         end: Duration::from_secs(100),
     };
@@ -585,7 +585,7 @@ mod tests {
         let (mut machine, _) = through(new(), at_work());
         machine.next(Event::NewLine, Duration::from_secs(50));
         assert_eq!(machine.due(), Some(Duration::from_secs(250)));
-        machine.next(running(), Duration::from_secs(60));
+        machine.next(running(), Duration::from_mins(1));
         assert_eq!(machine.due(), Some(Duration::from_secs(250)));
     }
 

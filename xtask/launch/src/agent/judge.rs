@@ -176,6 +176,8 @@ mod tests {
     use crate::spec::GpuRequest;
     use crate::spec::tests::four;
 
+    type Change<T> = fn(&mut T);
+
     fn report(rank: u32) -> RankReport {
         RankReport {
             rank,
@@ -215,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_host_that_is_not_like_the_others_is_named_with_their_figures_and_the_way_on() {
-        let changes: [(fn(&mut HostFacts), &str); 6] = [
+        let changes: [(Change<HostFacts>, &str); 6] = [
             (|facts| facts.yardstick = 0.002, "node2: seconds for the same work 0.0020, and the others have"),
             (|facts| facts.bandwidth = 4e9, "node2: bytes a second from memory to memory 4.00e9"),
             (|facts| facts.memory_available = 1 << 30, "node2: bytes of memory free"),
@@ -256,7 +258,7 @@ mod tests {
             report.env.insert("OMP_NUM_THREADS".into(), "4".into());
         }
         assert!(hosts(&spec, &reports).goes_on);
-        let changes: [(fn(&mut RankReport), &str); 6] = [
+        let changes: [(Change<RankReport>, &str); 6] = [
             (|report| drop(report.env.remove("OMP_NUM_THREADS")), "OMP_NUM_THREADS is not set, and `4`"),
             (|report| drop(report.env.insert("OMP_NUM_THREADS".into(), "1".into())), "is `1`, and `4`"),
             (|report| report.bundle = "older".into(), "rank 2 on node2: it reads programs older"),

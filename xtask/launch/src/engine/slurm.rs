@@ -185,7 +185,7 @@ mod tests {
     use crate::spec::tests::four;
 
     fn rendered(spec: &LaunchSpec, options: &EngineOptions) -> Result<String, String> {
-        let folder = LaunchFolder::of(Path::new("/s d"), "id");
+        let folder = LaunchFolder::of(Path::new("/s d"), "i");
         let job = EngineJob { spec, folder: &folder, options, attempt: 2 };
         Slurm.render(&job).map_err(|error| error.to_string())
     }
@@ -206,12 +206,12 @@ mod tests {
             extra: vec!["#SBATCH --constraint=ib".into()],
             ..EngineOptions::default()
         };
-        expect_test::expect![[r#"
+        expect_test::expect![[r"
             #!/bin/sh
             #SBATCH --job-name=weighbridge-20261128-120000-00000a
             #SBATCH --nodes=4
             #SBATCH --ntasks=8
-            #SBATCH --output=/s d/weighbridge-launches/id/engine/slurm-%j.out
+            #SBATCH --output=/s d/weighbridge-launches/i/engine/slurm-%j.out
             #SBATCH --ntasks-per-node=2
             #SBATCH --gpus-per-node=a100:2
             #SBATCH --account=acc
@@ -220,11 +220,11 @@ mod tests {
             #SBATCH --exclude=node7,node9
             #SBATCH --constraint=ib
             set -eu
-            export WEIGHBRIDGE_LAUNCH_FOLDER='/s d/weighbridge-launches/id'
+            export WEIGHBRIDGE_LAUNCH_FOLDER='/s d/weighbridge-launches/i'
             export WEIGHBRIDGE_LAUNCH_ATTEMPT=2
             export A='it'\''s'
-            exec srun --nodes=4 --ntasks=8 --kill-on-bad-exit=1 --label '/s d/weighbridge-launches/id/bundle/tool'
-        "#]]
+            exec srun --nodes=4 --ntasks=8 --kill-on-bad-exit=1 --label '/s d/weighbridge-launches/i/bundle/tool'
+        "]]
         .assert_eq(&rendered(&spec, &options).unwrap());
     }
 
