@@ -147,7 +147,7 @@ impl Launch {
             remarks.push(format!("note: the run was not copied to {}: {error}", data.display()));
         }
         if !summary.ok && !summary.hosts.is_empty() {
-            let shared = request.shared.display();
+            let shared = ask::quoted(&request.shared.display().to_string());
             let name = spec.engine.as_str();
             remarks.push(format!(
                 "go on with: launch --engine {name} --shared {shared} --resume {}",

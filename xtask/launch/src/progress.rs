@@ -46,7 +46,7 @@ impl Progress {
             self.bar = Some(now);
             show(Shown::Bar(&text));
         }
-        let latest = latest(beats);
+        let latest = latest(beats) + &waited_for(beats);
         let is_news = latest != self.latest;
         if is_due(self.line, LINE) && (is_news || now >= self.line.unwrap_or_default() + 2 * LINE) {
             (self.line, self.latest) = (Some(now), latest);
@@ -59,6 +59,21 @@ fn latest(beats: &[Option<Beat>]) -> String {
     let speaking = beats.iter().flatten().filter(|beat| !beat.latest.is_empty());
     let newest = speaking.max_by_key(|beat| beat.written);
     newest.map(|beat| format!("{}: {}", beat.host, beat.latest)).unwrap_or_default()
+}
+
+/// The ranks that the others wait for, once some wait.
+fn waited_for(beats: &[Option<Beat>]) -> String {
+    let named = |(rank, beat): (usize, &Option<Beat>)| {
+        let beat = beat.as_ref().filter(|beat| !beat.is_done)?;
+        Some(format!("rank {rank} on {}", beat.host))
+    };
+    let slow: Vec<String> = beats.iter().enumerate().filter_map(named).collect();
+    if slow.is_empty() || !beats.iter().flatten().any(|beat| beat.is_done) {
+        return String::new();
+    }
+    let more = slow.len().saturating_sub(3);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("; the others wait for {}{more}", slow[..slow.len().min(3)].join(", "))
 }
 
 /// One line on all of it.
@@ -80,6 +95,7 @@ fn told(spec: &LaunchSpec, phase: Phase, reason: &str, beats: &[Option<Beat>], n
     if !latest.is_empty() {
         text.push_str(&format!("; {latest}"));
     }
+    text.push_str(&waited_for(beats));
     text
 }
 
@@ -90,7 +106,7 @@ mod tests {
 
     fn beat(written: u64, latest: &str) -> Option<Beat> {
         let (stage, host) = ("full".to_owned(), format!("node{written}"));
-        Some(Beat { count: 1, host, stage, written, latest: latest.to_owned() })
+        Some(Beat { count: 1, host, stage, written, is_done: false, latest: latest.to_owned() })
     }
 
     #[test]
@@ -100,6 +116,16 @@ mod tests {
         assert_eq!(queued, "launch: [#-------] 75 s queued (Priority)");
         let running = told(&four(), Phase::Running, "", &[beat(3, "CV-1"), None, beat(9, "CV-2")], at);
         assert_eq!(running, "launch: [###-----] 75 s running, 2 of 4 ranks, full 1/1; node9: CV-2");
+    }
+
+    #[test]
+    fn a_rank_that_the_others_wait_for_is_named() {
+        let done = |written| beat(written, "").map(|beat| Beat { is_done: true, ..beat });
+        assert_eq!(waited_for(&[done(1), beat(2, ""), done(3)]), "; the others wait for rank 1 on node2");
+        assert_eq!(waited_for(&[beat(1, ""), beat(2, "")]), "", "nobody waits");
+        assert_eq!(waited_for(&[done(1), done(2), None]), "", "who never came is named by the first stage");
+        let many = [vec![done(9)], (0..5).map(|at| beat(at, "")).collect()].concat();
+        assert!(waited_for(&many).ends_with("rank 3 on node2 and 2 more"), "{}", waited_for(&many));
     }
 
     #[test]

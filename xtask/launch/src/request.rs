@@ -83,6 +83,11 @@ impl LaunchRequest {
                 args.rank_patience, args.heartbeat
             )));
         }
+        for line in &args.extra {
+            if line.trim().is_empty() || line.contains(|letter: char| letter.is_control()) {
+                return Err(LaunchError::Usage(format!("--extra `{}` is not one line", line.escape_debug())));
+            }
+        }
         let is_cloud = args.engine == EngineKind::Sky;
         let spec = LaunchSpec {
             schema: SPEC_SCHEMA,

@@ -38,7 +38,7 @@ impl Cluster {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path();
         fs::create_dir(dir.join("small")).unwrap();
-        fs::create_dir(dir.join("shared")).unwrap();
+        fs::create_dir(dir.join("100% shared")).unwrap();
         fs::create_dir_all(dir.join("data/runs")).unwrap();
         prepare(dir);
         fs::write(dir.join("cluster.sh"), SCRIPT).unwrap();
@@ -68,7 +68,7 @@ impl Cluster {
     }
 
     pub fn shared(&self) -> PathBuf {
-        self.dir().join("shared")
+        self.dir().join("100% shared")
     }
 
     /// A command that runs on the host that nobody computes on.

@@ -25,6 +25,8 @@ pub(crate) struct Beat {
     pub(crate) stage: String,
     /// Bytes that the program has written.
     pub(crate) written: u64,
+    /// True once its part of the stage is done, and it waits for the others.
+    pub(crate) is_done: bool,
     /// The program's newest line.
     pub(crate) latest: String,
 }
@@ -33,6 +35,7 @@ pub(crate) struct Beat {
 #[derive(Clone, Debug, Default)]
 struct AtWork {
     stage: String,
+    is_done: bool,
     log: Option<PathBuf>,
     child: Option<u32>,
     /// The reason why the child was ended by the beat.
@@ -66,7 +69,12 @@ impl Heart {
     /// A stage begins.
     pub(crate) fn begin(&self, stage: &str, log: Option<PathBuf>) {
         let mut at_work = self.lock();
-        (at_work.stage, at_work.log) = (stage.to_owned(), log);
+        (at_work.stage, at_work.log, at_work.is_done) = (stage.to_owned(), log, false);
+    }
+
+    /// The part of this rank in the stage is done.
+    pub(crate) fn done(&self) {
+        self.lock().is_done = true;
     }
 
     /// The program of the stage runs, or has ended.
@@ -98,9 +106,9 @@ impl Heart {
     }
 
     fn beat(&self, count: u64) -> Beat {
-        let AtWork { stage, log, .. } = self.lock().clone();
+        let AtWork { stage, log, is_done, .. } = self.lock().clone();
         let (written, latest) = log.and_then(|log| end_of(&log)).unwrap_or_default();
-        Beat { count, host: host(), stage, written, latest }
+        Beat { count, host: host(), stage, written, is_done, latest }
     }
 
     fn go_on(&self, place: &Path, follower: &Path, every: Duration, orphaned_after: Option<Duration>) {

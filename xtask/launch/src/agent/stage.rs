@@ -11,7 +11,7 @@ use weighbridge::data::{Layout, RunStatus, Runs};
 
 use super::beat::Heart;
 use super::judge::StageVerdict;
-use super::names::{LAUNCH_FOLDER, PER_HOST};
+use super::names::{ATTEMPT, LAUNCH_FOLDER, PER_HOST};
 use super::rank::LaunchRank;
 use super::report::host;
 use crate::error::{LaunchError, Result};
@@ -115,7 +115,7 @@ impl StageRun<'_> {
             command.env(name, value);
         }
         command.env("WEIGHBRIDGE_RENDEZVOUS", &rendezvous).env("WEIGHBRIDGE_DATA", &data);
-        command.env_remove(LAUNCH_FOLDER);
+        command.env_remove(LAUNCH_FOLDER).env_remove(ATTEMPT);
         self.heart.begin(&stage.name, Some(log));
         let begun = Instant::now();
         let mut child = command.spawn().map_err(LaunchError::io("start", &program))?;
@@ -123,6 +123,7 @@ impl StageRun<'_> {
         // A wait and no looks: nothing of this process runs beside what is measured but the beats.
         let ended = child.wait().map_err(LaunchError::io("wait for", &program))?;
         self.heart.has(None);
+        self.heart.done();
         Ok(RankResult {
             rank,
             host: host(),

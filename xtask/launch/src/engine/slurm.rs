@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::contract::{Checked, Engine, EngineJob, EngineOptions, JobId, LOOK, of_a_cloud, refuse};
-use crate::ask::{ask, is_there};
+use crate::ask::{ask, is_there, quoted};
 use crate::error::{LaunchError, Result};
 use crate::machine::JobState;
 
@@ -24,11 +24,13 @@ impl Engine for Slurm {
     fn render(&self, job: &EngineJob<'_>) -> Result<String> {
         let EngineJob { spec, folder, options, .. } = job;
         refuse("slurm", &of_a_cloud(options))?;
+        let engine = folder.engine().display().to_string();
         let mut lines = vec![
             format!("--job-name={}", job.name()),
             format!("--nodes={}", spec.nodes),
             format!("--ntasks={}", spec.ranks),
-            format!("--output={}", folder.job_file("slurm-%j.out").display()),
+            // Of a folder with a `%` in its name, one that is not Slurm's.
+            format!("--output={}slurm-%j.out", quoted(&format!("{}/", engine.replace('%', "%%")))),
         ];
         if spec.ranks % spec.nodes == 0 {
             lines.push(format!("--ntasks-per-node={}", spec.ranks_per_node()));
@@ -185,7 +187,7 @@ mod tests {
     use crate::spec::tests::four;
 
     fn rendered(spec: &LaunchSpec, options: &EngineOptions) -> Result<String, String> {
-        let folder = LaunchFolder::of(Path::new("/s d"), "i");
+        let folder = LaunchFolder::at("/my 100%".into());
         let job = EngineJob { spec, folder: &folder, options, attempt: 2 };
         Slurm.render(&job).map_err(|error| error.to_string())
     }
@@ -211,7 +213,7 @@ mod tests {
             #SBATCH --job-name=weighbridge-20261128-120000-00000a
             #SBATCH --nodes=4
             #SBATCH --ntasks=8
-            #SBATCH --output=/s d/weighbridge-launches/i/engine/slurm-%j.out
+            #SBATCH --output='/my 100%%/engine/'slurm-%j.out
             #SBATCH --ntasks-per-node=2
             #SBATCH --gpus-per-node=a100:2
             #SBATCH --account=acc
@@ -220,10 +222,10 @@ mod tests {
             #SBATCH --exclude=node7,node9
             #SBATCH --constraint=ib
             set -eu
-            export WEIGHBRIDGE_LAUNCH_FOLDER='/s d/weighbridge-launches/i'
+            export WEIGHBRIDGE_LAUNCH_FOLDER='/my 100%'
             export WEIGHBRIDGE_LAUNCH_ATTEMPT=2
             export A='it'\''s'
-            exec srun --nodes=4 --ntasks=8 --kill-on-bad-exit=1 --label '/s d/weighbridge-launches/i/bundle/tool'
+            exec srun --nodes=4 --ntasks=8 --kill-on-bad-exit=1 --label '/my 100%/bundle/tool'
         "]]
         .assert_eq(&rendered(&spec, &options).unwrap());
     }
