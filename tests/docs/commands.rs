@@ -132,6 +132,11 @@ fn run(line: &Line, suite: bool, bench: &Bench) -> ProcessEnd {
         ["cargo", "install", "--locked", "--git", _, "weighbridge-xtask", "--bin", "cargo-weighbridge"] => {
             xtask(bench, &["--help"])
         }
+        // It builds what travels; `xtask/tests/launch` launches for real.
+        ["cargo", "xtask", "launch", ..] => {
+            let words: Vec<&str> = words[2..].iter().copied().take_while(|word| *word != "--").collect();
+            xtask(bench, &[&words, &["--help"][..]].concat())
+        }
         // It tells of a duel, which takes two programs.
         ["cargo", "xtask", "report", "comment", "--duel", ..] => {
             xtask(bench, &["report", "comment", "--help"])

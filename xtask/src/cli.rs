@@ -44,6 +44,8 @@ pub(crate) enum XtaskCommand {
     History(crate::history::HistoryArgs),
     /// Read suite files, and run what they say.
     Suite(crate::suite::SuiteArgs),
+    /// Run a bench program on the hosts that an engine gives, follow it, and tear down what it took.
+    Launch(Box<weighbridge_launch::LaunchArgs>),
     /// Measure commands of the shell, each as a whole process, and judge them against the first.
     #[command(name = "command")]
     Shell(crate::command::CommandArgs),

@@ -36,6 +36,7 @@ mod git;
 mod history;
 pub mod inert;
 mod judge;
+mod launch;
 #[cfg(feature = "load")]
 mod load;
 mod lock;
@@ -83,6 +84,9 @@ use place::Place;
 
 /// Reads the command line, does what it says, and ends with one of the documented exit codes.
 pub fn main() -> ExitCode {
+    if let Some(ended) = weighbridge_launch::rank() {
+        return ended;
+    }
     if let Some(ended) = command::bench() {
         return ended;
     }
@@ -94,6 +98,10 @@ pub fn main() -> ExitCode {
         // Commands of the shell and servers are of no workspace.
         XtaskCommand::Shell(args) => command::run(args, cli.data.clone()),
         XtaskCommand::Load(args) => loaded(args, cli.data.clone()),
+        // One that is built already is of none either.
+        XtaskCommand::Launch(args) if launch::needs_no_workspace(args) => {
+            launch::run(args, &launch::anywhere(cli.data.as_deref())?)
+        }
         command => answer(command, &Place::find(cli.data.as_deref())?),
     })
 }
@@ -112,6 +120,7 @@ fn answer(command: &XtaskCommand, place: &Place) -> Result<CommandOutput> {
         XtaskCommand::Export(args) => export::run(args, place),
         XtaskCommand::History(args) => history::run(args, place),
         XtaskCommand::Suite(args) => suite::run(args, place),
+        XtaskCommand::Launch(args) => launch::run(args, place),
         XtaskCommand::Shell(args) => command::run(args, None),
         XtaskCommand::Load(args) => loaded(args, None),
     }

@@ -60,11 +60,17 @@ pub enum Need {
     Cxx,
     /// The library NVRTC: it compiles kernels for a device, and needs none itself.
     Nvrtc,
+    /// Slurm's daemons and commands, munge, and root's right to make namespaces.
+    Slurm,
+    /// The command `mpirun`.
+    Mpirun,
+    /// A Python that has `sky`, which a variable may name.
+    Sky,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 23] = [
         Self::Python3,
         Self::Nextest,
         Self::Mount,
@@ -85,6 +91,9 @@ impl Need {
         Self::Moto,
         Self::Cxx,
         Self::Nvrtc,
+        Self::Slurm,
+        Self::Mpirun,
+        Self::Sky,
     ];
 
     /// What it is called, as in `cargo lab ci --must-run python3`.
@@ -110,6 +119,9 @@ impl Need {
             Self::Moto => "moto",
             Self::Cxx => "c++",
             Self::Nvrtc => "nvrtc",
+            Self::Slurm => "slurm",
+            Self::Mpirun => "mpirun",
+            Self::Sky => "sky",
         }
     }
 
@@ -135,6 +147,11 @@ impl Need {
             Self::Moto => "there is no `moto_server`, and `WEIGHBRIDGE_MOTO` names none",
             Self::Cxx => "there is no `c++`",
             Self::Nvrtc => "there is no library `libnvrtc`",
+            Self::Mpirun => "there is no `mpirun`",
+            Self::Sky => "no Python here has `sky`, and `WEIGHBRIDGE_SKY_PYTHON` names none that has",
+            Self::Slurm => {
+                "there is no `slurmctld`, `slurmd` or `munged`, or this user may make no network of its own"
+            }
         }
     }
 }
@@ -225,6 +242,37 @@ pub fn moto_server() -> Option<String> {
         skipped(Need::Moto);
     }
     there.then_some(server)
+}
+
+/// The variable that names the Python with `SkyPilot`.
+pub const SKY: &str = "WEIGHBRIDGE_SKY_PYTHON";
+
+/// A Python that has `SkyPilot`: the one that [`SKY`] names, else `python3`. `None` if it has not: the
+/// calling test is then said to be skipped, and returns.
+#[track_caller]
+#[must_use]
+pub fn sky() -> Option<String> {
+    let python = std::env::var(SKY).unwrap_or_else(|_| "python3".to_owned());
+    let there = succeeds(Command::new(&python).args(["-c", "import sky"]));
+    if !there {
+        skipped(Need::Sky);
+    }
+    there.then_some(python)
+}
+
+/// Whether there is all that a cluster of Slurm takes. If not, the calling test is said to be skipped; it
+/// then returns.
+#[track_caller]
+#[must_use]
+pub fn slurm() -> bool {
+    let programs = ["slurmctld", "slurmd", "munged", "sbatch", "srun", "ip", "nsenter"];
+    let has = |name: &str| succeeds(Command::new("sh").args(["-c", &format!("command -v {name}")]));
+    let mut space = Command::new("unshare");
+    // A user namespace does not do: munged and slurmd want root among the machine's users.
+    space.args([
+        "--net", "--uts", "--pid", "--fork", "--mount", "ip", "link", "add", "name", "b0", "type", "bridge",
+    ]);
+    programs.iter().all(|name| has(name)) && succeeds(&mut space) || skipped(Need::Slurm)
 }
 
 /// Passes on whether NVRTC was found. If not, the calling test is said to be skipped; it then
