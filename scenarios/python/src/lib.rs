@@ -18,7 +18,7 @@ mod pipeline;
 mod registration;
 mod tensors;
 
-pub use by_hand::{by_hand, script};
+pub use by_hand::{by_hand, script, serving};
 pub use framework::{Framework, without_lock};
 pub use interpreter::Interpreter;
 pub use meeting::{RankMessage, free_address};
