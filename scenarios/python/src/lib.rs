@@ -24,7 +24,7 @@ pub use interpreter::Interpreter;
 pub use meeting::{RankMessage, free_address};
 pub use peer::{
     CHECKPOINTER, FREE_THREADED, Installation, LEARNER, LOADER, PEERS, PREDICTOR, PYTHONS, Peer, PeerState,
-    SystemPackage, TRAINER, find, free_threaded, home, requirements,
+    SERVER, SystemPackage, TRAINER, find, free_threaded, home, requirements,
 };
 pub use pipeline::{RemotePipeline, entry_point, executed};
 pub use tensors::{TensorFiles, counts, numbers, tensors, unexpected};

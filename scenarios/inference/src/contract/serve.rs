@@ -23,7 +23,7 @@ use crate::workload::{ModelInput, PredictionSpec, ServingSpec, WORDS, drawn_inpu
 const SMOKE: (u64, Duration) = (4, Duration::from_mins(1));
 
 /// The measured time is so many times what a repeat is to measure at least, between these.
-const WINDOW: (u32, Duration, Duration) = (10, Duration::from_secs(1), Duration::from_secs(20));
+const WINDOW: (u32, Duration, Duration) = (10, Duration::from_secs(2), Duration::from_secs(20));
 
 /// The rest between two looks whether a server takes requests.
 const REST: Duration = Duration::from_millis(20);
@@ -109,6 +109,9 @@ impl Serve for Bencher {
         // One that has died in the last moment says why.
         started.look()?;
         hand_in(self, &row)?;
+        if started.keeps_prompts() {
+            self.note("the server keeps what it computed of prompts; no two prompts here begin alike");
+        }
         let stopping = Instant::now();
         started.stop(patience.stop)?;
         for (name, took) in [("ready_after", ready), ("stopped_after", stopping.elapsed())] {
@@ -182,6 +185,7 @@ fn session(
         session.bounds.busy = f64::INFINITY;
     }
     session.folder = Some(records.to_owned());
+    session.allows_cache = server.keeps_prompts();
     Ok(session)
 }
 
@@ -206,6 +210,13 @@ fn hand_in(bencher: &Bencher, row: &Row) -> Result<()> {
     let is_answered = row.figures.failed() == 0 && row.figures.requests > 0;
     if !reasons.is_empty() && !(bencher.is_smoke() && is_answered) {
         return Err(Error::new(format!("INVALID: {}{failures}", reasons.join("; "))));
+    }
+    // Without a median another figure would stand for the case.
+    if row.figures.latency.at(0.5).is_none() && !bencher.is_smoke() {
+        return Err(Error::new(format!(
+            "{} requests within {:.1} s are too few for a median: a longer --min-time has more{failures}",
+            row.figures.requests, row.figures.seconds
+        )));
     }
     for measure in measures(&row.figures, &row.client, Purpose::State) {
         bencher.metric(measure.name, measure.value, measure.unit, measure.direction);

@@ -49,6 +49,12 @@ pub trait StartedServer {
     /// What it did, as it says.
     fn executed(&self, spec: &ServingSpec) -> Result<ExecutedWork>;
 
+    /// Tells whether it keeps what it computed of a prompt, and cannot do otherwise: then a cache is not looked
+    /// for. No two prompts of a load begin alike.
+    fn keeps_prompts(&self) -> bool {
+        false
+    }
+
     /// The process that serves, where that is not this one.
     fn process(&self) -> u32 {
         std::process::id()

@@ -44,6 +44,7 @@ pub struct ServerProcess {
     health: String,
     /// Whose it is: words for its work report.
     library: Option<String>,
+    keeps_prompts: bool,
 }
 
 /// A port of this machine that was free a moment ago.
@@ -71,13 +72,29 @@ impl ServerProcess {
         let words = Arc::default();
         let listeners = [listen(child.stdout.take(), &words), listen(child.stderr.take(), &words)];
         let listeners = listeners.into_iter().flatten().collect();
-        Ok(Self { child, ended: None, listeners, words, target, health: health.to_owned(), library: None })
+        Ok(Self {
+            child,
+            ended: None,
+            listeners,
+            words,
+            target,
+            health: health.to_owned(),
+            library: None,
+            keeps_prompts: false,
+        })
     }
 
     /// The same, of a library whose name and version are told.
     #[must_use]
     pub fn of_library(mut self, library: String) -> Self {
         self.library = Some(library);
+        self
+    }
+
+    /// The same, of a program that keeps what it computed of a prompt, and cannot do otherwise.
+    #[must_use]
+    pub fn keeping_prompts(mut self) -> Self {
+        self.keeps_prompts = true;
         self
     }
 
@@ -194,6 +211,10 @@ impl StartedServer for ServerProcess {
         let operators = vec![weighbridge::Operator::Native; work.len()];
         let ours = ExecutedWork::ours(work, Delivery::Owned, threads);
         Ok(ExecutedWork { operators, library: self.library.clone(), ..ours })
+    }
+
+    fn keeps_prompts(&self) -> bool {
+        self.keeps_prompts
     }
 
     fn process(&self) -> u32 {

@@ -5,7 +5,7 @@ use weighbridge::prelude::*;
 
 use super::served_proof::prove_served;
 use crate::contract::{Serve, ServedLoad, Server};
-use crate::workload::{NamedModel, OfferedLoad, ServingSpec};
+use crate::workload::{NamedModel, OfferedLoad, PredictionPrecision, ServingSpec};
 
 /// A server of a model, under a stated load.
 ///
@@ -15,6 +15,9 @@ use crate::workload::{NamedModel, OfferedLoad, ServingSpec};
 /// whatever the server does. A decoder goes on with texts, event by event (`/v1/completions`); another model
 /// answers with logits (the Open Inference Protocol). `answer_p50` stands for the case; all metrics of the
 /// client are there, with `ready_after`, `stopped_after` and `memory/peak`.
+///
+/// With `f16` the weights are of that precision and answers may be as coarse: llama.cpp computes so, and the
+/// systems that compute in `f32` decline it.
 ///
 /// Timed: from the moment at which a request is due until its answer has been read. Not timed: starting the
 /// server, looking for a cache, the warm-up. Every repeat proves equal work: answers are drawn among all that
@@ -26,25 +29,22 @@ use crate::workload::{NamedModel, OfferedLoad, ServingSpec};
 fn servers(
     bencher: &mut Bencher,
     server: &mut dyn Server,
-    #[sweep(
-        all,
-        gpt_tiny = NamedModel::GptTiny,
-        encoder_tiny = NamedModel::EncoderTiny
-    )]
-    model: NamedModel,
+    #[sweep(gpt_tiny = NamedModel::GptTiny, encoder_tiny = NamedModel::EncoderTiny)] model: NamedModel,
     #[sweep(
         all,
         users_4 = OfferedLoad::Users(4),
         rate_20 = OfferedLoad::Rate(20.0)
     )]
     load: OfferedLoad,
+    #[sweep(all, f32 = PredictionPrecision::F32, f16 = PredictionPrecision::F16)]
+    precision: PredictionPrecision,
 ) -> Result<()> {
     let model = match (bencher.is_smoke(), model.decodes()) {
         (false, _) => model,
         (true, true) => NamedModel::TextForTests,
         (true, false) => NamedModel::ForTests,
     };
-    serve(bencher, server, &ServingSpec::new(model, load))
+    serve(bencher, server, &ServingSpec::new(model, load).with(precision))
 }
 
 /// The scenario with another model or another load.
@@ -78,11 +78,11 @@ pub(super) fn prove(bencher: &Bencher, spec: &ServingSpec, load: ServedLoad) -> 
 }
 
 /// Returns what a point needs, for the plan.
-fn needs(model: &NamedModel, load: &OfferedLoad) -> Requirements {
+fn needs(model: &NamedModel, load: &OfferedLoad, _: &PredictionPrecision) -> Requirements {
     ServingSpec::new(*model, *load).needs()
 }
 
 /// Returns the description of a point, for listings.
-fn describe(model: &NamedModel, load: &OfferedLoad) -> String {
-    ServingSpec::new(*model, *load).describe()
+fn describe(model: &NamedModel, load: &OfferedLoad, precision: &PredictionPrecision) -> String {
+    ServingSpec::new(*model, *load).with(*precision).describe()
 }

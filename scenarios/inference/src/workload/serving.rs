@@ -7,7 +7,7 @@ use weighbridge::{Error, Requirements, Result};
 use weighbridge_load::{Load, Shape, Stage, Think};
 use weighbridge_training::workload::model::Shape as InputShape;
 
-use super::{Generation, NamedModel, PredictionSpec};
+use super::{Generation, NamedModel, PredictionPrecision, PredictionSpec};
 
 /// The load on a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,7 +65,18 @@ impl ServingSpec {
     pub fn new(model: NamedModel, load: OfferedLoad) -> Self {
         let one = PredictionSpec::new(model, 1);
         let generation = Generation { prompt: PROMPT, tokens: TOKENS, cached: true };
-        Self { prediction: if one.decodes { one.generating(generation) } else { one }, load }
+        let prediction = match one.decodes {
+            true => PredictionSpec { biased: false, ..one.generating(generation) },
+            false => one,
+        };
+        Self { prediction, load }
+    }
+
+    /// The same in other numbers.
+    #[must_use]
+    pub fn with(mut self, precision: PredictionPrecision) -> Self {
+        self.prediction.precision = precision;
+        self
     }
 
     /// Refuses what no server could do, and names it.
@@ -104,7 +115,7 @@ impl ServingSpec {
             Some(tokens) => format!("{tokens} letters after {WORDS} words"),
             None => "logits".to_owned(),
         };
-        format!("{}: {what}, {}", self.prediction.name, self.load)
+        format!("{}: {what}, {}, {}", self.prediction.name, self.load, self.prediction.precision)
     }
 
     /// Returns what a point needs, for a plan.

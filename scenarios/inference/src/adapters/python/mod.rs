@@ -7,4 +7,4 @@ mod predictors;
 mod servers;
 
 pub use predictors::{Jax, NumPy, OnnxRuntime, OpenVino, PyTorch, TensorFlow};
-pub use servers::{OnnxRuntimeServer, PyTorchServer};
+pub use servers::{LlamaServer, OnnxRuntimeServer, PyTorchServer};
