@@ -1,6 +1,7 @@
 """`python -m weighbridge_worker.llama_server TASK PORT`: a decoder behind the server of `llama-cpp-python`.
 
-The model is written as a file in the format of GGUF, and this process becomes the server.
+The model is written as a file in the format of GGUF, and this process becomes the server. Its threads are as many as it
+takes by itself.
 """
 
 from __future__ import annotations
@@ -27,8 +28,6 @@ def main() -> None:
         "host": "127.0.0.1",
         "port": port,
         "n_ctx": str(task.length),
-        "n_threads": os.environ["OMP_NUM_THREADS"],
-        "n_threads_batch": os.environ["OMP_NUM_THREADS"],
         # Else a request ends the one before it in the middle.
         "interrupt_requests": "false",
         "verbose": "false",

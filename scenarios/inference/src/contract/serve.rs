@@ -172,6 +172,9 @@ fn session(
     let warm_up = if bencher.is_smoke() { Duration::ZERO } else { length / 5 };
     let level = Level { requests, length, ..Level::of(spec.load.of(length)) };
     let mut workload = Workload { words: WORDS, tokens: spec.tokens(), ..Workload::fresh() };
+    for field in server.fields() {
+        workload.add_field(field)?;
+    }
     if target.api == Api::Posted {
         let (prediction, seed) = (spec.prediction.clone(), workload.seed);
         workload.bodies = Some(RequestBodies::new(move |ask| request(&prediction, seed, ask.number)));

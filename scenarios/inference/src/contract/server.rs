@@ -49,6 +49,12 @@ pub trait StartedServer {
     /// What it did, as it says.
     fn executed(&self, spec: &ServingSpec) -> Result<ExecutedWork>;
 
+    /// Fields that each request of a text must have, so that it makes the ids of the greatest logits:
+    /// `repeat_penalty=1.0`.
+    fn fields(&self) -> &[String] {
+        &[]
+    }
+
     /// Tells whether it keeps what it computed of a prompt, and cannot do otherwise: then a cache is not looked
     /// for. No two prompts of a load begin alike.
     fn keeps_prompts(&self) -> bool {

@@ -45,6 +45,7 @@ pub struct ServerProcess {
     /// Whose it is: words for its work report.
     library: Option<String>,
     keeps_prompts: bool,
+    fields: Vec<String>,
 }
 
 /// A port of this machine that was free a moment ago.
@@ -81,6 +82,7 @@ impl ServerProcess {
             health: health.to_owned(),
             library: None,
             keeps_prompts: false,
+            fields: Vec::new(),
         })
     }
 
@@ -88,6 +90,13 @@ impl ServerProcess {
     #[must_use]
     pub fn of_library(mut self, library: String) -> Self {
         self.library = Some(library);
+        self
+    }
+
+    /// The same, asked with this field as well.
+    #[must_use]
+    pub fn with_field(mut self, typed: &str) -> Self {
+        self.fields.push(typed.to_owned());
         self
     }
 
@@ -211,6 +220,10 @@ impl StartedServer for ServerProcess {
         let operators = vec![weighbridge::Operator::Native; work.len()];
         let ours = ExecutedWork::ours(work, Delivery::Owned, threads);
         Ok(ExecutedWork { operators, library: self.library.clone(), ..ours })
+    }
+
+    fn fields(&self) -> &[String] {
+        &self.fields
     }
 
     fn keeps_prompts(&self) -> bool {

@@ -116,6 +116,8 @@ impl Server for LlamaServer {
         let mut command = serving(LLAMA, "weighbridge_worker.llama_server")?;
         command.arg(&task).arg(port.to_string()).current_dir(place);
         let server = ServerProcess::start(command, port, Api::Completions, "/v1/completions", "/v1/models")?;
+        // Its server changes logits of ids that came before, unless it is told not to.
+        let server = server.with_field("repeat_penalty=1.0");
         // It finds the longest beginning that it has in common with the text before.
         told(LLAMA, server.keeping_prompts())
     }
