@@ -85,7 +85,9 @@ impl OpenModel for ToldModel {
 
     fn decode(&mut self, ids: &[i32]) -> Result<Vec<f32>> {
         match self.way {
-            Way::FirstAlone => return Ok(self.answers.last().map(|last| last[0].clone()).unwrap_or_default()),
+            Way::FirstAlone => {
+                return Ok(self.answers.last().map(|last| last[0].clone()).unwrap_or_default());
+            }
             Way::Cut if self.answers.len().is_multiple_of(4) => return Err(Error::new("cut")),
             Way::Remembered | Way::EarlierAnswers => {
                 if let Some(again) = self.again() {
@@ -111,7 +113,7 @@ fn half(spec: &PredictionSpec) -> Result<Box<dyn OpenModel + Send>> {
     let mut half = spec.clone();
     let last = half.model.layers.len() - 2;
     half.model.layers.drain(last - ((last - 2) / 2).max(1)..last);
-    open_by_hand(&half, &*Cache::from_env().open(half.weights()?.data())?)
+    open_by_hand(&half, &Cache::from_env().open(half.weights()?.data())?)
 }
 
 fn start(way: Way, spec: &ServingSpec, weights: &Arc<DataSet>) -> Result<Box<dyn StartedServer>> {
