@@ -97,12 +97,28 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Says nothing: a line a request would be measured."""
 
+    def given(self) -> bytes:
+        """The body of the request. After one whose end is not known nothing more is read."""
+        try:
+            length = int(self.headers.get("Content-Length") or 0)
+            if length < 0 or self.headers.get("Transfer-Encoding"):
+                raise ValueError("a body without its length")
+        except ValueError:
+            self.close_connection = True
+            raise
+        return self.rfile.read(length)
+
     def do_GET(self) -> None:  # noqa: N802
+        try:
+            self.given()
+        except ValueError as error:
+            self.tell(REFUSED, {"error": {"message": str(error)}})
+            return
         self.tell(OK if self.path == "/v2/health/ready" else UNKNOWN, {})
 
     def do_POST(self) -> None:  # noqa: N802
         try:
-            said = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+            said = json.loads(self.given())
             generates = self.served.task.generation is not None
             if self.path == "/v1/completions" and generates:
                 self.complete(said)
@@ -121,6 +137,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
         self.wfile.flush()

@@ -93,6 +93,10 @@ impl OpenModel for ToldModel {
                 if let Some(again) = self.again() {
                     return Ok(again);
                 }
+                // It was asked for fewer then.
+                if let Some(told) = self.told {
+                    return Ok(self.answers[told][0].clone());
+                }
             }
             _ => {}
         }
