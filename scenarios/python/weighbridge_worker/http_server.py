@@ -94,7 +94,7 @@ class Handler(BaseHTTPRequestHandler):
     wbufsize = -1  # a head and a body in one write
     served: Served
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: object) -> None:
         """Says nothing: a line a request would be measured."""
 
     def given(self) -> bytes:
@@ -108,7 +108,7 @@ class Handler(BaseHTTPRequestHandler):
             raise
         return self.rfile.read(length)
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         try:
             self.given()
         except ValueError as error:
@@ -116,7 +116,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         self.tell(OK if self.path == "/v2/health/ready" else UNKNOWN, {})
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         try:
             said = json.loads(self.given())
             generates = self.served.task.generation is not None
@@ -187,7 +187,7 @@ def end_with_input() -> None:
 
 
 def main() -> None:
-    if len(sys.argv) != 4:  # noqa: PLR2004
+    if len(sys.argv) != 4:
         sys.exit("usage: python -m weighbridge_worker.http_server PREDICTOR TASK PORT")
     name, path, port = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))

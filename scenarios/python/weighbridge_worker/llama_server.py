@@ -17,7 +17,7 @@ from .predictor import Task
 
 
 def main() -> None:
-    if len(sys.argv) != 3:  # noqa: PLR2004
+    if len(sys.argv) != 3:
         sys.exit("usage: python -m weighbridge_worker.llama_server TASK PORT")
     path, port = Path(sys.argv[1]), sys.argv[2]
     said = json.loads(path.read_text())

@@ -24,9 +24,9 @@ def erf(x: Array) -> Array:
 
 
 PART = 1 << 14
-"""Numbers that a function of several steps goes through at once. What it makes on the way stays in a cache, and is small
-enough for memory that is used again: arrays of a large batch would each be of fresh pages, which took as long as to
-compute them."""
+"""Numbers that a function of several steps goes through at once. What it makes on the way stays in a cache, and is
+small enough for memory that is used again: arrays of a large batch would each be of fresh pages, which took as long as
+to compute them."""
 
 
 class Way(Walk):
