@@ -161,6 +161,85 @@ fn two_settings_of_one_server_are_held_against_each_other_by_name() {
     }
 }
 
+/// Waits until a run has so many windows, and gives its name.
+fn measured(data: &Path, windows: usize) -> String {
+    let runs = Runs::new(Layout::new(data));
+    loop {
+        let newest = runs.newest_first().ok().and_then(|mut all| all.next());
+        if let Some(manifest) = newest {
+            let journalled = runs.finished(&manifest.id).unwrap_or_default();
+            if journalled.len() >= windows && data.join(format!("load/{}.json", manifest.id)).exists() {
+                return manifest.id.to_string();
+            }
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_run_that_was_killed_is_gone_on_with_and_what_it_has_measured_stays() {
+    let (server, data) = (honest(), tempfile::tempdir().unwrap());
+    let folder = data.path().display().to_string();
+    let mut line = vec!["load", "--data", &folder];
+    let url = server.url();
+    line.extend([url.as_str(), "--users", "2", "--windows", "4", "--length", "300ms"]);
+    line.extend(SHORT);
+    line.extend(["--", "--no-lock"]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-weighbridge"));
+    command
+        .args(line)
+        .current_dir(data.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut killed = command.spawn().expect("the program is there");
+    let run = measured(data.path(), 1);
+    let all_of_it = format!("kill -KILL -{}", killed.id());
+    assert!(Command::new("sh").args(["-c", &all_of_it]).status().expect("there is a shell").success());
+    killed.wait().expect("it was started");
+    let go_on = |flags: &[&str]| {
+        let mut line = vec!["load", "--data", &folder, "--resume", &run];
+        line.extend(flags);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-weighbridge"));
+        command
+            .args(line)
+            .current_dir(data.path())
+            .stdin(Stdio::null())
+            .output()
+            .expect("the program is there")
+    };
+    let typed = go_on(&["--users", "3"]);
+    assert!(typed.status.code() == Some(2) && said(&typed).contains("typed again"), "{}", said(&typed));
+    let ended = go_on(&["--", "--no-lock"]);
+    assert_eq!(ended.status.code(), Some(0), "{}", said(&ended));
+    let record = newest(data.path());
+    assert_eq!(record.manifest.id.to_string(), run, "it is the same run");
+    let [case] = &record.cases[..] else { panic!("one level is a case") };
+    assert_eq!(case.metric("answer_p50").unwrap().values.len(), 4, "each window once");
+    assert!(said(&ended).contains("2 users"), "{}", said(&ended));
+    let again = go_on(&[]);
+    assert!(
+        again.status.code() == Some(2) && said(&again).contains("nothing to go on with"),
+        "{}",
+        said(&again)
+    );
+    let left = std::fs::read_dir(data.path().join("load")).unwrap().count();
+    assert_eq!(left, 0, "what was kept of it is gone");
+    let hostile = go_on_with(&folder, "../x");
+    assert!(
+        hostile.status.code() == Some(2) && said(&hostile).contains("no name of a run"),
+        "{}",
+        said(&hostile)
+    );
+}
+
+fn go_on_with(data: &str, run: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-weighbridge"));
+    command.args(["load", "--data", data, "--resume", run]).current_dir(data).stdin(Stdio::null());
+    command.output().expect("the program is there")
+}
+
 #[test]
 fn the_highest_rate_that_holds_the_targets_has_two_ends_and_one_that_is_not_found_is_said() {
     let (server, data) = (honest(), tempfile::tempdir().unwrap());
@@ -182,6 +261,12 @@ fn the_highest_rate_that_holds_the_targets_has_two_ends_and_one_that_is_not_foun
     let fine = search("1h", "50%");
     assert_eq!(fine.status.code(), Some(0), "{}", said(&fine));
     assert!(said(&fine).contains("at least 40.0000 requests/s"), "{}", said(&fine));
+    let run = newest(data.path());
+    let [case] = &run.cases[..] else { panic!("a search is a case") };
+    assert_eq!(case.id.to_string(), "LOAD/highest of 20 to 40 per s/server");
+    assert_eq!((&case.status, &*case.primary_metric), (&CaseStatus::Measured, "highest_rate"));
+    assert!((median(case, "highest_rate") - 40.0).abs() < 1e-9 && case.metric("failing_rate").is_none());
+    assert!((median(case, "search_windows") - 10.0).abs() < 1e-9, "five at each end");
     let none = search("1us", "50%");
     assert_eq!(none.status.code(), Some(6), "{}", said(&none));
     assert!(said(&none).contains("below 20.0000 requests/s"), "{}", said(&none));

@@ -1,11 +1,16 @@
 //! Scripts that go through epochs of a framework by hand, without the worker: what its figures are held
-//! against.
+//! against. And modules that serve a model, which are no workers either.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
+use weighbridge::{Error, Result};
+
+use crate::framework::python;
+use crate::interpreter::Interpreter;
 use crate::package::{module, package};
-use crate::peer::Peer;
+use crate::peer::{Peer, find};
 
 /// The script of a framework. Whether it is there is for the caller to see.
 pub fn script(peer: &Peer) -> PathBuf {
@@ -21,12 +26,25 @@ pub fn by_hand(peer: &Peer, home: &Path) -> Command {
     command
 }
 
+/// Starts a module of the worker's package that serves, in the environment of a framework: not as a worker,
+/// and with as many threads as there are processors. What it serves are further arguments.
+///
+/// # Errors
+/// A name that is in no table; no folder of frameworks.
+pub fn serving(short: &str, served: &str) -> Result<Command> {
+    let peer = find(short).ok_or_else(|| Error::new(format!("`{short}` is in no table of frameworks")))?;
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let command = module(python(peer, Interpreter::Default)?, served).threads(processors);
+    let mut command = command.to_process();
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    Ok(command)
+}
+
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
 
     use super::*;
-    use crate::peer::find;
 
     #[test]
     fn a_script_runs_in_the_environment_of_its_framework_with_the_variables_of_a_worker() {

@@ -188,7 +188,7 @@ pub fn without_lock(peer: &Peer, environment: &BTreeMap<String, String>) -> Resu
 const LOCK: &str = "gil";
 
 /// The path of the interpreter that has a framework: the one that was named, else one of its environment.
-fn python(peer: &Peer, interpreter: Interpreter) -> Result<PathBuf> {
+pub(crate) fn python(peer: &Peer, interpreter: Interpreter) -> Result<PathBuf> {
     if let Some(named) = NamedPeer::get() {
         return Ok(named.path.clone());
     }

@@ -18,13 +18,13 @@ mod pipeline;
 mod registration;
 mod tensors;
 
-pub use by_hand::{by_hand, script};
+pub use by_hand::{by_hand, script, serving};
 pub use framework::{Framework, without_lock};
 pub use interpreter::Interpreter;
 pub use meeting::{RankMessage, free_address};
 pub use peer::{
     CHECKPOINTER, FREE_THREADED, Installation, LEARNER, LOADER, PEERS, PREDICTOR, PYTHONS, Peer, PeerState,
-    SystemPackage, TRAINER, find, free_threaded, home, requirements,
+    SERVER, SystemPackage, TRAINER, find, free_threaded, home, requirements,
 };
 pub use pipeline::{RemotePipeline, entry_point, executed};
 pub use tensors::{TensorFiles, counts, numbers, tensors, unexpected};

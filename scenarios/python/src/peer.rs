@@ -29,7 +29,7 @@ pub struct Peer {
     /// The packages of the system that it needs and no Python package brings.
     pub system: &'static [SystemPackage],
     /// The contract that its worker opens, in the protocol's words: [`LOADER`], [`CHECKPOINTER`],
-    /// [`TRAINER`], [`PREDICTOR`] or [`LEARNER`].
+    /// [`TRAINER`], [`PREDICTOR`], [`LEARNER`], or [`SERVER`], which is no worker's.
     pub contract: &'static str,
 }
 
@@ -67,6 +67,9 @@ pub const TRAINER: &str = "trainer";
 
 /// The contract of what predicts.
 pub const PREDICTOR: &str = "predictor";
+
+/// The contract of what serves models: it speaks no worker's protocol.
+pub const SERVER: &str = "server";
 
 /// The contract of what takes gradients through a pipeline.
 pub const LEARNER: &str = "learner";
@@ -164,6 +167,11 @@ pub const PEERS: &[Peer] = &[
         "tensorflow",
     ),
     other(PREDICTOR, "NumPy (inference)", "predict_numpy", "numpy", "numpy", "numpy"),
+    Peer {
+        // It is compiled where it is installed.
+        system: &[SystemPackage::Program("g++")],
+        ..other(SERVER, "llama.cpp", "llama_cpp", "llama_cpp", "llama-cpp-python", "llama_cpp")
+    },
     other(LEARNER, "Flax NNX", "nnx", "flax", "flax", "flax.nnx"),
     other(LEARNER, "PyTorch autograd", "torch_autograd", "torch", "torch", "torch"),
     other(LEARNER, "tf.GradientTape", "gradient_tape", "tf_data", "tensorflow-cpu", "tensorflow"),

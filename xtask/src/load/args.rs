@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use clap::{Args, ValueEnum};
+use clap::{Args, FromArgMatches, ValueEnum};
 use serde::{Deserialize, Serialize};
 use weighbridge_load::{
-    Api, Bounds, Goals, Key, Level, Load, Session, SessionError, Shape, Stage, Target, Think, Workload, trace,
+    Api, Bounds, Goals, Key, Level, Load, RateSearch, Session, SessionError, Shape, Stage, Target, Think,
+    Workload, trace,
 };
 
 use crate::stop;
@@ -48,9 +49,10 @@ pub(crate) struct LoadArgs {
     /// By how much one server must be slower than the other to be called so: `2%`.
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = share)]
     pub(super) margin: f64,
-    /// The windows of each level, each a process with connections of its own. From 6 on there are intervals.
-    #[arg(long, value_name = "N", default_value_t = 6, value_parser = windows)]
-    pub(super) windows: u32,
+    /// The windows of each level, each a process with connections of its own. From 6 on there are intervals
+    /// [default: 6, and of `--find-rate`, whose windows are searches, 1].
+    #[arg(long, value_name = "N", value_parser = windows)]
+    windows: Option<u32>,
     /// The form of the requests [default: as the path says, else `chat`].
     #[arg(long, value_name = "API")]
     api: Option<LoadApi>,
@@ -156,6 +158,9 @@ pub(crate) struct LoadArgs {
     /// The search ends where both ends of its interval are as near.
     #[arg(long, value_name = "SHARE", default_value = "10%", value_parser = share)]
     pub(super) within: f64,
+    /// Go on with a run that was broken off: with its line, which is not typed again.
+    #[arg(long, value_name = "RUN")]
+    pub(super) resume: Option<String>,
     /// Load nothing, and read results of `vllm bench serve --save-detailed`, guidellm and aiperf: each file
     /// is a window.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = LOADS)]
@@ -167,6 +172,9 @@ pub(crate) struct LoadArgs {
     #[arg(last = true, value_name = "BENCH FLAGS")]
     pub(super) flags: Vec<String>,
 }
+
+/// The windows of a level.
+const WINDOWS: u32 = 6;
 
 /// A server of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -278,10 +286,30 @@ impl LoadArgs {
         })
     }
 
+    /// The windows of each level.
+    pub(super) fn windows(&self) -> u32 {
+        self.windows.unwrap_or(if self.find_rate.is_some() { 1 } else { WINDOWS })
+    }
+
     /// The time that a window may take, with whatever the server leaves to be waited for.
     pub(super) fn longest(&self) -> Result<Duration> {
         let levels = self.levels()?.into_iter().map(|level| level.warm_up + level.length);
-        Ok(levels.max().unwrap_or_default() + 2 * self.timeout + Duration::from_mins(1))
+        let window = levels.max().unwrap_or_default() + 2 * self.timeout + Duration::from_mins(1);
+        Ok(match self.find_rate {
+            Some((low, high)) => window * RateSearch { low, high, within: self.within }.most_windows(),
+            None => window,
+        })
+    }
+
+    /// Tells whether nothing but a run to go on with, and flags of the bench target, were typed.
+    ///
+    /// # Errors
+    /// Never, but where a default is none.
+    pub(super) fn is_resume_alone(&self) -> Result<bool> {
+        let line = LoadArgs::augment_args(clap::Command::new("load")).try_get_matches_from(["load"])?;
+        let usual = LoadArgs::from_arg_matches(&line)?;
+        let rest = Self { resume: None, flags: Vec::new(), ..self.clone() };
+        Ok(serde_json::to_value(rest)? == serde_json::to_value(usual)?)
     }
 
     /// An open loop of this rate.
@@ -322,11 +350,19 @@ impl LoadArgs {
         words.extend(self.target_ttft.map(|time| format!("TTFT within {time:?}")));
         words.extend(self.target_per_token.map(|time| format!("a token within {time:?}")));
         words.extend(self.target_latency.map(|time| format!("an answer within {time:?}")));
+        if self.find_rate.is_some() {
+            words.push(format!("{:.3} % hold them, to {:.3} %", self.hold * 100.0, self.within * 100.0));
+            words.push(format!("{:?}", self.shape()));
+        }
         words.join("; ")
     }
 
-    /// The levels: users, rates, stages and a trace, as they were named; one user without any.
+    /// The levels: users, rates, stages and a trace, as they were named; one user without any; of a search the
+    /// lowest rate, in the place of all that it will try.
     pub(super) fn levels(&self) -> Result<Vec<Level>> {
+        if let Some((low, _)) = self.find_rate {
+            return Ok(vec![self.level_of(low)]);
+        }
         let think = match (self.think, self.drawn) {
             (None, _) => Think::None,
             (Some(time), false) => Think::Constant(time),
@@ -468,6 +504,16 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_gone_on_with_by_its_name_alone() {
+        let alone = |line: &[&str]| {
+            let line = Line::try_parse_from([&["load"], line].concat()).unwrap();
+            line.args.is_resume_alone().unwrap()
+        };
+        assert!(alone(&["--resume", "x"]) && alone(&["--resume", "x", "--", "--quiet"]));
+        assert!(!alone(&["--resume", "x", "--users", "2"]) && !alone(&["http://a", "--resume", "x"]));
+    }
+
+    #[test]
     fn what_cannot_be_meant_is_refused_with_what_would_do() {
         let check = |line: &[&str], words: &str| {
             let error = session(line).expect_err("it is refused").to_string();
@@ -484,6 +530,7 @@ mod tests {
         check(&["--find-rate", "9:9"], "5:80");
         check(&["--find-rate", "0:9"], "more than can be sent");
         check(&["--find-rate", "9"], "5:80");
+        check(&["--windows", "0"], "1 to 1000");
         check(&["--key-env", "NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE");
         check(&["--trace", "/no/such/file"], "/no/such/file");
     }

@@ -14,6 +14,7 @@ use weighbridge_load::{Level, Purpose, Row, Session, measures};
 
 use super::args::LoadSide;
 use super::handed::HandedLoad;
+use super::search;
 
 /// The contract that all servers are adapters of. Which one it is, the bencher says.
 trait LoadedServer {}
@@ -39,6 +40,7 @@ struct LevelPoint;
 pub(crate) fn bench() -> Option<ExitCode> {
     let HandedLoad { args, .. } = HandedLoad::told()?;
     let levels = args.levels().ok()?;
+    let name = |level: &Level| args.find_rate.map_or_else(|| name(level), search::name);
     let levels = LEVELS.get_or_init(|| levels.into_iter().map(|level| (name(&level), level)).collect());
     MEANING.get_or_init(|| args.meaning());
     let adapter = |side: &LoadSide| AdapterEntry {
@@ -130,13 +132,17 @@ fn run(bencher: &mut Bencher, _: Option<&mut dyn Any>, point: &Point) -> Result<
     let case = format!("{number}-{place}");
     let window = told.number(&case).map_err(of)?;
     // In a duel the sides are measured in turns, whose order is drawn: a drift falls on both alike.
-    let is_last = window > 0 && window + 1 == args.windows && args.sides().len() == 1;
+    // A window that was broken off has taken a number too.
+    let is_last = window > 0 && window + 1 >= args.windows() && args.sides().len() == 1;
     let first = if is_last { told.first(&case) } else { None };
+    if let Some(range) = args.find_rate {
+        return search::measure(bencher, args, &session, range, window);
+    }
     let probe = told.probes.get(place).and_then(Option::as_ref);
     // Prompts differ from level to level as well.
     let place = window.saturating_mul(levels.len() as u32).saturating_add(number as u32);
     let row = session.window(place, probe, first).map_err(|error| Error::new(error.to_string()))?;
-    if window == 0 {
+    if first.is_none() && told.first(&case).is_none() {
         told.keep_first(&case, row.figures.latency.at(0.5)).map_err(of)?;
     }
     let purpose = if args.sides().len() > 1 { Purpose::Compare } else { Purpose::State };

@@ -8,6 +8,7 @@ mod args;
 mod bench;
 mod handed;
 mod import;
+mod resumed;
 mod search;
 mod shown;
 mod verdicts;
@@ -16,11 +17,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use weighbridge::data::{Comparison, Exit, Layout, Runs};
+use weighbridge::data::{Comparison, Duels, Exit, Layout, RunStatus, Runs};
 
 pub(crate) use self::args::LoadArgs;
 pub(crate) use self::bench::bench;
 use self::handed::HandedLoad;
+use self::resumed::MeasuredRun;
 use crate::command_output::CommandOutput;
 use crate::stop;
 
@@ -39,35 +41,71 @@ pub(crate) fn run(args: &LoadArgs, data: Option<PathBuf>) -> Result<CommandOutpu
     if !args.import.is_empty() {
         return import::run(&args, &data);
     }
-    if let Some(range) = args.find_rate {
-        return search::run(&args, range);
+    if let Some(run) = &args.resume {
+        return resume(&args, &data, run);
     }
-    let state = tempfile::tempdir().context("failed to make a temporary folder")?;
+    search::check(&args, None)?;
     let probes = args.sides().iter().map(|side| args.session(*side)?.look_for_cache().map_err(args::told));
-    let handed = HandedLoad {
-        probes: probes.collect::<Result<_>>()?,
-        folder: state.path().to_owned(),
-        args: args.clone(),
-    };
-    let is_duel = args.sides().len() > 1;
-    let compared = state.path().join("comparison.json");
+    let probes: Vec<_> = probes.collect::<Result<_>>()?;
+    search::check(&args, probes.first().and_then(Option::as_ref))?;
+    let handed = HandedLoad { probes, folder: resumed::folder(&data)?, args: args.clone() };
     let mut bench = Command::new(std::env::current_exe().context("failed to find this program")?);
-    handed.hand_to(&mut bench)?;
-    bench.args(["--bench", "--scenario", "LOAD", "--repeats", &args.windows.to_string()]);
+    bench.args(["--bench", "--scenario", "LOAD", "--repeats", &args.windows().to_string()]);
     bench.args(["--timeout", &args.longest()?.as_secs().to_string()]);
     // The client tells itself where it is too slow.
     bench.args(cfg!(debug_assertions).then_some("--allow-debug"));
-    bench.arg("--data").arg(&data);
-    if is_duel {
-        bench.args(["--versus-adapter", args.name_of(args::LoadSide::Other), "--comparison"]).arg(&compared);
+    if args.sides().len() > 1 {
+        bench.args(["--versus-adapter", args.name_of(args::LoadSide::Other)]);
+        bench.arg("--comparison").arg(compared(&handed));
         bench.args(["--gate", &JUDGED[1..].join(","), "--threshold", &format!("{}%", args.margin * 100.0)]);
     }
-    bench.args(&args.flags);
-    let before = newest(&data);
-    let ended = bench.status().context("failed to start this program anew")?;
+    measure(bench, &args.flags, &data, &handed, MeasuredRun::Beside(runs(&data)))
+}
+
+/// Goes on with a run that was broken off. What was found of a cache is looked for anew: the server may have
+/// been started again.
+fn resume(args: &LoadArgs, data: &Path, run: &str) -> Result<CommandOutput> {
+    if !args.is_resume_alone()? {
+        return Err(stop::usage("--resume takes the line from the run: nothing of it is typed again"));
+    }
+    let before = resumed::told(data, run)?;
+    let probes = before
+        .args
+        .sides()
+        .iter()
+        .map(|side| before.args.session(*side)?.look_for_cache().map_err(args::told));
+    let handed = HandedLoad { probes: probes.collect::<Result<_>>()?, ..before };
+    let mut bench = Command::new(std::env::current_exe().context("failed to find this program")?);
+    bench.args(["--bench", "--resume", run]);
+    measure(bench, &args.flags, data, &handed, MeasuredRun::Known(run.to_owned()))
+}
+
+/// Runs the program as a bench binary that was told so, and shows what it has measured.
+fn measure(
+    mut bench: Command,
+    flags: &[String],
+    data: &Path,
+    handed: &HandedLoad,
+    measured: MeasuredRun,
+) -> Result<CommandOutput> {
+    handed.hand_to(&mut bench)?;
+    bench.arg("--data").arg(data).args(flags);
+    let child = bench.spawn().context("failed to start this program anew")?;
+    let (ended, run) = resumed::wait(child, data, measured, handed)?;
     let exit = Exit::BY_PRECEDENCE.into_iter().find(|exit| ended.code() == Some(exit.code().into()));
-    let text = if is_duel { duel(&compared)? } else { newest_but(&data, before.as_deref())? };
-    Ok(CommandOutput { exit: exit.unwrap_or(Exit::Unexpected), ..CommandOutput::fine(text) })
+    let exit = exit.unwrap_or(Exit::Unexpected);
+    let shown = shown(data, handed, run.as_deref())?;
+    if is_over(data, run.as_deref()) {
+        resumed::drop_kept(data, run.as_deref(), handed);
+        return Ok(CommandOutput { exit, ..CommandOutput::fine(shown) });
+    }
+    let hint = run.map_or_else(String::new, |run| format!("go on with: load --resume {run}\n"));
+    Ok(CommandOutput { exit, ..CommandOutput::fine(shown + &hint) })
+}
+
+/// The file of the verdicts of a duel.
+fn compared(handed: &HandedLoad) -> PathBuf {
+    handed.folder.join("comparison.json")
 }
 
 /// A mistake costs no run: that of a session, and what a name may be.
@@ -106,20 +144,39 @@ fn kept() -> PathBuf {
     crate::command::kept("load")
 }
 
-/// The newest run of this data directory.
-fn newest(data: &Path) -> Option<String> {
-    let runs = Runs::new(Layout::new(data));
-    runs.newest_first().ok()?.next().map(|manifest| manifest.id.to_string())
+/// The runs of this data directory, and the duels that are under way.
+fn runs(data: &Path) -> Vec<String> {
+    both(data).iter().flat_map(Runs::newest_first).flatten().map(|manifest| manifest.id.to_string()).collect()
 }
 
-/// The table of the newest run, unless it is that of before: then nothing was measured.
-fn newest_but(data: &Path, before: Option<&str>) -> Result<String> {
-    let runs = Runs::new(Layout::new(data));
-    let Some(manifest) = runs.newest_first()?.next() else { return Ok(String::new()) };
-    if before.is_some_and(|before| manifest.id.to_string() == before) {
-        return Ok(String::new());
+/// Where runs are kept, and where the journals of duels are.
+fn both(data: &Path) -> [Runs; 2] {
+    let layout = Layout::new(data);
+    [Runs::new(layout.clone()), Duels::new(layout).journals()]
+}
+
+/// Tells whether nothing is left to go on with.
+fn is_over(data: &Path, run: Option<&str>) -> bool {
+    let Some(run) = run else { return true };
+    let mut all = both(data)
+        .into_iter()
+        .filter_map(|runs| runs.newest_first().ok()?.find(|one| one.id.to_string() == run));
+    all.next().is_none_or(|manifest| manifest.status == RunStatus::Complete)
+}
+
+/// What was measured: verdicts of a duel, the ends of a search, else a table.
+fn shown(data: &Path, handed: &HandedLoad, run: Option<&str>) -> Result<String> {
+    if handed.args.sides().len() > 1 {
+        return duel(&compared(handed));
     }
-    Ok(shown::table(&runs.load(&manifest.id)?))
+    let runs = Runs::new(Layout::new(data));
+    let found = runs.newest_first()?.find(|manifest| run == Some(manifest.id.to_string().as_str()));
+    let Some(manifest) = found else { return Ok(String::new()) };
+    let run = runs.load(&manifest.id)?;
+    Ok(match handed.args.find_rate {
+        Some(_) => search::shown(&handed.args, &run),
+        None => shown::table(&run),
+    })
 }
 
 /// The verdicts of a duel that was stored in this file; nothing where it did not come so far.

@@ -59,7 +59,8 @@ impl RequestHead {
         }
         if !is_plain {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            let accept = if wants_stream { "text/event-stream" } else { "application/json" };
+            let is_stream = wants_stream && target.api.is_protocol();
+            let accept = if is_stream { "text/event-stream" } else { "application/json" };
             headers.insert(ACCEPT, HeaderValue::from_static(accept));
         }
         let method = if is_plain { Method::GET } else { Method::POST };
@@ -82,7 +83,7 @@ impl RequestHead {
         let is_json = content_type(answer).starts_with("application/json");
         let is_wrong = match self.api {
             Api::Plain => false,
-            _ if self.wants_stream => !is_stream,
+            Api::Chat | Api::Completions if self.wants_stream => !is_stream,
             _ => !is_json,
         };
         of_status.or(is_wrong.then_some(Failure::WrongType))

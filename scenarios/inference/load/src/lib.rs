@@ -79,4 +79,4 @@ pub use target::{Api, Key, Target, TargetError};
 pub use tokens::{Chunk, Usage};
 pub use trace::{TraceError, trace};
 pub use verdict::{Bounds, Reason, Verdict};
-pub use workload::{Ask, FieldError, Workload};
+pub use workload::{Ask, FieldError, RequestBodies, Workload};

@@ -1,6 +1,9 @@
 //! The highest rate that holds the goals, with an interval: from the highest rate at which every window held
 //! to the lowest at which none did.
 
+/// The least share that both ends may be apart.
+const SMALLEST: f64 = 0.001;
+
 /// The outcome of the windows of a rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RateTrial {
@@ -37,6 +40,14 @@ impl RateSearch {
     /// one of 32 cases.
     pub const WINDOWS: u32 = 5;
 
+    /// The most windows that a search takes.
+    pub fn most_windows(self) -> u32 {
+        // Each end is sought by halving the ratio, until what is left is as small as that.
+        let ratio = (self.high / self.low).ln() / (1.0 + self.within.max(SMALLEST)).ln();
+        let halvings = ratio.max(1.0).log2().ceil() as u32;
+        (2 + 2 * (halvings + 1)) * Self::WINDOWS
+    }
+
     /// Searches, by halving the ratio of two rates.
     ///
     /// # Errors
@@ -67,7 +78,7 @@ impl RateSearch {
         if note(self.high, &mut found, (&mut not_held, &mut not_failed))? == RateTrial::Holds {
             return Ok(found);
         }
-        let is_apart = |low: f64, high: f64| high > low * (1.0 + self.within.max(0.001));
+        let is_apart = |low: f64, high: f64| high > low * (1.0 + self.within.max(SMALLEST));
         while let Some(held) = found.holds.filter(|held| is_apart(*held, not_held)) {
             note((held * not_held).sqrt(), &mut found, (&mut not_held, &mut not_failed))?;
         }

@@ -248,7 +248,7 @@ impl Session {
 
     fn parse_limits(&self) -> ParseLimits {
         ParseLimits {
-            is_protocol: self.target.api != Api::Plain,
+            is_protocol: self.target.api.is_protocol(),
             is_stream: self.workload.stream,
             may_end_early: self.workload.may_end_early,
             line: LINE,

@@ -54,6 +54,16 @@ pub enum Api {
     Completions,
     /// The path as it stands: any answer with the status 200 is one.
     Plain,
+    /// A POST to the path as it stands, with the bodies of [`Workload::bodies`](crate::Workload): any JSON
+    /// with the status 200 is an answer. Whoever made the bodies knows what is due.
+    Posted,
+}
+
+impl Api {
+    /// Tells whether answers are of the `OpenAI` protocol: tokens are counted in them.
+    pub fn is_protocol(self) -> bool {
+        matches!(self, Self::Chat | Self::Completions)
+    }
 }
 
 /// A key for an endpoint. It is shown nowhere, and stored nowhere.

@@ -1,5 +1,8 @@
 //! What requests ask. No two prompts of a session are equal, by construction.
 
+use std::fmt;
+use std::sync::Arc;
+
 use hyper::body::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -43,6 +46,24 @@ pub struct Ask {
     pub tokens: Option<u32>,
 }
 
+/// The bodies of requests to a server that speaks no `OpenAI` protocol: one for each request, so that no two
+/// are equal.
+#[derive(Clone)]
+pub struct RequestBodies(Arc<dyn Fn(Ask) -> Vec<u8> + Send + Sync>);
+
+impl RequestBodies {
+    /// Bodies that are made so, by the number of the request.
+    pub fn new(make: impl Fn(Ask) -> Vec<u8> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(make))
+    }
+}
+
+impl fmt::Debug for RequestBodies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RequestBodies")
+    }
+}
+
 /// Prompts and answers as they are asked for.
 #[derive(Clone, Debug)]
 pub struct Workload {
@@ -60,6 +81,8 @@ pub struct Workload {
     pub may_end_early: bool,
     /// Fields of each request's body beside those that the client sets.
     pub fields: Map<String, Value>,
+    /// The whole bodies, where the API is [`Api::Posted`].
+    pub bodies: Option<RequestBodies>,
 }
 
 impl Workload {
@@ -83,6 +106,7 @@ impl Workload {
             stream: true,
             may_end_early: false,
             fields: Map::new(),
+            bodies: None,
         }
     }
 
@@ -120,8 +144,12 @@ impl Workload {
 
     /// The body of the request; empty for [`Api::Plain`].
     pub(crate) fn body(&self, target: &Target, ask: Ask) -> Bytes {
-        if target.api == Api::Plain {
-            return Bytes::new();
+        match target.api {
+            Api::Plain => return Bytes::new(),
+            Api::Posted => {
+                return self.bodies.as_ref().map_or_else(Bytes::new, |bodies| bodies.0(ask).into());
+            }
+            Api::Chat | Api::Completions => {}
         }
         let prompt = self.prompt(ask);
         let fixed = ask.tokens.filter(|_| !self.may_end_early);
@@ -211,6 +239,15 @@ mod tests {
         assert!(body["messages"][0]["content"].is_string() && body.get("prompt").is_none());
         let plain = Target::parse("http://a/x", None).unwrap();
         assert!(Workload::of_seed(1).body(&plain, ask(1)).is_empty());
+    }
+
+    #[test]
+    fn bodies_of_ones_own_are_posted_as_they_are_made() {
+        let posted = Target::parse("http://a/x", Some(Api::Posted)).unwrap();
+        let bodies = RequestBodies::new(|ask| format!("{{\"number\":{}}}", ask.number).into_bytes());
+        let workload = Workload { bodies: Some(bodies), ..Workload::of_seed(1) };
+        assert_eq!(workload.body(&posted, ask(7)), &b"{\"number\":7}"[..]);
+        assert!(Workload::of_seed(1).body(&posted, ask(7)).is_empty());
     }
 
     #[test]

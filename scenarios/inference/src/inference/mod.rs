@@ -13,10 +13,18 @@ mod inference_tests;
 #[cfg(test)]
 mod prediction_liars;
 mod proof;
+pub mod serve1_servers;
+#[cfg(test)]
+mod serve_tests;
+mod served_proof;
+#[cfg(test)]
+mod server_liars;
 mod share_of_peak;
 
 pub use inf1_latency::predict;
 pub use inf2_throughput::predict_batches;
 pub use inf3_generation::generate;
 pub use proof::prove_calls;
+pub use serve1_servers::serve;
+pub use served_proof::prove_served;
 pub use share_of_peak::{OPERATIONS, PEAK_SHARE};

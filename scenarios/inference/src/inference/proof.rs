@@ -63,7 +63,11 @@ fn check_settings(spec: &PredictionSpec, predictions: &dyn PredictionLoop) -> Re
 }
 
 /// Holds one call against the reference, and counts the ties.
-fn prove_call(spec: &PredictionSpec, note: &NotedCall, reference: &mut HandModel<f64>) -> Result<usize> {
+pub(super) fn prove_call(
+    spec: &PredictionSpec,
+    note: &NotedCall,
+    reference: &mut HandModel<f64>,
+) -> Result<usize> {
     let NotedCall { epoch, call, samples, answer } = note;
     if samples.end > spec.batch || samples.is_empty() {
         return Err(Error::new(format!("the samples {samples:?} are none of a batch of {}", spec.batch)));
@@ -114,7 +118,7 @@ fn near_logits(call: u64, found: &[f32], expected: &[f32], tolerance: f64) -> Re
 /// That each id has the greatest logit after all that came before it, or one that is as great within the
 /// tolerance: how many of those there are. The reference goes along the ids that were made, so that a tie is
 /// not told again by all that follows.
-fn prove_tokens(
+pub(super) fn prove_tokens(
     spec: &PredictionSpec,
     call: u64,
     prompt: &[i32],

@@ -27,13 +27,15 @@ pub enum NamedModel {
     ForTests,
     /// The shape of [`NamedModel::GptTiny`] in no time: for tests.
     DecoderForTests,
+    /// The same over texts: for tests of servers.
+    TextForTests,
 }
 
 /// Added to the variance of a row, as BERT and GPT-2 have it.
 const EPSILON: f64 = 1e-5;
 
 impl NamedModel {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Mlp,
         Self::EncoderTiny,
         Self::GptTiny,
@@ -43,6 +45,7 @@ impl NamedModel {
         Self::Gpt124m,
         Self::ForTests,
         Self::DecoderForTests,
+        Self::TextForTests,
     ];
 
     /// The layers.
@@ -76,12 +79,15 @@ impl NamedModel {
             Self::DecoderForTests => {
                 named(Dimensions::Gpt { length: 12, vocabulary: 13, width: 8, heads: 2, blocks: 2 })
             }
+            Self::TextForTests => {
+                named(Dimensions::Gpt { length: 96, vocabulary: 256, width: 8, heads: 2, blocks: 1 })
+            }
         }
     }
 
     /// Returns whether it is a decoder: what it predicts is the id that comes next.
     pub fn decodes(self) -> bool {
-        matches!(self, Self::GptTiny | Self::Gpt124m | Self::DecoderForTests)
+        matches!(self, Self::GptTiny | Self::Gpt124m | Self::DecoderForTests | Self::TextForTests)
     }
 
     fn short(self) -> &'static str {
@@ -95,6 +101,7 @@ impl NamedModel {
             Self::Gpt124m => "gpt_124m",
             Self::ForTests => "encoder_for_tests",
             Self::DecoderForTests => "decoder_for_tests",
+            Self::TextForTests => "text_for_tests",
         }
     }
 }

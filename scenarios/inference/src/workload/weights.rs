@@ -30,7 +30,21 @@ impl ModelWeights {
     /// # Errors
     /// Layers that do not fit together.
     pub fn of(model: &Model) -> Result<Self> {
+        Self::with_head(model, true)
+    }
+
+    /// The same where the last map has a bias of zeros: that of GPT-2 has none, and some systems have no place
+    /// for one.
+    ///
+    /// # Errors
+    /// Layers that do not fit together.
+    pub fn without_bias_of_head(model: &Model) -> Result<Self> {
+        Self::with_head(model, false)
+    }
+
+    fn with_head(model: &Model, has_bias: bool) -> Result<Self> {
         let placed = model.placed()?;
+        let bare = (!has_bias).then(|| format!("{}.bias", model.layers.len() - 1));
         let batch_norms: Vec<String> = placed
             .iter()
             .filter(|one| matches!(one.layer, Layer::BatchNorm { .. }))
@@ -39,6 +53,7 @@ impl ModelWeights {
         let mut fields = Vec::new();
         for one in model.parameters()? {
             let values = match one.start {
+                _ if Some(&one.name) == bare.as_ref() => FieldValues::Same(0),
                 _ if one.name.rsplit('.').next() == Some("scale") => FieldValues::Same(1),
                 Start::Zeros => FieldValues::Spread(SHIFT),
                 Start::Rows => FieldValues::Spread(ROWS),
@@ -83,6 +98,15 @@ mod tests {
         assert_eq!(of("1.mean").values, FieldValues::Spread(SHIFT));
         assert_eq!(of("1.variance").values, FieldValues::Same(1));
         assert!(weights.data().fields.iter().all(|field| field.values != FieldValues::Same(0)));
+        let gpt = ModelWeights::without_bias_of_head(&NamedModel::GptTiny.model()).unwrap();
+        let zeros: Vec<&str> = gpt
+            .data()
+            .fields
+            .iter()
+            .filter(|field| field.values == FieldValues::Same(0))
+            .map(|field| field.kind.name.as_str())
+            .collect();
+        assert_eq!(zeros, ["11.bias"], "of a head alone");
         let model = NamedModel::EncoderTiny.model();
         assert_eq!(ModelWeights::of(&model).unwrap().count(), model.size().unwrap());
     }

@@ -23,6 +23,12 @@ def erf(x: Array) -> Array:
     return np.copysign(1 - sum_of * np.exp(-x * x), x)
 
 
+PART = 1 << 14
+"""Numbers that a function of several steps goes through at once. What it makes on the way stays in a cache, and is
+small enough for memory that is used again: arrays of a large batch would each be of fresh pages, which took as long as
+to compute them."""
+
+
 class Way(Walk):
     """Layers over arrays. Keys and values are kept in arrays with room for all places."""
 
@@ -32,7 +38,9 @@ class Way(Walk):
         self.before = 0
 
     def linear(self, x: Array, at: str) -> Array:
-        return x @ self.weights[f"{at}.weight"] + self.weights[f"{at}.bias"]
+        y: Array = x @ self.weights[f"{at}.weight"]
+        y += self.weights[f"{at}.bias"]
+        return y
 
     def embed(self, ids: Array, name: str) -> Array:
         return self.weights[name][ids]
@@ -41,13 +49,18 @@ class Way(Walk):
         return x + self.weights[name][self.before : self.before + x.shape[1]]
 
     def layer_norm(self, x: Array, at: str, epsilon: float) -> Array:
-        centred = x - x.mean(-1, keepdims=True)
-        deviation = np.sqrt(np.square(centred).mean(-1, keepdims=True) + np.float32(epsilon))
-        return centred / deviation * self.weights[f"{at}.scale"] + self.weights[f"{at}.shift"]
+        y: Array = x - x.mean(-1, keepdims=True)
+        y /= np.sqrt(np.square(y).mean(-1, keepdims=True) + np.float32(epsilon))
+        y *= self.weights[f"{at}.scale"]
+        y += self.weights[f"{at}.shift"]
+        return y
 
     def batch_norm(self, x: Array, at: str, epsilon: float) -> Array:
         mean, variance, scale, shift = (self.weights[f"{at}.{name}"] for name in ("mean", "variance", "scale", "shift"))
-        return (x - mean) * (scale / np.sqrt(variance + np.float32(epsilon))) + shift
+        y: Array = x - mean
+        y *= scale / np.sqrt(variance + np.float32(epsilon))
+        y += shift
+        return y
 
     def attention(self, qkv: Array, at: str, heads: int, causal: bool) -> Array:
         batch, length, width = qkv.shape
@@ -61,15 +74,22 @@ class Way(Walk):
             for kept, new in zip(self.kept[at], (k, v), strict=True):
                 kept[:, :, places] = new
             k, v = (kept[:, :, : self.before + length] for kept in self.kept[at])
-        scores = q @ k.swapaxes(2, 3) * np.float32(size**-0.5)
+        scores = q @ k.swapaxes(2, 3)
+        scores *= np.float32(size**-0.5)
         if causal and length > 1:
             scores += np.triu(np.full(scores.shape[2:], -np.inf, np.float32), 1 + self.before)
-        shares = np.exp(scores - scores.max(-1, keepdims=True))
+        scores -= scores.max(-1, keepdims=True)
+        shares = np.exp(scores, out=scores)
         shares /= shares.sum(-1, keepdims=True)
         return (shares @ v).swapaxes(1, 2).reshape(batch, length, width // 3)
 
     def gelu(self, x: Array) -> Array:
-        return np.float32(0.5) * x * (1 + erf(x * np.float32(0.5**0.5)))
+        y = np.empty_like(x)
+        given, made = x.reshape(-1), y.reshape(-1)
+        for start in range(0, given.size, PART):
+            part = given[start : start + PART]
+            made[start : start + PART] = np.float32(0.5) * part * (1 + erf(part * np.float32(0.5**0.5)))
+        return y
 
     def relu(self, x: Array) -> Array:
         return np.maximum(x, 0)

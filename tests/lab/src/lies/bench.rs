@@ -52,6 +52,7 @@ pub(super) fn take(
     if class.told_by == By::Duel {
         command.args(["--versus-adapter", class.reference, "--comparison"]).arg(comparison(data));
     }
+    command.envs(class.variables.iter().copied());
     let status = command.status().context("failed to start cargo")?;
     Ok(EndedBench { code: status.code(), data: data.to_owned(), log })
 }

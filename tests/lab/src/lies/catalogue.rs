@@ -15,6 +15,8 @@ pub(super) struct LieClass {
     pub(super) reference: &'static str,
     /// Points of its scenarios, beside [`POINTS`].
     pub(super) points: &'static [(&'static str, &'static str)],
+    /// Variables of the environment that it is tried in.
+    pub(super) variables: &'static [(&'static str, &'static str)],
     /// What nothing of it can be tried without.
     pub(super) needs: Option<Needs>,
 }
@@ -93,6 +95,7 @@ const TARGET: &str = "TRAIN-2";
 const LATENCY: &str = "INF-1";
 const BATCHES: &str = "INF-2";
 const TOKENS: &str = "INF-3";
+const SERVED: &[&str] = &["SERVE-1"];
 
 /// Points of scenarios that have several.
 pub(super) const POINTS: &[(&str, &str)] = &[
@@ -120,6 +123,8 @@ pub(super) const POINTS: &[(&str, &str)] = &[
     (TOKENS, "model=tiny"),
     (TOKENS, "prompt=prompt_4"),
     (TOKENS, "tokens=tokens_4"),
+    ("SERVE-1", "model=gpt_tiny"),
+    ("SERVE-1", "load=users_4"),
 ];
 
 /// What is said of steps that were not done when they were timed.
@@ -151,6 +156,8 @@ pub(super) const CLASSES: &[LieClass] = &[
     class("trainings", By::Adapters, "0.1"),
     class("learners", By::Adapters, "0.1"),
     class("predictors", By::Adapters, "0.1"),
+    // How late the client may be is the machine's, and not what is tried.
+    LieClass { variables: &[("WEIGHBRIDGE_CLIENT_DELAY", "3600")], ..class("servers", By::Adapters, "0.1") },
     LieClass { needs: Some(Needs::Peer("numpy")), ..class("starts-in-workers", By::Adapters, "0.3") },
     LieClass { needs: Some(Needs::Peer("torch")), ..class("learners-in-workers", By::Adapters, "0.3") },
 ];
@@ -258,6 +265,14 @@ pub(super) const LIES: &[CataloguedLie] = &[
     lie("predictors", "every-second-call", &[LATENCY, BATCHES, TOKENS], ANSWERS),
     twin("predictors", "whole-answers", &[LATENCY, BATCHES, TOKENS]),
     twin("predictors", "fresh-answers", &[LATENCY, BATCHES, TOKENS]),
+    lie("servers", "last-text", SERVED, ANSWERS),
+    lie("servers", "first-id-alone", SERVED, ANSWERS),
+    lie("servers", "half-of-the-layers-served", SERVED, ANSWERS),
+    lie("servers", "earlier-texts", SERVED, ANSWERS),
+    lie("servers", "remembered-texts", SERVED, &["answers repeated prompts faster"]),
+    lie("servers", "cut-texts", SERVED, &["answers were cut"]),
+    twin("servers", "whole-texts", SERVED),
+    twin("servers", "slow-texts", SERVED),
     lie("starts-in-workers", "made-with-the-first-in-a-worker", SMALL, &["growth", "outside"]),
     lie("starts-in-workers", "made-with-the-second-in-a-worker", SMALL, &["growth", "outside", "unstopped"]),
     twin("starts-in-workers", "compiles-each-epoch-in-a-worker", SMALL),
@@ -271,7 +286,7 @@ pub(super) const LIES: &[CataloguedLie] = &[
 ];
 
 const fn class(name: &'static str, told_by: By, seconds: &'static str) -> LieClass {
-    LieClass { name, told_by, seconds, reference: "Reference", points: &[], needs: None }
+    LieClass { name, told_by, seconds, reference: "Reference", points: &[], variables: &[], needs: None }
 }
 
 const fn checkpoints(name: &'static str, points: &'static [(&'static str, &'static str)]) -> LieClass {

@@ -40,7 +40,7 @@ impl Predictor for CandlePredictor {
 }
 
 /// A model on tensors of `candle`.
-struct CandleModel {
+pub(super) struct CandleModel {
     model: Model,
     decodes: bool,
     weights: BTreeMap<String, Tensor>,
@@ -48,7 +48,7 @@ struct CandleModel {
 }
 
 impl CandleModel {
-    fn open(spec: &PredictionSpec, weights: &DataSet) -> Result<Self> {
+    pub(super) fn open(spec: &PredictionSpec, weights: &DataSet) -> Result<Self> {
         spec.check()?;
         weights.check_is(spec.weights()?.data())?;
         let read = |(field, kind): (usize, &FieldKind)| {

@@ -10,6 +10,9 @@ mod candle_layers;
 mod hand_layers;
 mod key_values;
 mod real;
+mod served;
+mod served_requests;
+mod servers;
 mod tensor_numbers;
 
 use std::sync::Arc;
@@ -22,6 +25,10 @@ pub use absent::CandlePredictor;
 pub(crate) use by_hand::HandModel;
 #[cfg(feature = "candle")]
 pub use candle::CandlePredictor;
+pub use served::HyperServer;
+#[cfg(feature = "candle")]
+pub use servers::CandleServer;
+pub use servers::{NdarrayServer, ReferenceServer, open_by_hand};
 
 use crate::contract::{CallLoop, PredictionLoop, Predictor};
 use crate::workload::{PredictionMode, PredictionPrecision, PredictionSpec};

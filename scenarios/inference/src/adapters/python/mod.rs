@@ -4,5 +4,7 @@
 
 mod predictions;
 mod predictors;
+mod servers;
 
 pub use predictors::{Jax, NumPy, OnnxRuntime, OpenVino, PyTorch, TensorFlow};
+pub use servers::{LlamaServer, OnnxRuntimeServer, PyTorchServer};

@@ -35,7 +35,7 @@ pub(super) fn open_model<'a>(
 
 /// The part of an `open` message that describes predictions.
 #[derive(Debug, Serialize)]
-struct PredictionParts {
+pub(super) struct PredictionParts {
     weights: TensorFiles,
     prediction: PredictionMessage,
 }
@@ -53,7 +53,7 @@ struct PredictionMessage {
 }
 
 impl PredictionParts {
-    fn of(spec: &PredictionSpec, mode: PredictionMode, weights: &DataSet) -> Result<Self> {
+    pub(super) fn of(spec: &PredictionSpec, mode: PredictionMode, weights: &DataSet) -> Result<Self> {
         let PredictionSpec { ref model, decodes, precision, batch, generation, .. } = *spec;
         let (model, calls, work) = (model.clone(), spec.calls(), spec.work()?);
         let prediction =

@@ -21,6 +21,7 @@ mod learners;
 mod lie;
 mod predictors;
 mod remembered;
+mod servers;
 mod starts;
 mod trainings;
 mod whole_pass;
