@@ -1,0 +1,247 @@
+"""A loop over a loader: the time of each `next`, of each step after it, and of each start.
+
+In a run that tries, the loop in which most time goes is held: its loader begins anew where it ends, and its
+batches come by one arm after the other, block by block, in an order that the plan says.
+"""
+
+import os
+import sys
+import threading
+import time
+
+from . import journal, places, quiet, sampler, state
+from .arms import Schedule
+
+#: The loops of this process that are inside one another, the outermost first.
+_active = []
+
+_FLUSH = 250_000_000
+_clock = time.monotonic_ns
+
+
+class Loop:
+    """All iterations over the loaders that one place of a script makes."""
+
+    def __init__(self, key, framework, line, caller, source):
+        self.key, self.framework, self.line, self.caller = key, framework, line, caller
+        #: What frameworks give: `settings()`, `begin()`, `next(iterator)`, and the arms that they know.
+        self.source = source
+        self.told = False
+        self.steps = 0
+        self.epochs = 0
+        self.entered_nested = None
+        self.delivered = None
+        self.written = _clock()
+        self.next_times, self.step_times, self.next_cpu, self.step_cpu = [], [], [], []
+        self.schedule = None
+
+    def begins(self, source, started):
+        """One iteration begins; it began to at `started`."""
+        self.source = source
+        self.epochs += 1
+        self.delivered = None
+        self.starting = started
+        if not self.told:
+            self.told = True
+            frame = sys._getframe(1)
+            self._tell(places.users_line(frame) or "")
+        if state.plan.get("mode") == "try" and self.schedule is None and self._is_main():
+            self.schedule = Schedule(self, state.plan)
+        state.at_finish.append(self.write) if self.write not in state.at_finish else None
+
+    def _is_main(self):
+        return state.plan.get("main") == self.key
+
+    def _tell(self, iterated):
+        journal.write(
+            "loader",
+            loader=self.key,
+            framework=self.framework,
+            line=self.line,
+            caller=self.caller,
+            iterated=iterated,
+            settings=self.source.settings(),
+            arms=sorted(self.source.arms()),
+        )
+
+    def next(self, iterator):
+        """The next batch, timed."""
+        if threading.current_thread() is not threading.main_thread() or (
+            _active and _active[-1] is not self and self in _active
+        ):
+            return self.source.next(iterator)
+        entered, cpu = _clock(), time.process_time_ns()
+        self._step_ended(entered, cpu)
+        if self not in _active:
+            self._enters(entered)
+        state.where = "next"
+        try:
+            if self.schedule is None:
+                batch = self.source.next(iterator)
+            else:
+                batch = self.schedule.next(iterator)
+        except BaseException:
+            self._leaves()
+            raise
+        self._delivered(entered, cpu)
+        return batch
+
+    def _enters(self, now):
+        # A loop that somebody broke off is over when an outer one goes on, or another one begins beside it.
+        _active.append(self)
+        self.entered_at = now
+
+    def _leaves(self):
+        """The iteration has ended, or was broken off."""
+        if self in _active:
+            while _active.pop() is not self:
+                pass
+            if _active:
+                state.nested += _clock() - self.entered_at
+        state.where = "step" if _active else "else"
+        self.delivered = None
+        self.write()
+
+    def _step_ended(self, now, cpu):
+        # Inner loops that were broken off ended at some time in this step.
+        while self in _active and _active[-1] is not self:
+            _active[-1]._broken_off()
+        if self.delivered is None:
+            return
+        took = now - self.delivered - (state.nested - self.nested_before)
+        self.step_times.append(max(took, 0))
+        self.step_cpu.append(cpu - self.cpu_delivered)
+        if self.schedule is not None:
+            self.schedule.step_ended(max(took, 0))
+
+    def _broken_off(self):
+        _active.pop()
+        if self.delivered is not None and _active:
+            state.nested += self.delivered - self.entered_at
+        self.delivered = None
+
+    def _delivered(self, entered, cpu):
+        now, cpu_now = _clock(), time.process_time_ns()
+        if self.starting is not None:
+            # The first batch of an iteration is a start, and no `next` like the others.
+            journal.write("start", loader=self.key, took=now - self.starting, epoch=self.epochs)
+            self.starting = None
+        else:
+            self.next_times.append(now - entered)
+            self.next_cpu.append(cpu_now - cpu)
+        self.delivered, self.cpu_delivered = now, cpu_now
+        self.nested_before = state.nested
+        self.steps += 1
+        state.where = "step"
+        if state.first is None:
+            state.first = now
+            journal.write("first", loader=self.key)
+            if os.environ.get("RANK", "0") == "0":
+                sampler.start(50, lambda: state.where)
+        if now - self.written > _FLUSH:
+            self.write()
+        if self.schedule is None:
+            enough = state.has_seen_enough(self.steps)
+            if enough is not None:
+                state.done(enough)
+
+    def write(self):
+        """Writes the times that are held back."""
+        self.written = _clock()
+        if self.next_times or self.step_times:
+            journal.write(
+                "steps",
+                loader=self.key,
+                next=self.next_times,
+                step=self.step_times,
+                next_cpu=sum(self.next_cpu),
+                step_cpu=sum(self.step_cpu),
+            )
+        self.next_times, self.step_times, self.next_cpu, self.step_cpu = [], [], [], []
+
+
+def of(source, framework, skip):
+    """The loop of a loader that is being made, by the place where that is."""
+    line, caller = places.made_at(skip)
+    key = "%s|%s" % (line, caller)
+    loop = state.loops.get(key)
+    if loop is None:
+        loop = state.loops[key] = Loop(key, framework, line, caller, source)
+    return loop
+
+
+class Iterated:
+    """An iterator that stands before another one: for frameworks whose iterators have no class of their own to
+    patch."""
+
+    def __init__(self, loop, iterator):
+        self._weighbridge_loop, self._weighbridge_iterator = loop, iterator
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self._weighbridge_loop.next(self._weighbridge_iterator)
+
+    def __getattr__(self, name):
+        return getattr(self._weighbridge_iterator, name)
+
+
+class Iterable:
+    """What a loop needs of a loader of which only `iter` is known."""
+
+    def __init__(self, begin, settings=None):
+        self.begin, self._settings = begin, settings or (lambda: {})
+
+    def settings(self):
+        return self._settings()
+
+    def arms(self):
+        return {}
+
+    def next(self, iterator):
+        return next(iterator)
+
+    def freeze(self, iterator):
+        """Keeps what makes batches from running while another arm does; where that cannot be, it runs on."""
+
+    def thaw(self, iterator):
+        """Lets it go on."""
+
+
+def patch_iter(kind, framework, skip, settings=None, name="__iter__"):
+    """Patches the method that gives an iterator of this class of loaders."""
+    original = getattr(kind, name)
+
+    def method(self, *args, **kwargs):
+        if _inside.deep:
+            return original(self, *args, **kwargs)
+        started = _clock()
+        source = Iterable(
+            lambda: _outside(original, self, args, kwargs), (lambda: settings(self)) if settings else None
+        )
+        loop = of(source, framework, skip)
+        iterator = source.begin()
+        loop.begins(source, started)
+        return Iterated(loop, iterator)
+
+    setattr(kind, name, method)
+
+
+class _Inside(threading.local):
+    deep = 0
+
+
+_inside = _Inside()
+
+
+def _outside(original, loader, args, kwargs):
+    """The iterator itself: a loader of a loader is a part of it, and has no loop of its own."""
+    _inside.deep += 1
+    try:
+        return iter(original(loader, *args, **kwargs))
+    finally:
+        _inside.deep -= 1
+
+
+quiet.patch_python()
