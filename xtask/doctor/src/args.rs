@@ -14,7 +14,7 @@ pub struct DoctorArgs {
     /// Look at this many steps, and end the script then [default: as many as --seconds allows].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) steps: Option<u64>,
-    /// Seconds from the first batch on after which a run is ended [default: 20 of the look, 120 of the experiments].
+    /// Seconds to look at, from the first batch on [default: 20]. Experiments take up to six times as long.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) seconds: Option<Duration>,
     /// Turns of each experiment. Intervals need eight.

@@ -13,7 +13,7 @@ use weighbridge::data::Guest;
 use crate::error::{DoctorError, failed};
 use crate::hook::{self, HookPlan};
 use crate::journal::Journal;
-use crate::layer::{self, LayerAnswer, Scratch};
+use crate::layer::{self, Scratch};
 use crate::processes::{ProcessSums, Processes};
 
 /// Between two looks at the processes and the journal.
@@ -74,7 +74,8 @@ pub(crate) struct Attempt {
     pub(crate) output: String,
     /// Processes that it left behind when it ended by itself.
     pub(crate) left: usize,
-    pub(crate) layer: LayerAnswer,
+    /// Folders that the script could read and not write.
+    pub(crate) read_only: Vec<PathBuf>,
 }
 
 impl AttemptPlan {
@@ -104,6 +105,9 @@ impl AttemptPlan {
             _ => end,
         };
         let left = if matches!(end, AttemptEnd::Own(_)) { ended } else { 0 };
+        // Those around the scratch folder hold nothing but what programs leave for a while.
+        let around = |folder: &PathBuf| scratch.path().starts_with(folder);
+        let read_only = layer.read_only.into_iter().filter(|folder| !around(folder)).collect();
         let output = tail(&fs::read(output_file(&scratch)).unwrap_or_default());
         Ok(Attempt {
             journal: Journal::read(&state),

@@ -16,9 +16,9 @@ use crate::trial::{AS_IT_IS, CACHED, trial};
 use crate::verdict::{Findings, Outcome, Verdict, judge};
 use crate::{html, page};
 
-/// The seconds of a look and of the experiments, where nobody says.
+/// The seconds of a look, where nobody says, and how many times as long the experiments may take.
 const LOOK: Duration = Duration::from_secs(20);
-const TRY: Duration = Duration::from_secs(120);
+const TRIES: f64 = 6.0;
 
 /// A block of steps takes about this long, and has so many steps.
 const BLOCK: f64 = 0.4;
@@ -148,7 +148,7 @@ impl Session<'_> {
     }
 
     fn trying(&self, main: &LoopSight, sight: &Look) -> AttemptPlan {
-        let seconds = self.args.seconds.unwrap_or(TRY).as_secs_f64();
+        let seconds = self.args.seconds.unwrap_or(LOOK).as_secs_f64() * TRIES;
         let period = main.period().max(1e-6);
         let block = (BLOCK / period).ceil().clamp(BLOCK_STEPS.0, BLOCK_STEPS.1) as u64;
         let one = (block + SETTLE) as f64 * period * self.args.rounds as f64;
@@ -270,6 +270,11 @@ fn notes(attempt: &Attempt) -> Vec<String> {
             "the script had ended and left {} processes behind, which were ended",
             attempt.left
         ));
+    }
+    if !attempt.read_only.is_empty() {
+        let folders: Vec<String> =
+            attempt.read_only.iter().map(|folder| folder.display().to_string()).collect();
+        notes.push(format!("the script could read and not write: {}", folders.join(", ")));
     }
     notes.extend(attempt.journal.troubles());
     notes

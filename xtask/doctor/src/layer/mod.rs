@@ -7,7 +7,9 @@ mod mounts;
 mod scratch;
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -86,9 +88,12 @@ fn file(state: &Path) -> PathBuf {
 pub fn layer() -> Option<ExitCode> {
     let request = env::var_os(VARIABLE)?;
     let request: LayerRequest = serde_json::from_slice(request.as_bytes()).ok()?;
-    let answer = |answer: &LayerAnswer| {
+    // Opened before the layer is laid: one that is laid in part may hide it.
+    let mut file = File::create(file(&request.state)).ok();
+    let mut answer = |answer: &LayerAnswer| {
+        let text = serde_json::to_vec(answer).unwrap_or_default();
         // Without an answer the doctor knows of the exit code alone.
-        let _ = fs::write(file(&request.state), serde_json::to_vec(answer).unwrap_or_default());
+        let _ = file.as_mut().map(|file| file.set_len(0).and_then(|()| file.write_all_at(&text, 0)));
     };
     let mut given = LayerAnswer::default();
     match request.scratch.as_deref().map(mounts::lay).transpose() {

@@ -1,6 +1,7 @@
 //! The mounts of a layer: an overlay for each folder at the top and each file system below it.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use nix::mount::{MsFlags, mount};
@@ -35,14 +36,17 @@ pub(super) fn lay(scratch: &Path) -> Result<Vec<PathBuf>, String> {
     let here = std::env::current_dir().map_err(|error| format!("no working folder: {error}"))?;
     enter()?;
     let mounted = mounted_below();
-    let old = scratch.join("old");
+    // Its path leads elsewhere once its folders are covered: an open folder stays what it is.
+    let open = File::open(scratch).map_err(|error| format!("the scratch folder: {error}"))?;
+    let handle = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
+    let old = handle.join("old");
     let fail = |what: &'static str| move |error: nix::Error| format!("{what}: {error}");
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
         .map_err(fail("no mounts of its own"))?;
     fs::create_dir_all(&old).map_err(|error| format!("the scratch folder: {error}"))?;
     mount(Some("/"), &old, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)
         .map_err(fail("the files cannot be mounted a second time"))?;
-    let mut laying = Laying { scratch, old: &old, count: 0, read_only: Vec::new() };
+    let mut laying = Laying { scratch, handle: &handle, old: &old, count: 0, read_only: Vec::new() };
     laying.children(Path::new("/"))?;
     for (target, kind) in mounted {
         laying.below(&target, &kind)?;
@@ -81,6 +85,8 @@ fn mounted_below() -> Vec<(PathBuf, String)> {
 /// A layer that is being laid.
 struct Laying<'a> {
     scratch: &'a Path,
+    /// The same folder, reached by what is open of it.
+    handle: &'a Path,
     /// The place where all files can be reached as they are.
     old: &'a Path,
     count: usize,
@@ -129,7 +135,7 @@ impl Laying<'_> {
             self.read_only.push(target.to_owned());
             self.children(target)?;
             return match self.scratch.parent() == Some(target) {
-                true => bind(&self.old_of(self.scratch), self.scratch, false),
+                true => bind(self.handle, self.scratch, false),
                 false => Ok(()),
             };
         }
@@ -146,7 +152,7 @@ impl Laying<'_> {
 
     fn overlay(&mut self, from: &Path, target: &Path) -> Result<(), String> {
         self.count += 1;
-        let folder = |name: &str| self.scratch.join(name).join(self.count.to_string());
+        let folder = |name: &str| self.handle.join(name).join(self.count.to_string());
         let (upper, work) = (folder("written"), folder("work"));
         for folder in [&upper, &work] {
             fs::create_dir_all(folder).map_err(|error| error.to_string())?;
