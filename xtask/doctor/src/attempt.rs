@@ -116,7 +116,7 @@ impl AttemptPlan {
             start: watch.first,
             output,
             left,
-            layer,
+            read_only,
         })
     }
 

@@ -150,7 +150,9 @@ impl Session<'_> {
     fn trying(&self, main: &LoopSight, sight: &Look) -> AttemptPlan {
         let seconds = self.args.seconds.unwrap_or(LOOK).as_secs_f64() * TRIES;
         let period = main.period().max(1e-6);
-        let block = (BLOCK / period).ceil().clamp(BLOCK_STEPS.0, BLOCK_STEPS.1) as u64;
+        // Shorter, where else there is no time for all arms.
+        let share = PLANNED * seconds / (self.args.rounds * ARMS.len() as u64) as f64;
+        let block = (BLOCK.min(share) / period).ceil().clamp(BLOCK_STEPS.0, BLOCK_STEPS.1) as u64;
         let one = (block + SETTLE) as f64 * period * self.args.rounds as f64;
         let most = ((PLANNED * seconds / one) as usize).max(2);
         let hook = HookPlan {

@@ -36,7 +36,7 @@ impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Loader => "the loader",
-            Self::Processor => "the processors that make batches",
+            Self::Processor => "the processor time that batches take",
             Self::Interpreter => "the interpreter's lock, in the loader",
             Self::Disk => "the disk, or what is behind it",
             Self::SmallFiles => "the opening of small files",
@@ -45,7 +45,7 @@ impl fmt::Display for Limit {
             Self::Validation => "validation",
             Self::EpochStart => "the start of each epoch",
             Self::StepWaits => "a wait in the step",
-            Self::Threads => "the threads of the step's operations",
+            Self::Threads => "the number of threads of its operations",
         })
     }
 }
