@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn every_file_of_the_hook_is_carried() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("hook/weighbridge_hook");
-        let is_python = |name: &String| name.ends_with(".py");
+        let is_python = |name: &String| Path::new(name).extension().is_some_and(|kind| kind == "py");
         let there = fs::read_dir(folder).unwrap().flatten();
         let mut there: Vec<String> =
             there.filter_map(|entry| entry.file_name().into_string().ok()).filter(is_python).collect();

@@ -263,7 +263,7 @@ fn notes(attempt: &Attempt) -> Vec<String> {
             *bytes as f64 / 1e9
         )),
         AttemptEnd::Time => {
-            notes.push("the script did not come to its loader any more, and was ended".to_owned())
+            notes.push("the script did not come to its loader any more, and was ended".to_owned());
         }
         _ => {}
     }

@@ -107,9 +107,7 @@ pub(crate) fn judge(findings: &Findings<'_>) -> Verdict {
     let worst = candidates.max_by(|one, other| one.gain.saved.total_cmp(&other.gain.saved));
     verdict.outcome = match (&worst, findings.trial) {
         (Some(_), Some(_)) => Outcome::Limited,
-        (None, Some(trial)) if trial.effect(CACHED).is_none_or(|effect| is_open(effect)) => {
-            Outcome::Inconclusive
-        }
+        (None, Some(trial)) if trial.effect(CACHED).is_none_or(is_open) => Outcome::Inconclusive,
         (None, Some(_)) => Outcome::Clean,
         (_, None) => Outcome::Looked,
     };
