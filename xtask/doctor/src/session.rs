@@ -30,8 +30,7 @@ const SETTLE: u64 = 2;
 const PLANNED: f64 = 0.8;
 
 /// The order in which changes are left out where there is no time for all: the last ones first.
-const ARMS: [&str; 8] =
-    [AS_IT_IS, CACHED, "workers=", "parallel", "telling", "threads=", "prefetch=", "saving"];
+const ARMS: [&str; 8] = [AS_IT_IS, CACHED, "worker", "parallel", "telling", "threads=", "prefetch", "saving"];
 
 /// What the doctor has to say.
 #[derive(Debug)]
@@ -220,12 +219,12 @@ fn doctor_run(purpose: &'static str, plan: &AttemptPlan, attempt: &Attempt) -> D
 fn end_text(end: &AttemptEnd) -> String {
     match end {
         AttemptEnd::Own(status) => format!("by itself, with {}", status_text(*status)),
-        AttemptEnd::Enough(why) => format!("the doctor ended it: enough {why}"),
-        AttemptEnd::NoBatch => "the doctor ended it: no batch came".to_owned(),
+        AttemptEnd::Enough(why) => format!("by the doctor, after enough {why}"),
+        AttemptEnd::NoBatch => "by the doctor: no batch came".to_owned(),
         AttemptEnd::Wrote(bytes) => {
-            format!("the doctor ended it: it had written {:.1} GB", *bytes as f64 / 1e9)
+            format!("by the doctor: it had written {:.1} GB", *bytes as f64 / 1e9)
         }
-        AttemptEnd::Time => "the doctor ended it: its time was over".to_owned(),
+        AttemptEnd::Time => "by the doctor: its time was over".to_owned(),
         AttemptEnd::NoLayer(why) | AttemptEnd::NotStarted(why) => why.clone(),
     }
 }

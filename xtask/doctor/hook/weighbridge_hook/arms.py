@@ -6,11 +6,15 @@ import random
 import time
 
 from . import journal, quiet, state
+from .places import processors
 
 _clock = time.monotonic_ns
 
 #: Batches that are replayed where loading is to cost nothing.
 _KEPT = 4
+
+#: The most batches that a loader which cannot be stopped is thought to make ahead.
+_MOST_AHEAD = 64
 
 
 class Arm:
@@ -21,6 +25,7 @@ class Arm:
 
     def enter(self):
         self.schedule.own.thaw()
+        self.schedule.own.drain(self.schedule.slow)
 
     def leave(self):
         self.schedule.own.freeze()
@@ -83,8 +88,9 @@ class Other(Arm):
             source = self.value()
             self.stream = Stream(source, source.begin())
             for _ in range(source.ahead() + 1):
-                self.stream.next()
+                self.stream.take()
         self.stream.thaw()
+        self.stream.drain(self.schedule.slow)
 
     def leave(self):
         self.stream.freeze()
@@ -107,6 +113,25 @@ class Stream:
             self.iterator = self.source.begin()
             self.renewed += 1
             return self.source.next(self.iterator)
+
+    def take(self):
+        """A batch itself, also where a step takes its batch from the iterator."""
+        if not self.source.is_taken_within:
+            return self.next()
+        try:
+            return self.source.take(self.iterator)
+        except StopIteration:
+            self.iterator = self.source.begin()
+            self.renewed += 1
+            return self.source.take(self.iterator)
+
+    def drain(self, slow):
+        """Takes what was made ahead while another arm had its turn: up to a batch that has to be waited for."""
+        for _ in range(_MOST_AHEAD if not self.source.can_freeze else 0):
+            begun = _clock()
+            self.take()
+            if _clock() - begun > slow:
+                return
 
     def freeze(self):
         self.source.freeze(self.iterator)
@@ -131,11 +156,13 @@ class Schedule:
         self.steps = self.left = 0
         self.periods, self.entered, self.renewed = [], None, 0
         self.counts = False
+        #: Nanoseconds from which on a batch was waited for.
+        self.slow = 0
 
     def next(self, iterator):
         """The batch of the arm whose turn it is."""
-        if self.own is None:
-            self.own = Stream(self.loop.source, iterator)
+        if self.own is None or self.loop.source.is_taken_within:
+            self.own = Stream(self.loop.source, iterator)  # it ends as the script has it end
         self.steps += 1
         if self.steps <= self.warm_up:
             batch = self.own.next()
@@ -166,7 +193,9 @@ class Schedule:
 
     def _arms(self):
         known = dict(self.loop.source.arms())
-        arms = {"as it is": Arm(self, None), "cached": Cached(self, None)}
+        is_within = self.loop.source.is_taken_within
+        cached = Other(self, self.loop.source.replay) if is_within else Cached(self, None)
+        arms = {"as it is": Arm(self, None), "cached": cached}
         for kind in quiet.silent:
             arms[kind] = Switch(self, kind)
         for name, (kind, value) in known.items():
@@ -207,9 +236,12 @@ class Schedule:
 
     def _alone(self):
         """Takes batches one after the other with no step between: the loader's own rate."""
+        if self.loop.source.is_taken_within:
+            self._alone_within()
+            return
         self.own.thaw()
         times = []
-        ahead = self.own.source.ahead() if hasattr(self.own.source, "ahead") else 0
+        ahead = self.own.source.ahead()
         for at in range(ahead + self.settle + self.block):
             renewed = self.own.renewed
             begun = _clock()
@@ -217,7 +249,23 @@ class Schedule:
             if at >= ahead + self.settle and renewed == self.own.renewed:
                 times.append(_clock() - begun)
         self.own.freeze()
+        self._write_alone(times)
+
+    def _alone_within(self):
+        """The same with an iterator of its own: the loop's own one belongs to the step."""
+        stream = Stream(self.loop.source, self.loop.source.begin())
+        times = []
+        for at in range(self.settle + self.block):
+            begun = _clock()
+            stream.take()
+            if at >= self.settle:
+                times.append(_clock() - begun)
+        self._write_alone(times)
+
+    def _write_alone(self, times):
         self._write("alone", times)
+        if times:
+            self.slow = sorted(times)[len(times) // 2] // (4 * processors())
 
     def _write(self, name, periods):
         journal.write("block", arm=name, round=self.round, periods=periods)

@@ -4,6 +4,7 @@ In a run that tries, the loop in which most time goes is held: its loader begins
 batches come by one arm after the other, block by block, in an order that the plan says.
 """
 
+import functools
 import os
 import sys
 import threading
@@ -66,9 +67,7 @@ class Loop:
 
     def next(self, iterator):
         """The next batch, timed."""
-        if threading.current_thread() is not threading.main_thread() or (
-            _active and _active[-1] is not self and self in _active
-        ):
+        if threading.current_thread() is not threading.main_thread() or is_inside():
             return self.source.next(iterator)
         entered, cpu = _clock(), time.process_time_ns()
         self._step_ended(entered, cpu)
@@ -76,10 +75,8 @@ class Loop:
             self._enters(entered)
         state.where = "next"
         try:
-            if self.schedule is None:
-                batch = self.source.next(iterator)
-            else:
-                batch = self.schedule.next(iterator)
+            take = self.source.next if self.schedule is None else self.schedule.next
+            batch = _within(lambda: take(iterator))
         except BaseException:
             self._leaves()
             raise
@@ -190,11 +187,20 @@ class Iterated:
 class Iterable:
     """What a loop needs of a loader of which only `iter` is known."""
 
-    def __init__(self, begin, settings=None):
-        self.begin, self._settings = begin, settings or (lambda: {})
+    #: True where a batch is taken within the step: then it is an iterator that is handed on.
+    is_taken_within = False
+    #: True where what makes batches can be kept from running.
+    can_freeze = False
+
+    def __init__(self, begin):
+        self.begin = begin
 
     def settings(self):
-        return self._settings()
+        return {}
+
+    def ahead(self):
+        """Batches that are made ahead, as far as that is known."""
+        return 0
 
     def arms(self):
         return {}
@@ -209,17 +215,17 @@ class Iterable:
         """Lets it go on."""
 
 
-def patch_iter(kind, framework, skip, settings=None, name="__iter__"):
-    """Patches the method that gives an iterator of this class of loaders."""
+def patch_iter(kind, framework, skip, source_of=None, name="__iter__", when=None):
+    """Patches the method that gives an iterator of this class of loaders, where `when` says so."""
     original = getattr(kind, name)
 
+    @functools.wraps(original)
     def method(self, *args, **kwargs):
-        if _inside.deep:
+        if is_inside() or threading.current_thread() is not threading.main_thread() or (when and not when(self)):
             return original(self, *args, **kwargs)
         started = _clock()
-        source = Iterable(
-            lambda: _outside(original, self, args, kwargs), (lambda: settings(self)) if settings else None
-        )
+        begin = lambda loader: _within(lambda: iter(original(loader, *args, **kwargs)))  # noqa: E731
+        source = source_of(self, begin) if source_of else Iterable(lambda: begin(self))
         loop = of(source, framework, skip)
         iterator = source.begin()
         loop.begins(source, started)
@@ -235,13 +241,32 @@ class _Inside(threading.local):
 _inside = _Inside()
 
 
-def _outside(original, loader, args, kwargs):
-    """The iterator itself: a loader of a loader is a part of it, and has no loop of its own."""
+def is_inside():
+    """Tells whether a loader is at work: the loaders that it is made of have no loops of their own."""
+    return _inside.deep > 0
+
+
+def _within(call):
     _inside.deep += 1
     try:
-        return iter(original(loader, *args, **kwargs))
+        return call()
     finally:
         _inside.deep -= 1
+
+
+def within(function):
+    """The function, as a part of a loader."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        return _within(lambda: function(*args, **kwargs))
+
+    return call
+
+
+def line_here():
+    """The user's line that has called the framework."""
+    return places.users_line(sys._getframe(1))
 
 
 quiet.patch_python()

@@ -7,7 +7,7 @@ import signal
 import time
 import weakref
 
-from . import journal, loop, quiet, sampler, state
+from . import journal, loop, places, quiet, sampler, state
 
 #: Files of these are no callers of the framework, but it itself.
 _SKIP = ("torch/utils/data", "torch%sutils%sdata" % (os.sep, os.sep))
@@ -17,6 +17,9 @@ _SETTINGS = ("num_workers", "prefetch_factor", "pin_memory", "persistent_workers
 
 class Source:
     """A DataLoader as a loop sees it."""
+
+    is_taken_within = False
+    can_freeze = True
 
     def __init__(self, loader, begin, take):
         self.loader, self._begin, self._take = loader, begin, take
@@ -58,7 +61,7 @@ class Source:
     def arms(self):
         """Loaders with other settings, and other numbers of threads."""
         arms = {}
-        workers, cores = self.loader.num_workers, _processors()
+        workers, cores = self.loader.num_workers, places.processors()
         for other in sorted({0, 1, 2, workers * 2, max(workers // 2, 0), cores, 2 * cores}):
             if other != workers and other <= max(2 * cores, 2 * workers):
                 arms["workers=%d" % other] = ("other", functools.partial(self._with, num_workers=other))
@@ -95,13 +98,6 @@ def _torch():
     return torch
 
 
-def _processors():
-    try:
-        return len(os.sched_getaffinity(0))
-    except (AttributeError, OSError):
-        return os.cpu_count() or 1
-
-
 def patch_dataloader(module):
     """Patches the module `torch.utils.data.dataloader`."""
     kind, iterators = module.DataLoader, module._BaseDataLoaderIter
@@ -126,7 +122,7 @@ def patch_dataloader(module):
     @functools.wraps(take)
     def patched_next(self):
         of = self.__dict__.get("_weighbridge_loop")
-        return take(self) if of is None else of.next(self)
+        return take(self) if of is None or loop.is_inside() else of.next(self)
 
     kind.__init__, kind.__iter__, iterators.__next__ = patched_init, patched_iter, patched_next
 
@@ -154,7 +150,7 @@ class _Fetches:
         queue, cpu, wall = self.queue.waited(), time.process_time_ns(), time.monotonic_ns()
         self.inside = True
         try:
-            return fetch(fetcher, indices)
+            return loop.within(fetch)(fetcher, indices)
         finally:
             self.inside = False
             self.count += 1

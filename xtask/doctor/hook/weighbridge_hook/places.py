@@ -46,3 +46,11 @@ def made_at(skip):
             return "%s:%d" % (os.path.abspath(file), frame.f_lineno), caller or ""
         frame = frame.f_back
     return "", caller or ""
+
+
+def processors():
+    """The processors that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):
+        return os.cpu_count() or 1

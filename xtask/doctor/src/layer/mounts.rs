@@ -143,10 +143,12 @@ impl Laying<'_> {
             !nix::sys::statvfs::statvfs(path)
                 .is_ok_and(|found| found.flags().contains(nix::sys::statvfs::FsFlags::ST_RDONLY))
         };
-        if is_writable(&from) && self.overlay(&from, target).is_ok() {
-            return Ok(());
+        if is_writable(&from) {
+            if self.overlay(&from, target).is_ok() {
+                return Ok(());
+            }
+            self.read_only.push(target.to_owned());
         }
-        self.read_only.push(target.to_owned());
         bind(&from, target, true)
     }
 

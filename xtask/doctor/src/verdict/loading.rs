@@ -3,6 +3,7 @@
 use super::remedy::{Gain, GainSource, Remedy};
 use super::{Candidate, Findings, LEAST, LEAST_SURE, Limit, is_large};
 use crate::look::LoopSight;
+use crate::place::SourceLine;
 use crate::trial::{CACHED, Effect, Trial};
 
 /// A change is a remedy if it saves this share of what batches that cost nothing do.
@@ -82,7 +83,7 @@ fn tried(findings: &Findings<'_>, main: &LoopSight, trial: &Trial, cached: &Effe
 fn best<'a>(trial: &'a Trial, cached: &Effect) -> Option<&'a Effect> {
     let helps =
         |effect: &&Effect| effect.saved() >= HELPS * cached.saved() && effect.surely_saved() >= LEAST_SURE;
-    let of_loader = ["workers=", "prefetch=", "pinned=", "parallel"];
+    let of_loader = ["workers=", "worker_count=", "prefetch", "pinned=", "parallel"];
     let changes = || {
         trial
             .effects
@@ -102,22 +103,30 @@ fn number(arm: &str) -> u64 {
 fn change(main: &LoopSight, effect: &Effect) -> Remedy {
     let gain = Gain::of(effect, GainSource::Measured);
     let (name, value) = effect.arm.split_once('=').unwrap_or((&effect.arm, ""));
+    let map = main.settings.get("map").and_then(serde_json::Value::as_str).and_then(SourceLine::read);
     let (argument, text) = match name {
         "workers" => ("num_workers", format!("make batches in {value} processes beside the script")),
+        "worker_count" => ("worker_count", format!("make batches in {value} processes beside the script")),
         "prefetch" => ("prefetch_factor", format!("let each worker make {value} batches ahead")),
         "pinned" => {
             ("pin_memory", "put batches into memory that a device can copy from by itself".to_owned())
         }
-        _ => (name, "make batches in parallel".to_owned()),
+        "prefetching" => return Remedy::at(main.made.clone(), AHEAD, gain).written(None, PREFETCH),
+        "parallel map" => return Remedy::at(map, PARALLEL, gain).written(None, PARALLEL_MAP),
+        _ => {
+            let text = format!("{PARALLEL}, and {AHEAD}");
+            return Remedy::at(map, text, gain).written(None, format!("{PARALLEL_MAP}, and {PREFETCH}"));
+        }
     };
     let before = main.settings.get(argument).map(|now| format!("{argument}={}", python(now)));
-    let after = if name == "prefetch" || name == "workers" || name == "pinned" {
-        format!("{argument}={value}")
-    } else {
-        effect.arm.clone()
-    };
-    Remedy::at(main.made.clone(), text, gain).written(before, after)
+    Remedy::at(main.made.clone(), text, gain).written(before, format!("{argument}={value}"))
 }
+
+/// What helps a `tf.data` pipeline, as it is written, and in words.
+const PREFETCH: &str = ".prefetch(tf.data.AUTOTUNE) at the end of the pipeline";
+const PARALLEL_MAP: &str = "num_parallel_calls=tf.data.AUTOTUNE in this map";
+const AHEAD: &str = "make batches ahead of the step";
+const PARALLEL: &str = "make elements in parallel";
 
 /// A value as Python writes it.
 fn python(value: &serde_json::Value) -> String {
@@ -131,7 +140,7 @@ fn python(value: &serde_json::Value) -> String {
 
 /// The remedy where no setting of the loader helps.
 fn without_change(limit: Limit, main: &LoopSight, findings: &Findings<'_>, gain: Gain) -> Remedy {
-    let label = if main.number("num_workers").unwrap_or(0) > 0 { "fetch" } else { "next" };
+    let label = if has_workers(main) { "fetch" } else { "next" };
     let hottest = findings.look.stacks.hottest(label).map(|(line, _, _)| line);
     let text = match limit {
         Limit::Disk => "stage the data on a faster medium, or read further ahead",
@@ -143,11 +152,16 @@ fn without_change(limit: Limit, main: &LoopSight, findings: &Findings<'_>, gain:
     Remedy::at(hottest.or_else(|| main.made.clone()), text, gain)
 }
 
+/// Tells whether other processes make the batches.
+fn has_workers(main: &LoopSight) -> bool {
+    ["num_workers", "worker_count"].iter().any(|name| main.number(name).is_some_and(|count| count > 0))
+}
+
 /// Why batches come late, by what their making did with its time.
 fn reason(findings: &Findings<'_>, main: &LoopSight) -> (Limit, Vec<String>) {
     let (look, fetch) = (findings.look, findings.look.fetch);
     let mut evidence = Vec::new();
-    let in_workers = main.number("num_workers").unwrap_or(0) > 0;
+    let in_workers = has_workers(main);
     let label = if in_workers { "fetch" } else { "next" };
     if fetch.count > 0 {
         evidence.push(format!(

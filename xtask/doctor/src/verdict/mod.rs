@@ -105,9 +105,15 @@ pub(crate) fn judge(findings: &Findings<'_>) -> Verdict {
     let candidates =
         loading::candidates(findings, main).into_iter().chain(stepping::candidates(findings, main));
     let worst = candidates.max_by(|one, other| one.gain.saved.total_cmp(&other.gain.saved));
+    // What loading would bring is not known, and may be more than what was found.
+    let cached = findings.trial.map(|trial| trial.effect(CACHED));
+    let is_unknown = |found: f64| {
+        cached.is_some_and(|effect| effect.is_none_or(|effect| is_open(effect) && effect.saved() > found))
+    };
+    let worst = worst.filter(|worst| !is_unknown(worst.gain.saved));
     verdict.outcome = match (&worst, findings.trial) {
         (Some(_), Some(_)) => Outcome::Limited,
-        (None, Some(trial)) if trial.effect(CACHED).is_none_or(is_open) => Outcome::Inconclusive,
+        (None, Some(_)) if is_unknown(f64::NEG_INFINITY) => Outcome::Inconclusive,
         (None, Some(_)) => Outcome::Clean,
         (_, None) => Outcome::Looked,
     };
@@ -122,7 +128,7 @@ pub(crate) fn judge(findings: &Findings<'_>) -> Verdict {
 
 /// Tells whether an effect is neither surely one nor surely none.
 fn is_open(effect: &Effect) -> bool {
-    effect.interval.is_none_or(|(low, _)| 1.0 - low >= 2.0 * LEAST)
+    effect.interval.is_none_or(|(low, high)| 1.0 - low >= 2.0 * LEAST && 1.0 - high < LEAST_SURE)
 }
 
 /// Tells whether an effect is large enough to accuse, and surely one.

@@ -130,7 +130,9 @@ fn validation(findings: &Findings<'_>) -> Option<Candidate> {
 fn waits(findings: &Findings<'_>, main: &LoopSight) -> Option<Candidate> {
     let has_device = main.settings.get("cuda").and_then(serde_json::Value::as_bool) == Some(true);
     let (line, share, interval) = findings.look.stacks.hottest("step")?;
-    if has_device || main.step_processors() >= RUNS || share < ONE_LINE {
+    // A step that takes its batch itself waits for that.
+    let takes_batch = main.settings.contains_key("is_taken_within");
+    if has_device || takes_batch || main.step_processors() >= RUNS || share < ONE_LINE {
         return None;
     }
     let step = main.step.iter().sum::<f64>() / findings.look.loops_and_gaps();

@@ -74,6 +74,13 @@ fn a_step_that_only_computes_accuses_nobody_and_one_that_is_open_does_not_acquit
     let mut open = trial_of(0.04, &[("cached", 0.9)]);
     open.effects[0].interval = Some((0.6, 1.2));
     assert_eq!(judged(&look, Some(&open)).outcome, Outcome::Inconclusive);
+    // Few turns leave open what loading would bring, and a smaller thing that was found is not it.
+    let mut waits = trial_of(0.04, &[("cached", 0.1)]);
+    waits.effects[0].interval = None;
+    let mut starts = look_at(30.0, 10.0);
+    starts.loops[0].starts = vec![0.5, 0.5, 0.5, 0.5];
+    starts.whole += 1.5;
+    assert_eq!(judged(&starts, Some(&waits)).outcome, Outcome::Inconclusive);
     open.effects.clear();
     assert_eq!(judged(&look, Some(&open)).outcome, Outcome::Inconclusive);
 }
