@@ -31,6 +31,8 @@ pub(crate) enum LabCommand {
     Foreign(Foreign),
     /// Compare bodies of known kinds many times, with and without busy neighbours, and keep every round.
     Evidence(Evidence),
+    /// Run training scripts with planted stalls, and see what the doctor says of each.
+    Doctor(DoctorTruth),
     /// Write the bill of materials: the packages that the product is made of, as `CycloneDX` has it.
     Bill(Bill),
     /// Do what continuous integration does.
@@ -110,6 +112,23 @@ pub(crate) struct Evidence {
     /// Where the evidence is kept [default: `evidence.json` in the data directory].
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorTruth {
+    /// Scripts whose names hold one of these, as `torch/disk` [default: all].
+    #[arg(value_name = "FILTER")]
+    pub(crate) filter: Vec<String>,
+    /// The Python of a framework, or of all others (repeat for more).
+    #[arg(long, value_name = "FRAMEWORK|all=FILE")]
+    pub(crate) python: Vec<String>,
+    /// Seconds of each look.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..))]
+    pub(crate) seconds: u32,
+    /// The program whose `doctor` is tried [default: cargo builds it].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) program: Option<PathBuf>,
 }
 
 /// Arguments of `bill`.

@@ -3,6 +3,7 @@
 
 mod ci;
 mod cli;
+mod doctor;
 mod evidence;
 mod foreign;
 mod lies;
@@ -43,6 +44,7 @@ fn answer(cli: &Cli) -> anyhow::Result<Output> {
         LabCommand::Originals(args) => originals::run(args, place),
         LabCommand::Foreign(args) => foreign::run(args, place),
         LabCommand::Evidence(args) => evidence::run(args, place),
+        LabCommand::Doctor(args) => doctor::run(args, place),
         LabCommand::Bill(args) => supply::run(args, place),
         LabCommand::Ci(args) => ci::run(args, place),
     }

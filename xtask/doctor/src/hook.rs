@@ -9,10 +9,11 @@ use serde::Serialize;
 use crate::error::{DoctorError, failed};
 
 /// The name and the text of each file.
-const FILES: [(&str, &str); 13] = [
+const FILES: [(&str, &str); 14] = [
     ("sitecustomize.py", include_str!("../hook/sitecustomize.py")),
     ("weighbridge_hook/__init__.py", include_str!("../hook/weighbridge_hook/__init__.py")),
     ("weighbridge_hook/arms.py", include_str!("../hook/weighbridge_hook/arms.py")),
+    ("weighbridge_hook/fetches.py", include_str!("../hook/weighbridge_hook/fetches.py")),
     ("weighbridge_hook/frameworks.py", include_str!("../hook/weighbridge_hook/frameworks.py")),
     ("weighbridge_hook/imports.py", include_str!("../hook/weighbridge_hook/imports.py")),
     ("weighbridge_hook/journal.py", include_str!("../hook/weighbridge_hook/journal.py")),

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
-use weighbridge::data::{clopper_pearson, median};
+use weighbridge::data::clopper_pearson;
 
 use crate::journal::{Event, Journal};
 use crate::place::SourceLine;
 
 /// The confidence of the intervals of what samples say.
 const LEVEL: f64 = 0.95;
+
+/// Steps that are left out of an average.
+const WARM_UP: usize = 3;
 
 /// A run as it was looked at.
 #[derive(Clone, Debug, Default)]
@@ -119,16 +122,14 @@ pub(crate) struct CallSight {
 }
 
 impl LoopSight {
-    /// Seconds of a batch and its step, by their medians.
+    /// Seconds of a batch and its step, on average: workers deliver in bursts, so that no single one of them
+    /// says anything. The first ones, in which programs are compiled, are left out where there are others.
     pub(crate) fn period(&self) -> f64 {
-        let (next, step) = (median(&self.next), median(&self.step));
-        if next.is_nan() {
-            step
-        } else if step.is_nan() {
-            next
-        } else {
-            next + step
-        }
+        let mean = |times: &[f64]| {
+            let late = if times.len() > 2 * WARM_UP { &times[WARM_UP..] } else { times };
+            if late.is_empty() { 0.0 } else { late.iter().sum::<f64>() / late.len() as f64 }
+        };
+        mean(&self.next) + mean(&self.step)
     }
 
     /// Seconds in all, its starts but the first one among them.

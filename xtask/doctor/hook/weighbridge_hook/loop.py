@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from . import journal, places, quiet, sampler, state
+from . import fetches, journal, places, quiet, sampler, state
 from .arms import Schedule
 
 #: The loops of this process that are inside one another, the outermost first.
@@ -76,6 +76,8 @@ class Loop:
         state.where = "next"
         try:
             take = self.source.next if self.schedule is None else self.schedule.next
+            if self.schedule is None and not self.source.is_made_elsewhere:
+                take = functools.partial(fetches.timed, take)
             batch = _within(lambda: take(iterator))
         except BaseException:
             self._leaves()
@@ -191,6 +193,8 @@ class Iterable:
     is_taken_within = False
     #: True where what makes batches can be kept from running.
     can_freeze = False
+    #: True where the making of batches is timed at another place.
+    is_made_elsewhere = False
 
     def __init__(self, begin):
         self.begin = begin

@@ -43,6 +43,7 @@ class Keras(TensorFlow):
     """The same, where each step takes its batch itself: within a function of TensorFlow."""
 
     is_taken_within = True
+    is_made_elsewhere = True  # within the step
 
     def settings(self):
         return dict(super().settings(), is_taken_within=True)

@@ -7,7 +7,7 @@ import signal
 import time
 import weakref
 
-from . import journal, loop, places, quiet, sampler, state
+from . import fetches, loop, places, quiet, sampler
 
 #: Files of these are no callers of the framework, but it itself.
 _SKIP = ("torch/utils/data", "torch%sutils%sdata" % (os.sep, os.sep))
@@ -20,6 +20,7 @@ class Source:
 
     is_taken_within = False
     can_freeze = True
+    is_made_elsewhere = True  # where batches are fetched, which is patched
 
     def __init__(self, loader, begin, take):
         self.loader, self._begin, self._take = loader, begin, take
@@ -127,63 +128,8 @@ def patch_dataloader(module):
     kind.__init__, kind.__iter__, iterators.__next__ = patched_init, patched_iter, patched_next
 
 
-class _Fetches:
-    """The times of fetches in this process, which are written some times a second."""
-
-    def __init__(self):
-        self.process = None
-
-    def _begin(self):
-        self.process = os.getpid()
-        self.queue = sampler.RunQueue()
-        self.inside = False
-        self._clear()
-        state.at_finish.append(self.write)
-
-    def _clear(self):
-        self.count = self.wall = self.cpu = self.waited = 0
-        self.written = time.monotonic()
-
-    def timed(self, fetch, fetcher, indices):
-        if self.process != os.getpid():
-            self._begin()
-        queue, cpu, wall = self.queue.waited(), time.process_time_ns(), time.monotonic_ns()
-        self.inside = True
-        try:
-            return loop.within(fetch)(fetcher, indices)
-        finally:
-            self.inside = False
-            self.count += 1
-            self.wall += time.monotonic_ns() - wall
-            self.cpu += time.process_time_ns() - cpu
-            self.waited += int((self.queue.waited() - queue) * 1e9)
-            if time.monotonic() - self.written > 0.5:
-                self.write()
-
-    def write(self):
-        if self.process == os.getpid() and self.count:
-            journal.write(
-                "fetch", count=self.count, wall=self.wall, cpu=self.cpu, waited=self.waited, opened=_opened[0]
-            )
-            _opened[0] = 0
-            self._clear()
-
-
-_fetches = _Fetches()
-_opened = [0]
-
-
-def _count_opened(event, _arguments):
-    if event == "open" and _fetches.process == os.getpid() and _fetches.inside:
-        _opened[0] += 1
-
-
 def patch_fetch(module):
     """Patches the module `torch.utils.data._utils.fetch`, which makes a batch in the process that calls it."""
-    import sys
-
-    if state.looks():
-        sys.addaudithook(_count_opened)
     for name in ("_MapDatasetFetcher", "_IterableDatasetFetcher"):
         kind = getattr(module, name)
         kind.fetch = _timed_fetch(kind.fetch)
@@ -192,7 +138,7 @@ def patch_fetch(module):
 def _timed_fetch(fetch):
     @functools.wraps(fetch)
     def timed(self, indices):
-        return _fetches.timed(fetch, self, indices)
+        return fetches.timed(loop.within(fetch), self, indices)
 
     return timed
 
@@ -203,7 +149,7 @@ def patch_worker(module):
 
     @functools.wraps(original)
     def worker_loop(*args, **kwargs):
-        sampler.start(20, lambda: "fetch" if _fetches.inside else "else")
+        sampler.start(20, lambda: "fetch" if fetches.is_inside() else "else")
         return original(*args, **kwargs)
 
     module._worker_loop = worker_loop
