@@ -29,8 +29,9 @@ pub(crate) enum Event {
     First {},
     /// The first batch of an iteration was delivered; nanoseconds since the iteration began.
     Start { loader: String, took: u64 },
-    /// Times of `next` and of the steps after it, and the processor time of the steps.
-    Steps { loader: String, next: Vec<u64>, step: Vec<u64>, step_cpu: u64 },
+    /// Times of `next` and of the steps after it, and for the steps the time on processors and in
+    /// the queue before one.
+    Steps { loader: String, next: Vec<u64>, step: Vec<u64>, step_cpu: u64, step_queued: u64 },
     /// Batches were made in this process.
     Fetch { count: u64, wall: u64, cpu: u64, waited: u64, opened: u64 },
     /// Samples of the main thread: label, the user's line, the innermost function, how often.

@@ -45,8 +45,9 @@ pub(crate) struct LoopSight {
     pub(crate) next: Vec<f64>,
     pub(crate) step: Vec<f64>,
     pub(crate) starts: Vec<f64>,
-    /// Seconds on processors of the process, meanwhile.
+    /// Seconds on processors of the process while it stepped, and of its main thread in the queue before one.
     pub(crate) step_cpu: f64,
+    pub(crate) step_queued: f64,
 }
 
 /// Sums over the making of batches.
@@ -148,10 +149,10 @@ impl LoopSight {
         if next + step > 0.0 { next / (next + step) } else { 0.0 }
     }
 
-    /// Processors that the process had while it stepped.
-    pub(crate) fn step_processors(&self) -> f64 {
+    /// The share of its steps in which the process neither ran nor waited for a processor.
+    pub(crate) fn step_waits(&self) -> f64 {
         let step: f64 = self.step.iter().sum();
-        if step > 0.0 { self.step_cpu / step } else { 0.0 }
+        if step > 0.0 { (1.0 - (self.step_cpu + self.step_queued) / step).max(0.0) } else { 0.0 }
     }
 
     /// A number among the settings.
@@ -190,11 +191,12 @@ fn take(look: &mut Look, event: &Event) {
             found.arms.clone_from(&loader.arms);
         }
         Event::Start { loader, took } => of(look, loader).starts.push(*took as f64 * NANO),
-        Event::Steps { loader, next, step, step_cpu, .. } => {
+        Event::Steps { loader, next, step, step_cpu, step_queued } => {
             let found = of(look, loader);
             found.next.extend(seconds(next));
             found.step.extend(seconds(step));
             found.step_cpu += *step_cpu as f64 * NANO;
+            found.step_queued += *step_queued as f64 * NANO;
         }
         Event::Fetch { count, wall, cpu, waited, opened } => {
             look.fetch.count += count;

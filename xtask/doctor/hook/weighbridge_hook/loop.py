@@ -33,7 +33,8 @@ class Loop:
         self.entered_nested = None
         self.delivered = None
         self.written = _clock()
-        self.next_times, self.step_times, self.next_cpu, self.step_cpu = [], [], [], []
+        self.next_times, self.step_times = [], []
+        self.step_cpu = self.step_queued = 0
         self.schedule = None
 
     def begins(self, source, started):
@@ -82,7 +83,7 @@ class Loop:
         except BaseException:
             self._leaves()
             raise
-        self._delivered(entered, cpu)
+        self._delivered(entered)
         return batch
 
     def _enters(self, now):
@@ -109,7 +110,8 @@ class Loop:
             return
         took = now - self.delivered - (state.nested - self.nested_before)
         self.step_times.append(max(took, 0))
-        self.step_cpu.append(cpu - self.cpu_delivered)
+        self.step_cpu += cpu - self.cpu_delivered
+        self.step_queued += max(_queue().waited() - self.queued_delivered, 0.0)
         if self.schedule is not None:
             self.schedule.step_ended(max(took, 0))
 
@@ -119,16 +121,15 @@ class Loop:
             state.nested += self.delivered - self.entered_at
         self.delivered = None
 
-    def _delivered(self, entered, cpu):
-        now, cpu_now = _clock(), time.process_time_ns()
+    def _delivered(self, entered):
+        now = _clock()
         if self.starting is not None:
             # The first batch of an iteration is a start, and no `next` like the others.
             journal.write("start", loader=self.key, took=now - self.starting, epoch=self.epochs)
             self.starting = None
         else:
             self.next_times.append(now - entered)
-            self.next_cpu.append(cpu_now - cpu)
-        self.delivered, self.cpu_delivered = now, cpu_now
+        self.delivered, self.cpu_delivered, self.queued_delivered = now, time.process_time_ns(), _queue().waited()
         self.nested_before = state.nested
         self.steps += 1
         state.where = "step"
@@ -153,10 +154,11 @@ class Loop:
                 loader=self.key,
                 next=self.next_times,
                 step=self.step_times,
-                next_cpu=sum(self.next_cpu),
-                step_cpu=sum(self.step_cpu),
+                step_cpu=self.step_cpu,
+                step_queued=int(self.step_queued * 1e9),
             )
-        self.next_times, self.step_times, self.next_cpu, self.step_cpu = [], [], [], []
+        self.next_times, self.step_times = [], []
+        self.step_cpu = self.step_queued = 0
 
 
 def of(source, framework, skip):
@@ -236,6 +238,16 @@ def patch_iter(kind, framework, skip, source_of=None, name="__iter__", when=None
         return Iterated(loop, iterator)
 
     setattr(kind, name, method)
+
+
+def _queue():
+    """The queue of this process's main thread; a forked process has another one."""
+    if _queues.get("process") != os.getpid():
+        _queues.update(process=os.getpid(), queue=sampler.RunQueue())
+    return _queues["queue"]
+
+
+_queues = {}
 
 
 class _Inside(threading.local):

@@ -9,8 +9,9 @@ use crate::trial::Effect;
 /// Validation is part of a training: from this share on it is worth a word.
 const VALIDATES: f64 = 0.25;
 
-/// A step that has fewer processors than this waits, if one line is what it does for most of its time.
-const RUNS: f64 = 0.5;
+/// A step that neither runs nor waits for a processor for this share of its time waits for something else, if
+/// one line is what it does for most of its time.
+const WAITS: f64 = 0.4;
 const ONE_LINE: f64 = 0.5;
 
 /// The candidates that the step and the epochs make.
@@ -132,7 +133,7 @@ fn waits(findings: &Findings<'_>, main: &LoopSight) -> Option<Candidate> {
     let (line, share, interval) = findings.look.stacks.hottest("step")?;
     // A step that takes its batch itself waits for that.
     let takes_batch = main.settings.contains_key("is_taken_within");
-    if has_device || takes_batch || main.step_processors() >= RUNS || share < ONE_LINE {
+    if has_device || takes_batch || main.step_waits() < WAITS || share < ONE_LINE {
         return None;
     }
     let step = main.step.iter().sum::<f64>() / findings.look.loops_and_gaps();
@@ -147,7 +148,10 @@ fn waits(findings: &Findings<'_>, main: &LoopSight) -> Option<Candidate> {
         ..Gain::counted(of_all, Some((interval.0 * step, interval.1 * step)))
     };
     let evidence = vec![
-        format!("a step has {:.2} processors while it runs, and no device is there", main.step_processors()),
+        format!(
+            "a step neither runs nor waits for a processor for {} of its time, and no device is there",
+            percent(main.step_waits())
+        ),
         format!("{} of its time is in {} `{}`", percent(share), line.named(), line.text),
     ];
     let text = "wait for this every some steps and not in each, or let it go on beside the step";
