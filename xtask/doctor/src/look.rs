@@ -84,6 +84,8 @@ impl FetchSums {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stacks {
     counts: BTreeMap<(String, String), u64>,
+    /// By label and innermost function.
+    leaves: BTreeMap<(String, String), u64>,
     probes: u64,
     held: u64,
     wanting: u64,
@@ -97,6 +99,13 @@ impl Stacks {
         let ((_, line), count) = of.max_by_key(|(_, count)| **count)?;
         let interval = clopper_pearson(*count, all, LEVEL);
         Some((SourceLine::read(line)?, *count as f64 / all as f64, interval?))
+    }
+
+    /// The innermost function that most samples with this label are in, as `FILE:FUNCTION`, with its share.
+    pub(crate) fn innermost(&self, label: &str) -> Option<(&str, f64)> {
+        let of = self.leaves.iter().filter(|((of, _), _)| of == label);
+        let ((_, leaf), count) = of.max_by_key(|(_, count)| **count)?;
+        Some((leaf.rsplit('/').next().unwrap_or(leaf), *count as f64 / self.total(label) as f64))
     }
 
     /// Samples with this label.
@@ -206,7 +215,8 @@ fn take(look: &mut Look, event: &Event) {
             look.fetch.opened += opened;
         }
         Event::Stacks { stacks, probes, held, wanting } => {
-            for (label, line, _, count) in stacks {
+            for (label, line, leaf, count) in stacks {
+                *look.stacks.leaves.entry((label.clone(), leaf.clone())).or_default() += count;
                 *look.stacks.counts.entry((label.clone(), line.clone())).or_default() += count;
             }
             look.stacks.probes += probes;

@@ -22,12 +22,20 @@ const TRIES: f64 = 6.0;
 
 /// A block of steps takes about this long, and has so many steps.
 const BLOCK: f64 = 0.4;
-const BLOCK_STEPS: (f64, f64) = (3.0, 200.0);
-/// Steps after a change that count for nothing.
+const BLOCK_STEPS: (f64, f64) = (2.0, 200.0);
+/// Steps after a change that count for nothing; of slow steps one.
 const SETTLE: u64 = 2;
+const SLOW: f64 = 0.2;
+
+/// The fewest changes that are tried, whatever time that takes: some numbers of workers among them.
+const LEAST_ARMS: usize = 4;
 
 /// The share of the time of the experiments that is planned.
 const PLANNED: f64 = 0.8;
+
+/// From so many threads that wait for a processor on, on average, the machine is crowded if the script has
+/// less than half of it.
+const CROWDED: f64 = 0.5;
 
 /// The order in which changes are left out where there is no time for all: the last ones first.
 const ARMS: [&str; 8] = [AS_IT_IS, CACHED, "worker", "parallel", "telling", "threads=", "prefetch", "saving"];
@@ -152,15 +160,16 @@ impl Session<'_> {
         // Shorter, where else there is no time for all arms.
         let share = PLANNED * seconds / (self.args.rounds * ARMS.len() as u64) as f64;
         let block = (BLOCK.min(share) / period).ceil().clamp(BLOCK_STEPS.0, BLOCK_STEPS.1) as u64;
-        let one = (block + SETTLE) as f64 * period * self.args.rounds as f64;
-        let most = ((PLANNED * seconds / one) as usize).max(2);
+        let settle = if period < SLOW { SETTLE } else { 1 };
+        let one = (block + settle) as f64 * period * self.args.rounds as f64;
+        let most = ((PLANNED * seconds / one) as usize).max(LEAST_ARMS);
         let hook = HookPlan {
             mode: "try",
             doctor: std::process::id(),
             seconds: Some(seconds),
             main: Some(main.key.clone()),
             block,
-            settle: SETTLE,
+            settle,
             rounds: self.args.rounds,
             seed: 1,
             arms: Some(arms(main, sight, most)),
@@ -201,7 +210,10 @@ fn arms(main: &LoopSight, sight: &Look, most: usize) -> Vec<String> {
     known.extend(["telling", "saving"].into_iter().filter(is_called).map(str::to_owned));
     known.extend(main.arms.iter().cloned());
     let rank = |arm: &String| ARMS.iter().position(|prefix| arm.starts_with(prefix)).unwrap_or(ARMS.len());
-    known.sort_by_key(rank);
+    // Of numbers of workers first that of the processors, which most scripts are well served with.
+    let number = |arm: &String| arm.split_once('=').and_then(|(_, number)| number.parse::<usize>().ok());
+    let off = |arm: &String| number(arm).map_or(0, |number| number.abs_diff(available()));
+    known.sort_by_key(|arm| (rank(arm), off(arm)));
     known.truncate(most);
     known
 }
@@ -270,6 +282,15 @@ fn notes(attempt: &Attempt) -> Vec<String> {
         notes.push(format!(
             "the script had ended and left {} processes behind, which were ended",
             attempt.left
+        ));
+    }
+    let processes = attempt.processes;
+    if processes.queued > CROWDED && processes.processors < available() as f64 / 2.0 {
+        notes.push(format!(
+            "other programs hold the processors: the script's threads wait for one, and it has {:.1} of {}. Figures \
+             of a machine that is at rest may be others",
+            processes.processors,
+            available()
         ));
     }
     if !attempt.read_only.is_empty() {

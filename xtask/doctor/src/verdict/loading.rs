@@ -173,7 +173,9 @@ fn reason(findings: &Findings<'_>, main: &LoopSight) -> (Limit, Vec<String>) {
         ));
     }
     if let Some((line, share, _)) = look.stacks.hottest(label) {
-        evidence.push(format!("{} of it is in {} `{}`", percent(share), line.named(), line.text));
+        let inner = look.stacks.innermost(label);
+        let inner = inner.map(|(leaf, share)| format!("; {} in {leaf}", percent(share))).unwrap_or_default();
+        evidence.push(format!("{} of it is in {} `{}`{inner}", percent(share), line.named(), line.text));
     }
     let busy = findings.processes.processors / findings.available as f64;
     evidence.push(format!(
