@@ -256,7 +256,7 @@ pub mod data {
     #[doc(hidden)]
     pub use crate::plan::nearest;
     #[doc(hidden)]
-    pub use crate::process::{TraceKind, without_secrets};
+    pub use crate::process::{Guest, TraceKind, without_secrets};
     #[doc(hidden)]
     pub use crate::record::{
         AllocationSite, Allocations, AttachedFile, Attachment, AttachmentStatus, BadMachineId, BaselineCase,
@@ -269,8 +269,8 @@ pub mod data {
     pub use crate::run::How;
     #[doc(hidden)]
     pub use crate::stats::{
-        Change, ChangePoint, Claim, SplitMix64, change_points, clopper_pearson, median, quantile,
-        robust_spread,
+        Change, ChangePoint, Claim, SplitMix64, centre_interval, change_points, clopper_pearson,
+        hodges_lehmann, median, quantile, robust_spread,
     };
     #[doc(hidden)]
     pub use crate::store::{

@@ -49,6 +49,8 @@ pub(crate) enum XtaskCommand {
     /// Measure commands of the shell, each as a whole process, and judge them against the first.
     #[command(name = "command")]
     Shell(crate::command::CommandArgs),
+    /// Say for a training script whether loading is its bottleneck, by how much, and what to do.
+    Doctor(Box<weighbridge_doctor::DoctorArgs>),
     /// Drive an inference server, and refuse the rows that would mislead.
     #[cfg(feature = "load")]
     Load(Box<crate::load::LoadArgs>),

@@ -17,7 +17,7 @@ use crate::fixtures::hostile::{HOSTILE, is_markdown, is_plain, is_visible, store
 use crate::{answer, stop};
 
 /// Commands that show nothing of what a run holds.
-const OTHERS: [&str; 6] = ["calibrate", "command", "launch", "load", "lock", "suite"];
+const OTHERS: [&str; 7] = ["calibrate", "command", "doctor", "launch", "load", "lock", "suite"];
 
 /// Answers a command line, as it is typed. An error is printed as well, so it is as good an answer.
 fn said(home: &Home, line: &[&str]) -> CommandOutput {

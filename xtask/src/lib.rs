@@ -28,6 +28,7 @@ mod command;
 pub mod command_output;
 mod compare_baseline;
 mod digest;
+mod doctor;
 mod duels;
 mod explain;
 mod export;
@@ -90,12 +91,16 @@ pub fn main() -> ExitCode {
     if let Some(ended) = command::bench() {
         return ended;
     }
+    if let Some(ended) = weighbridge_doctor::layer() {
+        return ended;
+    }
     #[cfg(feature = "load")]
     if let Some(ended) = load::bench() {
         return ended;
     }
     program::run(weighbridge::tool(), std::env::args_os(), |cli: Cli| match &cli.command {
-        // Commands of the shell and servers are of no workspace.
+        // Commands of the shell, scripts and servers are of no workspace.
+        XtaskCommand::Doctor(args) => doctor::run(args),
         XtaskCommand::Shell(args) => command::run(args, cli.data.clone()),
         XtaskCommand::Load(args) => loaded(args, cli.data.clone()),
         // One that is built already is of none either.
@@ -122,6 +127,7 @@ fn answer(command: &XtaskCommand, place: &Place) -> Result<CommandOutput> {
         XtaskCommand::Suite(args) => suite::run(args, place),
         XtaskCommand::Launch(args) => launch::run(args, place),
         XtaskCommand::Shell(args) => command::run(args, None),
+        XtaskCommand::Doctor(args) => doctor::run(args),
         XtaskCommand::Load(args) => loaded(args, None),
     }
 }

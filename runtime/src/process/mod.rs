@@ -7,8 +7,11 @@
 //! it and whatever is below it, [`left_behind`] is what it leaves on the machine. A [`ChildPlace`] is where
 //! it may leave things, and the mark that all which comes from it carries.
 //!
+//! A [`Guest`] is a program that is not ours: the doctor of scripts starts one, looks at it and ends it.
+//!
 //! When the parent itself is killed, a [`reaper`] does for the child what the parent would have done.
 
+mod guest;
 #[cfg(target_os = "linux")]
 mod hang_up;
 pub(crate) mod leftovers;
@@ -25,6 +28,7 @@ mod subprocess;
 mod trace;
 mod tree;
 
+pub use guest::Guest;
 #[cfg(target_os = "linux")]
 pub(crate) use hang_up::{end_if_closed, end_when_closed};
 pub(crate) use memory_watch::MemoryWatch;

@@ -35,6 +35,8 @@ pub(crate) enum LabCommand {
     Rebuilds(Rebuilds),
     /// Hold this harness against an earlier one, on the same bodies in turns, and see that no figure and no id moves.
     ReleaseCheck(ReleaseCheck),
+    /// Run training scripts with planted stalls, and see what the doctor says of each.
+    Doctor(DoctorTruth),
     /// Write the bill of materials: the packages that the product is made of, as `CycloneDX` has it.
     Bill(Bill),
     /// Do what continuous integration does.
@@ -147,6 +149,23 @@ pub(crate) struct ReleaseCheck {
     /// So many comparisons of each body.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) tries: u32,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorTruth {
+    /// Scripts whose names hold one of these, as `torch/disk` [default: all].
+    #[arg(value_name = "FILTER")]
+    pub(crate) filter: Vec<String>,
+    /// The Python of a framework, or of all others (repeat for more).
+    #[arg(long, value_name = "FRAMEWORK|all=FILE")]
+    pub(crate) python: Vec<String>,
+    /// Seconds of each look.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..))]
+    pub(crate) seconds: u32,
+    /// The program whose `doctor` is tried [default: cargo builds it].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) program: Option<PathBuf>,
 }
 
 /// Arguments of `bill`.

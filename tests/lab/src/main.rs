@@ -3,6 +3,7 @@
 
 mod ci;
 mod cli;
+mod doctor;
 mod evidence;
 mod foreign;
 mod lies;
@@ -47,6 +48,7 @@ fn answer(cli: &Cli) -> anyhow::Result<Output> {
         LabCommand::Evidence(args) => evidence::run(args, place),
         LabCommand::Rebuilds(args) => rebuilds::run(args, place),
         LabCommand::ReleaseCheck(args) => release::run(args, place),
+        LabCommand::Doctor(args) => doctor::run(args, place),
         LabCommand::Bill(args) => supply::run(args, place),
         LabCommand::Ci(args) => ci::run(args, place),
     }

@@ -1,0 +1,42 @@
+//! The doctor of training scripts that know nothing of it: what limits a step, by how much, and what to do.
+//!
+//! It runs a script as it is, looks at it from outside and by a hook from inside, and then changes one thing
+//! at a time while the script's own loop goes on: its batches come from memory, its loader has more workers,
+//! its logging does nothing. Each change is made and unmade in turns, so that a machine that changes meanwhile
+//! changes both sides.
+//!
+//! Data flows down this list, and imports point up it.
+//!
+//! | part | idea |
+//! |---|---|
+//! | `args`, `error` | the command line; the reasons to stop |
+//! | `layer` | files: what a script writes goes to a scratch folder |
+//! | `hook`, `journal` | the Python files that are put before a script; what they tell |
+//! | `processes` | what the system tells of the script's processes |
+//! | `attempt` | one run of the script, watched and ended |
+//! | `place` | a line of the user's |
+//! | `look` | where the time of a run went |
+//! | `trial` | what each change took, with its interval |
+//! | `verdict` | the limit, the evidence and one remedy |
+//! | `page`, `html` | the same for people; `verdict` is what `--json` writes |
+//! | `session` | all of it, from a command line to an answer |
+
+mod args;
+mod attempt;
+mod error;
+mod hook;
+mod html;
+mod journal;
+mod layer;
+mod look;
+mod page;
+mod place;
+mod processes;
+mod session;
+mod trial;
+mod verdict;
+
+pub use args::DoctorArgs;
+pub use error::DoctorError;
+pub use layer::layer;
+pub use session::{DoctorAnswer, run};

@@ -1,0 +1,3 @@
+"""The parts of a loader."""
+
+from . import fetch, worker  # noqa: F401
