@@ -391,7 +391,7 @@ impl BudgetKeys {
     }
 }
 
-/// What ranks of one run do: each the whole, or all one thing together.
+/// Reads the part of ranks of one run: each the whole, or all one thing together.
 fn check_ranks(options: &AttrOptions, errors: &mut Errors) -> bool {
     let Some(ranks) = options.text("ranks", errors) else { return false };
     match &*ranks.value() {

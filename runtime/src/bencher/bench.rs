@@ -406,7 +406,8 @@ impl Bencher {
     }
 
     /// The address of rank 0's machine, as it is reached from here: where libraries that meet by themselves
-    /// are told to look for it. `None` where the run is of one process, or each rank does the whole by itself.
+    /// are told to look for it. `None` where the run is of one process, or each rank does the whole by
+    /// itself.
     pub fn first_rank_host(&self) -> Option<std::net::IpAddr> {
         self.of_collective(Meeting::host_of_first)
     }

@@ -52,7 +52,7 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
     let gather = |seat| Leading::gather(context, seat, &session, plan);
     let mut leading = context.seat.as_ref().map(gather).transpose()?;
     if let Some(leading) = &leading {
-        session.environment.add_ranks(&leading.ranks);
+        session.environment.add_ranks(&leading.hosts());
         terminal.remark(&leading.summary());
     }
     let save_as = args.save_baseline.as_deref();
@@ -243,7 +243,8 @@ pub(super) fn bench(context: &Context<'_>, registry: &Registry, plan: &Plan) -> 
 /// A run of which so much is left after the first round shows what it has seen by then.
 const LONG: Duration = Duration::from_secs(20);
 
-/// Makes the place for rank 0's own part of a run, as every rank has one; it may be there from an earlier part.
+/// Makes the place for rank 0's own part of a run, as every rank has one; it may be there from an earlier
+/// part.
 fn own_part(own_runs: &Runs, manifest: &RunManifest) -> Result<(), store::StoreError> {
     match own_runs.create(manifest) {
         Err(store::StoreError::RunExists(_)) => Ok(()),

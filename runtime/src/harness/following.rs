@@ -1,5 +1,5 @@
-//! A run of several ranks, as another rank than 0 goes through it: joins, does what it is asked, keeps its own
-//! repeats, tells what it has found in them.
+//! A run of several ranks, as another rank than 0 goes through it: joins, does what it is asked, keeps its
+//! own repeats, tells what it has found in them.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -57,7 +57,7 @@ pub(super) struct RankBegin {
     pub(super) run: RunId,
 }
 
-/// What a rank has found in its own repeats of a case.
+/// The findings of a rank in its own repeats of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct RankFindings {
     pub(super) case: CaseId,
@@ -144,6 +144,11 @@ impl Leading {
         self.coordinator.end(why);
     }
 
+    /// The machine of each rank.
+    pub(super) fn hosts(&self) -> Vec<&str> {
+        self.hosts.iter().map(String::as_str).collect()
+    }
+
     /// The ranks and their machines in a line.
     pub(super) fn summary(&self) -> String {
         let mut machines: Vec<(&str, usize)> = Vec::new();
@@ -174,7 +179,7 @@ impl Leading {
         }
     }
 
-    /// What all others have found in their own repeats, each with its rank.
+    /// Returns the findings of all others in their own repeats, each with its rank.
     ///
     /// # Errors
     /// The rank that told none.

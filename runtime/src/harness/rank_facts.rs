@@ -61,7 +61,7 @@ fn devices() -> usize {
     std::fs::read_dir("/proc/driver/nvidia/gpus").map_or(0, Iterator::count)
 }
 
-/// What ranks must have in common and do not: the program, the commit, the plan, the type of the machine.
+/// Returns the differences that no run may have: in the program, the commit, the plan, the type of machine.
 pub(super) fn must_not_differ(all: &[RankFacts], context: &Context<'_>) -> Vec<RankDifference> {
     let first = &all[0];
     let of = |(rank, facts): (usize, &RankFacts)| {
@@ -76,7 +76,7 @@ pub(super) fn must_not_differ(all: &[RankFacts], context: &Context<'_>) -> Vec<R
     all.iter().enumerate().skip(1).flat_map(of).collect()
 }
 
-/// What differs and may.
+/// Returns the differences that a run may have.
 pub(super) fn may_differ(all: &[RankFacts]) -> Vec<RankDifference> {
     let first = &all[0];
     let of = |(rank, facts): (usize, &RankFacts)| {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::hub::Hub;
 pub(crate) use super::hub::RankEvent;
-use super::serving::{HubCommand, Serving};
+use super::serving::{HubCommand, HubThread};
 use crate::device::Clock;
 
 /// The coordinator of a run. All ranks are told that it is over when this is dropped.
@@ -37,7 +37,7 @@ impl Coordinator {
         let (wake, woken) = UnixStream::pair()?;
         listener.set_nonblocking(true)?;
         woken.set_nonblocking(true)?;
-        let serving = Serving {
+        let serving = HubThread {
             hub: Hub::new(token, ranks, patience),
             listener,
             commands: to_do,

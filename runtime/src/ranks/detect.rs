@@ -76,7 +76,10 @@ pub enum LaunchError {
         value: String,
     },
     /// A rank is none of so many.
-    #[error("{variable} is {rank} of {size_variable} {size}: ranks count from 0, so the last one is {}", size.saturating_sub(1))]
+    #[error(
+        "{variable} is {rank} of {size_variable} {size}: ranks count from 0, so the last one is {}",
+        size.saturating_sub(1)
+    )]
     OutOfRange {
         /// The variable of the rank.
         variable: String,
@@ -110,8 +113,8 @@ pub(crate) fn variables_of_launch() -> &'static [&'static str] {
     OF_LAUNCH
 }
 
-/// Finds the place of this process among ranks; `None` where it runs alone. `variable` looks a variable of the
-/// environment up: what is empty is not set.
+/// Finds the place of this process among ranks; `None` where it runs alone. `variable` looks a variable of
+/// the environment up: what is empty is not set.
 ///
 /// # Errors
 /// A set of which only a part is there; a value that cannot be.

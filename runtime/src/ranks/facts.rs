@@ -14,7 +14,7 @@ pub(crate) struct RankFacts {
     pub(crate) local_rank: Option<usize>,
     /// The devices that it sees.
     pub(crate) devices: usize,
-    /// What must be the same: the program, the commit, the plan.
+    /// Facts that must be the same: the program, the commit, the plan.
     pub(crate) same: BTreeMap<String, String>,
     /// The facts of its machine that change timings.
     pub(crate) machine: BTreeMap<String, String>,

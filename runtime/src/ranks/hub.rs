@@ -14,7 +14,7 @@ pub(super) type ConnectionId = u64;
 pub(crate) enum RankEvent {
     /// A rank has joined.
     Joined { rank: usize, facts: Box<RankFacts> },
-    /// What came of a turn on a rank.
+    /// The answer of a rank to a turn.
     Answer { rank: usize, turn: u64, body: String },
     /// A rank has left, and will not come again.
     Left { rank: usize, why: String },
@@ -66,7 +66,7 @@ pub(super) struct Hub {
     ended: BTreeMap<usize, Option<String>>,
     /// The moment since which somebody waits.
     since: Option<Duration>,
-    /// Why nobody is waited for any more in this turn.
+    /// The reason for which nobody is waited for any more in this turn.
     broken: Option<String>,
 }
 
@@ -225,7 +225,7 @@ impl Hub {
         self.measuring.values_mut().map(release).collect()
     }
 
-    /// Why not all can come any more.
+    /// The reason for which not all can come any more.
     fn reason_of_none(&self) -> Option<String> {
         let failed = self.ended.iter().find_map(|(rank, why)| Some((rank, why.as_ref()?)));
         let ended = || self.ended.keys().next().map(|rank| format!("rank {rank} has ended"));

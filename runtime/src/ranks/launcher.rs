@@ -11,15 +11,15 @@ pub(super) struct Launcher {
     pub(super) size: &'static [&'static str],
     /// The rank among those of the same machine.
     pub(super) local: LocalRank,
-    /// What is set beside them by this launcher alone.
+    /// Variables that it sets beside them.
     pub(super) also: &'static [&'static str],
-    /// What tells one launch from another: the values of all that are set.
+    /// Variables that tell one launch from another: the values of all that are set.
     pub(super) id: &'static [&'static str],
     /// The variables of which so many show that this launcher is meant: then the whole set must be there.
     pub(super) meant: (&'static [&'static str], usize),
 }
 
-/// How a launcher tells the rank among those of the same machine.
+/// The way in which a launcher tells the rank among those of the same machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LocalRank {
     /// In a variable that belongs to its set.
@@ -43,8 +43,8 @@ pub(super) const RANK: &str = "WEIGHBRIDGE_RANK";
 /// Our own rank on a machine.
 pub(super) const LOCAL_RANK: &str = "WEIGHBRIDGE_LOCAL_RANK";
 
-/// Every launcher, the innermost first: `mpirun` in a step of Slurm sets its own variables beside those of the
-/// step, and only its own are of this process.
+/// Every launcher, the innermost first: `mpirun` in a step of Slurm sets its own variables beside those of
+/// the step, and only its own are of this process.
 pub(super) const LAUNCHERS: &[Launcher] = &[
     Launcher {
         name: "weighbridge",
@@ -120,7 +120,8 @@ pub(super) const LAUNCHERS: &[Launcher] = &[
         local: LocalRank::First,
         also: &[LAUNCH],
         id: &[],
-        // An indexed job may as well be many runs of one process each: the number of ranks says that it is not.
+        // An indexed job may as well be many runs of one process each: the number of ranks says that it is
+        // not.
         meant: (&["JOB_COMPLETION_INDEX", RANKS], 2),
     },
 ];

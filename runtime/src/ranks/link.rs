@@ -39,13 +39,13 @@ pub(crate) struct RankLink {
     stream: Mutex<TcpStream>,
     /// The address by which rank 0 is reached from here.
     pub(crate) address: SocketAddr,
-    /// What its measuring processes say who they are with.
+    /// The token by which its measuring processes are known.
     pub(crate) token: String,
     turns: Receiver<Result<RankTurn, LinkEnd>>,
     stop: Arc<StopSign>,
 }
 
-/// What the thread that listens to rank 0 lets whoever runs a turn know.
+/// The word of the thread that listens to rank 0 to whoever runs a turn.
 #[derive(Debug, Default)]
 struct StopSign {
     /// The newest turn that was asked for; the greatest number there is once all is over.

@@ -11,12 +11,12 @@ use super::message::{RankMessage, RankReply};
 use crate::device::Clock;
 use crate::json::{Frames, send};
 
-/// What a measuring process must know to meet the others.
+/// The facts that a measuring process must know to meet the others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeetingPlace {
     /// The address of the coordinator, as it is reached from here.
     pub(crate) address: SocketAddr,
-    /// What ranks of this launch know alone.
+    /// The token, which ranks of this launch alone know.
     pub(crate) token: String,
     /// The rank of this process.
     pub(crate) rank: usize,

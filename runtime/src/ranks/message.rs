@@ -20,13 +20,13 @@ pub(super) enum RankMessage {
     Join { version: u32, token: String, rank: usize, ranks: usize, facts: Box<RankFacts> },
     /// The measuring process of a rank is here, for this turn.
     Measure { token: String, rank: usize, turn: u64 },
-    /// What time is it there?
+    /// A question for the time there.
     Ping,
     /// It waits for the others. Rank 0's word goes to all.
     Arrive { word: Option<String> },
     /// The measuring process of a rank has ended with this turn; why, where it failed.
     Ended { turn: u64, why: Option<String> },
-    /// What came of the turn.
+    /// The outcome of the turn.
     Answer { turn: u64, body: String },
 }
 

@@ -2,9 +2,10 @@
 //! the same time.
 //!
 //! [`detect`] finds out from what launchers set which rank this process is. Ranks meet at a [`Rendezvous`]: a
-//! file in a folder that all see, or an address. Rank 0 has the [`Coordinator`], a thread that hears everybody
-//! and decides nothing but who is waited for; the other ranks have a [`RankLink`] to it. A process that
-//! measures has a [`Meeting`] of its own: there it waits, right before the measured part, until all have come.
+//! file in a folder that all see, or an address. Rank 0 has the [`Coordinator`], a thread that hears
+//! everybody and decides nothing but who is waited for; the other ranks have a [`RankLink`] to it. A process
+//! that measures has a [`Meeting`] of its own: there it waits, right before the measured part, until all have
+//! come.
 //!
 //! A rank that ends, leaves or never comes keeps nobody waiting: whoever waits is told which one it was.
 

@@ -46,11 +46,11 @@ pub enum NoRendezvous {
         rank: usize,
         /// The number of ranks.
         ranks: usize,
-        /// Where it looked.
+        /// The place where it looked.
         place: String,
         /// The time that it waited.
         patience: Duration,
-        /// What the last look came to.
+        /// The outcome of the last look.
         last: String,
     },
     /// Rank 0 has refused it.
@@ -86,9 +86,9 @@ impl Rendezvous {
         }
     }
 
-    /// Opens it, as rank 0: a listener, the token that only ranks of this launch know, and the address by which
-    /// rank 0's own processes reach it. A file that an
-    /// earlier launch of the same id has left is replaced.
+    /// Opens it, as rank 0: a listener, the token that only ranks of this launch know, and the address by
+    /// which rank 0's own processes reach it. A file that an earlier launch of the same id has left is
+    /// replaced.
     ///
     /// # Errors
     /// When nobody may listen there, or the file cannot be written.

@@ -24,7 +24,7 @@ const LONG_LOOK: u16 = 5_000;
 /// Who does not say who it is for so long is hung up on.
 const STRANGER: Duration = Duration::from_secs(10);
 
-/// What is still to be sent is waited for so long when all is over.
+/// The time that is left for sending when all is over.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// A word of rank 0 to its coordinator.
@@ -39,7 +39,7 @@ pub(super) enum HubCommand {
 struct Connection {
     stream: TcpStream,
     frames: Frames,
-    /// What is still to be sent.
+    /// Bytes that are still to be sent.
     out: Vec<u8>,
     since: Duration,
     is_known: bool,
@@ -48,7 +48,7 @@ struct Connection {
 }
 
 /// The thread's own state.
-pub(super) struct Serving {
+pub(super) struct HubThread {
     pub(super) hub: Hub,
     pub(super) listener: TcpListener,
     pub(super) commands: Receiver<HubCommand>,
@@ -57,7 +57,7 @@ pub(super) struct Serving {
     pub(super) clock: Clock,
 }
 
-impl Serving {
+impl HubThread {
     /// Serves until rank 0 says that all is over, or is gone.
     pub(super) fn serve(mut self) {
         let mut connections: BTreeMap<ConnectionId, Connection> = BTreeMap::new();

@@ -94,7 +94,8 @@ fn answers(coordinator: &Coordinator, count: usize) -> Vec<RankEvent> {
     heard
 }
 
-/// What nobody says within a bound that no machine needs is a test that hangs: the harness that runs it ends it.
+/// What nobody says within a bound that no machine needs is a test that hangs: the harness that runs it ends
+/// it.
 fn meet(place: &MeetingPlace) -> Meeting {
     Meeting::come(place, &Clock::monotonic()).unwrap()
 }
@@ -153,7 +154,8 @@ fn clocks_of_one_machine_are_held_against_each_other_within_half_a_round_trip() 
         LONG,
         |coordinator, place| {
             coordinator.order(1, String::new());
-            // Two clocks that were started at other moments, and one machine: what was left is the same moment.
+            // Two clocks that were started at other moments, and one machine: what was left is the same
+            // moment.
             let left = meet(place).meet(None).unwrap();
             let heard = answers(coordinator, 1);
             let RankEvent::Answer { body, .. } = &heard[0] else { panic!("{heard:?}") };

@@ -107,8 +107,8 @@ pub(super) fn aggregates(repeats: &[&Observation]) -> Vec<RankAggregate> {
     found
 }
 
-/// Tells whether a metric of the harness's own has no value somewhere: then it is no metric of ranks, as it is
-/// none of a case. It is no rank's fault.
+/// Tells whether a metric of the harness's own has no value somewhere: then it is no metric of ranks, as it
+/// is none of a case. It is no rank's fault.
 fn lacks_a_value(repeats: &[&Observation], ranks: usize, name: &str) -> bool {
     let own = name.strip_prefix("rank/");
     let is_built_in =

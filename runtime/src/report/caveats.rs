@@ -215,8 +215,8 @@ impl fmt::Display for Caveat {
                 let [spread, region] = [spread, region].map(|time| Duration::from_nanos(*time));
                 write!(
                     f,
-                    "ranks began the measured part {spread:?} apart, {:.1} % of its {region:?}; the last to come \
-                     was rank {last}",
+                    "ranks began the measured part {spread:?} apart, {:.1} % of its {region:?}; the last to \
+                     come was rank {last}",
                     spread.as_secs_f64() / region.as_secs_f64() * 100.0
                 )
             }

@@ -150,8 +150,8 @@ fn attempt(
     Ok(result)
 }
 
-/// The meeting with the processes of other ranks. What measures nothing waits for nobody, but where all do one
-/// thing together.
+/// The meeting with the processes of other ranks. What measures nothing waits for nobody, but where all do
+/// one thing together.
 fn meet(place: &MeetingPlace, purpose: Purpose, clock: &Clock) -> Result<Option<Meeting>, Error> {
     if purpose == Purpose::Verify && !place.collective {
         return Ok(None);

@@ -35,7 +35,10 @@ fn slow(bencher: &mut Bencher) {
 
 /// A rank that is told to misbehaves.
 #[scenario(id = "BAD-1")]
-fn bad(bencher: &mut Bencher, #[sweep("panics", "exits", "skips", "lasts", "work")] fault: &str) -> Result<()> {
+fn bad(
+    bencher: &mut Bencher,
+    #[sweep("panics", "exits", "skips", "lasts", "work")] fault: &str,
+) -> Result<()> {
     let is_meant = launched_as() == Some(1);
     if is_meant {
         match fault {

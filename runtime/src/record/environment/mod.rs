@@ -28,7 +28,6 @@ pub use storage::file_system;
 pub(crate) use variables::is_kept;
 use workspace::WorkspaceId;
 
-use super::RunRanks;
 use crate::process::{OwnFolders, without_secrets};
 
 /// The place where a run ran.
@@ -124,11 +123,11 @@ impl Environment {
         self
     }
 
-    /// Adds by how many ranks it is measured, on how many machines: figures of another number are of something
-    /// else.
-    pub fn add_ranks(&mut self, ranks: &RunRanks) {
-        let hosts: std::collections::BTreeSet<&str> = ranks.each.iter().map(|rank| &*rank.host).collect();
-        let fact = format!("{} on {}", ranks.each.len(), hosts.len());
+    /// Adds by how many ranks it is measured, each with its host, and on how many machines: figures of
+    /// another number are of something else.
+    pub fn add_ranks(&mut self, hosts: &[&str]) {
+        let machines: std::collections::BTreeSet<&&str> = hosts.iter().collect();
+        let fact = format!("{} on {}", hosts.len(), machines.len());
         self.machine.insert("ranks".to_owned(), fact);
     }
 

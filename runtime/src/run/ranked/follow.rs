@@ -18,7 +18,7 @@ use crate::run::{Event, Outcome, Program, Repeat};
 /// The interval at which it is looked whether the user has asked for an end.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a rank needs beside what it is asked for.
+/// The things that a rank needs beside what it is asked for.
 pub(crate) struct FollowTask<'a> {
     pub(crate) plan: &'a Plan,
     /// The scratch directory of a repeat.

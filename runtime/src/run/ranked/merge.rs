@@ -187,7 +187,7 @@ impl RepeatMerge {
         built_in.chain(custom).collect()
     }
 
-    /// How far apart ranks began, where all have met.
+    /// The distance between ranks when they began, where all have met.
     fn skew(&self) -> Option<RankSkew> {
         let starts: Vec<RankStart> = self.starts.iter().copied().collect::<Option<_>>()?;
         let left = || starts.iter().map(|start| start.left);

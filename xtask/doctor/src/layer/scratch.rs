@@ -28,7 +28,9 @@ impl Scratch {
         let prefix = format!("{PREFIX}{}-", std::process::id());
         let made = |at: &Path| tempfile::Builder::new().prefix(&prefix).tempdir_in(at);
         let places = [PathBuf::from("/var/tmp"), std::env::temp_dir()];
-        places.iter().for_each(|place| remove_abandoned(place));
+        for place in &places {
+            remove_abandoned(place);
+        }
         let folder =
             made(&places[0]).or_else(|_| made(&places[1])).map_err(failed("make a scratch folder"))?;
         // The layer compares it with mount points, which have no links in them.
