@@ -2,6 +2,7 @@
 
 mod cluster;
 mod mpirun;
+mod ray;
 mod sky;
 mod slurm;
 
