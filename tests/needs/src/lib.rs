@@ -64,6 +64,8 @@ pub enum Need {
     Slurm,
     /// The command `mpirun`.
     Mpirun,
+    /// The command `kubernetes-validate`: it reads job files.
+    KubernetesValidate,
     /// The command `ray`, and the right to make a namespace of processes: it leaves none behind so.
     Ray,
     /// A Python that has `sky`, which a variable may name.
@@ -72,7 +74,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Python3,
         Self::Nextest,
         Self::Mount,
@@ -97,6 +99,7 @@ impl Need {
         Self::Mpirun,
         Self::Sky,
         Self::Ray,
+        Self::KubernetesValidate,
     ];
 
     /// What it is called, as in `cargo lab ci --must-run python3`.
@@ -126,6 +129,7 @@ impl Need {
             Self::Mpirun => "mpirun",
             Self::Sky => "sky",
             Self::Ray => "ray",
+            Self::KubernetesValidate => "kubernetes-validate",
         }
     }
 
@@ -152,6 +156,7 @@ impl Need {
             Self::Cxx => "there is no `c++`",
             Self::Nvrtc => "there is no library `libnvrtc`",
             Self::Mpirun => "there is no `mpirun`",
+            Self::KubernetesValidate => "there is no `kubernetes-validate`",
             Self::Ray => "there is no `ray`, or this user may make no namespace of processes",
             Self::Sky => "no Python here has `sky`, and `WEIGHBRIDGE_SKY_PYTHON` names none that has",
             Self::Slurm => {
