@@ -64,13 +64,17 @@ pub enum Need {
     Slurm,
     /// The command `mpirun`.
     Mpirun,
+    /// The command `kubernetes-validate`: it reads job files.
+    KubernetesValidate,
+    /// The command `ray`, and the right to make a namespace of processes: it leaves none behind so.
+    Ray,
     /// A Python that has `sky`, which a variable may name.
     Sky,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 25] = [
         Self::Python3,
         Self::Nextest,
         Self::Mount,
@@ -94,6 +98,8 @@ impl Need {
         Self::Slurm,
         Self::Mpirun,
         Self::Sky,
+        Self::Ray,
+        Self::KubernetesValidate,
     ];
 
     /// What it is called, as in `cargo lab ci --must-run python3`.
@@ -122,6 +128,8 @@ impl Need {
             Self::Slurm => "slurm",
             Self::Mpirun => "mpirun",
             Self::Sky => "sky",
+            Self::Ray => "ray",
+            Self::KubernetesValidate => "kubernetes-validate",
         }
     }
 
@@ -148,6 +156,8 @@ impl Need {
             Self::Cxx => "there is no `c++`",
             Self::Nvrtc => "there is no library `libnvrtc`",
             Self::Mpirun => "there is no `mpirun`",
+            Self::KubernetesValidate => "there is no `kubernetes-validate`",
+            Self::Ray => "there is no `ray`, or this user may make no namespace of processes",
             Self::Sky => "no Python here has `sky`, and `WEIGHBRIDGE_SKY_PYTHON` names none that has",
             Self::Slurm => {
                 "there is no `slurmctld`, `slurmd` or `munged`, or this user may make no network of its own"
@@ -258,6 +268,16 @@ pub fn sky() -> Option<String> {
         skipped(Need::Sky);
     }
     there.then_some(python)
+}
+
+/// Whether there is a `ray` that can be ended whole. If not, the calling test is said to be skipped; it then
+/// returns.
+#[track_caller]
+#[must_use]
+pub fn ray() -> bool {
+    let mut space = Command::new("unshare");
+    space.args(["--pid", "--fork", "--kill-child", "--mount-proc", "true"]);
+    succeeds(Command::new("ray").arg("--version")) && succeeds(&mut space) || skipped(Need::Ray)
 }
 
 /// Whether there is all that a cluster of Slurm takes. If not, the calling test is said to be skipped; it

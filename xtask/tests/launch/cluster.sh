@@ -6,7 +6,7 @@ set -eu
 dir=$1
 hosts=$2
 mount --make-rprivate /
-mount -t tmpfs -o size=64m tmpfs "$dir/small"
+mount -t tmpfs -o size=240m tmpfs "$dir/small"
 hostname control
 ip link set lo up
 ip link add name bridge type bridge

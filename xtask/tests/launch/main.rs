@@ -1,7 +1,9 @@
 //! `launch` on a real Slurm, and on this machine: the program as it is started, with what people do to it.
 
 mod cluster;
+mod kubernetes;
 mod mpirun;
+mod ray;
 mod sky;
 mod slurm;
 

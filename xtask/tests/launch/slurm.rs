@@ -228,12 +228,16 @@ fn a_shared_folder_that_is_full_is_told_and_is_left_as_it_was() {
     let Some(cluster) = Cluster::of(1) else { return };
     let program = script(cluster.dir(), "exit 0");
     let small = cluster.dir().join("small");
+    cluster.said("sh", &["-c", "head -c 230m /dev/zero > small/theirs"]);
     let mut command = launch(&cluster, &small, &["-n", "1", "--program"]);
     let output = command.arg(program).output().unwrap();
     let ended = LaunchEnded::of(output, &small);
     assert_eq!(ended.code, Some(1), "{}", ended.said);
     ended.says(&["failed to copy", "No space left"]);
-    assert_eq!(cluster.said("find", &[small.to_str().unwrap(), "-type", "f"]), "");
+    assert_eq!(
+        cluster.said("find", &[small.to_str().unwrap(), "-type", "f"]).trim(),
+        small.join("theirs").display().to_string()
+    );
     nothing_is_left(&cluster);
     cluster.end();
 }
@@ -358,5 +362,36 @@ fn what_is_missing_of_a_launch_that_was_broken_off_is_measured_and_nothing_else(
         assert!(refused.code != Some(0) && refused.said.contains(told), "{}", refused.said);
     }
     nothing_is_left(&cluster);
+    cluster.end();
+}
+
+#[test]
+fn a_shared_folder_that_a_rank_fills_is_told_and_the_job_is_gone_all_the_same() {
+    let Some(cluster) = Cluster::of(2) else { return };
+    let small = cluster.dir().join("small");
+    let program = script(cluster.dir(), "dd if=/dev/zero of=fill-$WEIGHBRIDGE_RANK bs=64k; exit 0");
+    let mut command = launch(&cluster, &small, &["-n", "2", "--rank-patience", "10", "--program"]);
+    let output = command.arg(program).output().unwrap();
+    let ended = LaunchEnded::of(output, &small);
+    assert!(matches!(ended.code, Some(1 | 6)), "{}", ended.said);
+    ended.says(&["left no result", "No space left"]);
+    nothing_is_left(&cluster);
+    cluster.end();
+}
+
+#[test]
+fn ranks_of_one_host_and_of_several_know_their_places() {
+    let Some(cluster) = Cluster::of(2) else { return };
+    let places = cluster.dir().join("places");
+    let told = "$WEIGHBRIDGE_RANK/$WEIGHBRIDGE_RANKS $WEIGHBRIDGE_LOCAL_RANK $(hostname)";
+    let line = format!("echo \"{told}\" >> {}; test -d \"$WEIGHBRIDGE_RENDEZVOUS\"", places.display());
+    let program = script(cluster.dir(), &line);
+    let ended = ended(&cluster, &["-N", "2", "-n", "4", "--program", program.to_str().unwrap()]);
+    // The only thing that is wrong is that it is no bench program.
+    assert_eq!(ended.summary["errors"], serde_json::json!(["full: rank 0 left no run"]), "{}", ended.said);
+    let text = std::fs::read_to_string(places).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["0/4 0 node0", "1/4 1 node0", "2/4 0 node1", "3/4 1 node1"]);
     cluster.end();
 }
