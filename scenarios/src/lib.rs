@@ -41,6 +41,8 @@ mod pages {
     struct Readme;
     #[doc = include_str!("../../docs/guide/adapters.md")]
     struct Adapters;
+    #[doc = include_str!("../../docs/guide/clusters.md")]
+    struct Clusters;
     #[doc = include_str!("../../docs/guide/first-scenario.md")]
     struct FirstScenario;
     #[doc = include_str!("../../docs/guide/from-criterion.md")]
