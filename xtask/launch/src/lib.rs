@@ -180,7 +180,7 @@ impl Launch {
             name: baseline.name.clone(),
             policy: baseline.policy.clone(),
         });
-        let spec = LaunchSpec { launch, bundle, duel, ..request.spec.clone() };
+        let spec = LaunchSpec { launch, duel, bundle, ..request.spec.clone() };
         write_json(&folder.spec(), &spec)?;
         Ok((spec, folder))
     }
