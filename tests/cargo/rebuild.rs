@@ -262,3 +262,16 @@ fn the_commit_that_made_a_case_slower_is_found_and_once_it_is_accepted_only_more
         ran.all()
     );
 }
+
+#[test]
+fn a_launch_measures_a_slower_work_tree_in_turns_with_its_commit_on_every_rank() {
+    let repository = Repository::new();
+    repository.write("src/lib.rs", PLANTED);
+    let line = ["launch", "-n", "2", "--heartbeat", "1", "compare-baseline", "--rebuild", "HEAD", "--"];
+    let ran = repository.xtask(&[&line[..], SHORT].concat(), &[("WORKER_FACTOR", "1.5")]);
+    assert_eq!(ran.code, Some(3), "{}", ran.all());
+    for rank in ["rank 0: WORK-1", "rank 1: WORK-1"] {
+        let told = ran.stdout.lines().find(|line| line.contains(rank)).unwrap_or_default();
+        assert!(told.ends_with(": Regressed"), "{}", ran.all());
+    }
+}

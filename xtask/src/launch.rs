@@ -6,12 +6,15 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use weighbridge::data::Layout;
-use weighbridge_launch::{CompareAction, Launch, LaunchAnswer, LaunchArgs, LaunchError, Programs, Shown};
+use weighbridge::data::{Layout, Policy};
+use weighbridge_launch::{
+    BaselineProgram, CompareAction, Launch, LaunchAnswer, LaunchArgs, LaunchError, Programs, Shown,
+};
 
 use crate::build_options::BuildOptions;
 use crate::checkout::Checkout;
 use crate::command_output::{CommandOutput, say};
+use crate::compare_baseline::{GateRules, RulesOf};
 use crate::inert;
 use crate::place::Place;
 use crate::programs::{self, BuiltProgram};
@@ -89,7 +92,12 @@ fn built(args: &LaunchArgs, place: &Place) -> Result<Programs> {
             return Err(stop::usage("--program is of no revision: leave it out to compare with one"));
         }
         let versions = [("built".to_owned(), "earlier".to_owned())].into();
-        let baseline = args.versus.as_ref().map(|versus| (versus.clone(), versus.display().to_string()));
+        let baseline = args.versus.as_ref().map(|versus| BaselineProgram {
+            path: versus.clone(),
+            name: versus.display().to_string(),
+            suite: "launched/program".to_owned(),
+            policy: Policy::default(),
+        });
         return Ok(Programs { tool, program: program.clone(), baseline, versions });
     }
     let ours = programs::build(&place.root)?;
@@ -110,7 +118,14 @@ fn built(args: &LaunchArgs, place: &Place) -> Result<Programs> {
             ))
         })?;
         versions.insert("baseline".into(), commit.clone());
-        baseline = Some((theirs.path, format!("{revision} ({})", short(&commit))));
+        let of = RulesOf { repository: &repository, commit: commit.clone(), name: revision.clone() };
+        let rules = GateRules::of_revision(place, &of)?;
+        baseline = Some(BaselineProgram {
+            path: theirs.path,
+            name: format!("{revision} ({})", short(&commit)),
+            suite: program.suite.clone(),
+            policy: rules.policy,
+        });
     }
     versions.insert("suite".into(), program.suite.clone());
     Ok(Programs { tool, program: program.path.clone(), baseline, versions })

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use weighbridge::data::Policy;
 
 use crate::error::{LaunchError, Result};
 use crate::folder::{LaunchFolder, write_json};
@@ -23,10 +24,23 @@ pub struct Programs {
     pub tool: PathBuf,
     /// The bench program.
     pub program: PathBuf,
-    /// The other side of a comparison, with its name.
-    pub baseline: Option<(PathBuf, String)>,
+    /// The other side of a comparison.
+    pub baseline: Option<BaselineProgram>,
     /// Facts of the builds: the commit, the toolchain, by name.
     pub versions: BTreeMap<String, String>,
+}
+
+/// The other side of a comparison, and the rules that are judged by.
+#[derive(Clone, Debug)]
+pub struct BaselineProgram {
+    /// The program.
+    pub path: PathBuf,
+    /// Its name for people.
+    pub name: String,
+    /// `<package>/<bench target>` of both programs.
+    pub suite: String,
+    /// The gate: that of the baseline, so that no change is judged by rules of its own.
+    pub policy: Policy,
 }
 
 /// The lock: each file with the digest of its content, and the facts of the builds.
@@ -45,7 +59,7 @@ pub(crate) fn pack(programs: &Programs, with: &[PathBuf], folder: &LaunchFolder)
     let bundle = folder.bundle();
     fs::create_dir_all(&bundle).map_err(LaunchError::io("make", &bundle))?;
     let sides = [(Some(&programs.tool), folder.tool()), (Some(&programs.program), folder.program())];
-    let baseline = (programs.baseline.as_ref().map(|(path, _)| path), folder.baseline());
+    let baseline = (programs.baseline.as_ref().map(|baseline| &baseline.path), folder.baseline());
     for (from, to) in sides.into_iter().chain([baseline]) {
         let Some(from) = from else { continue };
         fs::copy(from, &to).map_err(LaunchError::io("copy", from))?;

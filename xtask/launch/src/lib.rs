@@ -42,7 +42,7 @@ use weighbridge::data::{Exit, RunId};
 
 pub use agent::rank;
 pub use args::{CompareAction, EngineKind, LaunchArgs, LaunchMode, PreflightPolicy};
-pub use bundle::Programs;
+pub use bundle::{BaselineProgram, Programs};
 pub use error::LaunchError;
 pub use progress::Shown;
 
@@ -52,7 +52,7 @@ use folder::{LaunchFolder, write_json};
 use follow::Follower;
 use machine::Machine;
 use request::LaunchRequest;
-use spec::LaunchSpec;
+use spec::{LaunchSpec, SpecDuel};
 
 /// The answer of a launch at its end.
 #[derive(Debug)]
@@ -175,7 +175,12 @@ impl Launch {
         let packed = bundle::pack(programs, &request.with, &folder);
         // A shared folder that is full is not to be left fuller.
         let bundle = packed.inspect_err(|_| drop(fs::remove_dir_all(folder.root())))?;
-        let spec = LaunchSpec { launch, bundle, ..request.spec.clone() };
+        let duel = programs.baseline.as_ref().map(|baseline| SpecDuel {
+            suite: baseline.suite.clone(),
+            name: baseline.name.clone(),
+            policy: baseline.policy.clone(),
+        });
+        let spec = LaunchSpec { launch, duel, bundle, ..request.spec.clone() };
         write_json(&folder.spec(), &spec)?;
         Ok((spec, folder))
     }

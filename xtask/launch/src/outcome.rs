@@ -132,7 +132,7 @@ fn validate(spec: &LaunchSpec, folder: &LaunchFolder, files: &RankFiles, name: &
         };
         if !result.is_measured() {
             stage.errors.push(result.told());
-        } else if spec.is_duel {
+        } else if spec.duel.is_some() {
             match verdicts(&files.comparison(name, rank)) {
                 Ok(lines) => {
                     stage.samples_checked += 1;

@@ -106,7 +106,7 @@ impl LaunchRequest {
             rank_patience: args.rank_patience,
             heartbeat: args.heartbeat,
             orphaned_after: (!args.keep && !is_cloud).then_some(args.orphan_timeout),
-            is_duel: args.compare.is_some() || args.versus.is_some(),
+            duel: None,
             is_resumed: args.resume.is_some(),
             bundle: String::new(),
         };

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use weighbridge::data::Policy;
 
 use crate::error::{LaunchError, Result};
 
@@ -36,8 +37,8 @@ pub(crate) struct LaunchSpec {
     pub(crate) heartbeat: u64,
     /// Seconds after which ranks end themselves when nobody follows them; `None` where they are kept.
     pub(crate) orphaned_after: Option<u64>,
-    /// True if both programs of the bundle are measured in turns.
-    pub(crate) is_duel: bool,
+    /// The comparison, where both programs of the bundle are measured in turns.
+    pub(crate) duel: Option<SpecDuel>,
     /// True if runs that were broken off are gone on with.
     pub(crate) is_resumed: bool,
     /// The digest of all that travels.
@@ -51,6 +52,18 @@ pub(crate) struct SpecStage {
     pub(crate) name: String,
     /// Arguments of the bench program.
     pub(crate) args: Vec<String>,
+}
+
+/// A comparison that each rank makes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SpecDuel {
+    /// `<package>/<bench target>`.
+    pub(crate) suite: String,
+    /// The baseline, for people.
+    pub(crate) name: String,
+    /// The gate.
+    pub(crate) policy: Policy,
 }
 
 /// Devices that each host is to have.
@@ -114,7 +127,7 @@ pub(crate) mod tests {
             rank_patience: 60,
             heartbeat: 5,
             orphaned_after: Some(600),
-            is_duel: false,
+            duel: None,
             is_resumed: false,
             bundle: "0123456789abcdef".into(),
         }

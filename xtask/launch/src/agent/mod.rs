@@ -5,6 +5,7 @@
 //! while something is measured.
 
 mod beat;
+mod duel;
 mod judge;
 mod names;
 mod rank;
@@ -26,6 +27,7 @@ use crate::error::Result;
 use crate::folder::{LaunchFolder, RankFiles, read_json, write_json};
 use crate::spec::LaunchSpec;
 use beat::Heart;
+use names::DUEL;
 use rank::{AgentError, LaunchRank};
 use stage::StageRun;
 
@@ -36,8 +38,13 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Works as a rank of a launch, if this process was started as one; `None` in all others.
 pub fn rank() -> Option<ExitCode> {
-    let folder = LaunchFolder::at(PathBuf::from(std::env::var_os(LAUNCH_FOLDER)?));
-    let ended = begin(&folder).unwrap_or_else(|error| {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let ended = if words.first().is_some_and(|word| word == DUEL) {
+        duel::judge(&words[1..]).map_err(AgentError)
+    } else {
+        begin(&LaunchFolder::at(PathBuf::from(std::env::var_os(LAUNCH_FOLDER)?)))
+    };
+    let ended = ended.unwrap_or_else(|error| {
         eprintln!("weighbridge launch: {error}");
         2
     });

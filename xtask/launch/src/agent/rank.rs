@@ -111,6 +111,7 @@ mod tests {
             read("slurm", &[("SLURM_PROCID", rank), ("SLURM_STEP_NUM_TASKS", size), ("SLURM_LOCALID", local)])
         };
         assert!(slurm("0", "2", "0").unwrap_err().contains("started 2 ranks, and 4"));
+        assert!(slurm("0", "8", "0").unwrap_err().contains("started 8 ranks, and 4"));
         assert!(slurm("4", "4", "0").unwrap_err().contains("cannot be"));
         assert!(slurm("1", "4", "2").unwrap_err().contains("cannot be"));
         assert!(slurm("-1", "4", "0").unwrap_err().contains("no number"));

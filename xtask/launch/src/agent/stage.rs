@@ -11,7 +11,7 @@ use weighbridge::data::{Layout, RunStatus, Runs};
 
 use super::beat::Heart;
 use super::judge::StageVerdict;
-use super::names::{ATTEMPT, LAUNCH_FOLDER, PER_HOST};
+use super::names::{ATTEMPT, DUEL, LAUNCH_FOLDER, PER_HOST};
 use super::rank::LaunchRank;
 use super::report::host;
 use crate::error::{LaunchError, Result};
@@ -82,7 +82,7 @@ impl StageRun<'_> {
     pub(super) fn measure(&self, stage: &SpecStage) -> Result<RankResult> {
         let (rank, log) = (self.rank.rank, self.files.log(&stage.name, self.rank.rank));
         let data = self.folder.data(&stage.name, rank);
-        let before = if self.spec.is_resumed { newest(&data) } else { None };
+        let before = if self.spec.is_resumed && self.spec.duel.is_none() { newest(&data) } else { None };
         if let Some((_, RunStatus::Complete)) = before {
             return Ok(RankResult::of_before(rank));
         }
@@ -94,17 +94,21 @@ impl StageRun<'_> {
         }
         let out = File::create(&log).map_err(LaunchError::io("write", &log))?;
         let err = out.try_clone().map_err(LaunchError::io("write", &log))?;
-        let program = self.folder.program();
+        // Of two programs neither is the judge of both: this one is, in a process of its own.
+        let is_duel = self.spec.duel.is_some();
+        let program = if is_duel { self.folder.tool() } else { self.folder.program() };
         let mut command = Command::new(&program);
-        command.arg("--bench").args(&stage.args);
-        if self.spec.is_duel {
-            command.arg("--versus").arg(self.folder.baseline()).arg("--comparison").arg(&comparison);
+        if is_duel {
+            command.arg(DUEL).arg(self.folder.root()).arg(&stage.name).arg(self.rank.local.to_string());
+            command.arg(&comparison);
+        } else {
+            command.arg("--bench").args(&stage.args);
         }
         if let Some((run, _)) = before {
             command.args(["--resume", &run]);
         }
         // Ranks of one host measure at the same time, and mean to.
-        command.args((self.rank.local > 0).then_some("--no-lock"));
+        command.args((self.rank.local > 0 && !is_duel).then_some("--no-lock"));
         command.current_dir(self.folder.bundle()).stdin(Stdio::null()).stdout(out).stderr(err);
         for (name, value) in [
             ("WEIGHBRIDGE_RANK", rank.to_string()),
