@@ -46,7 +46,10 @@ pub trait StartedServer {
     /// That it did not stop by itself: it is ended by force then.
     fn stop(&mut self, patience: Duration) -> Result<()>;
 
-    /// What it did, as it says.
+    /// Returns what it did, as it says.
+    ///
+    /// # Errors
+    /// What is impossible in it.
     fn executed(&self, spec: &ServingSpec) -> Result<ExecutedWork>;
 
     /// Fields that each request of a text must have, so that it makes the ids of the greatest logits:
