@@ -1,4 +1,4 @@
-"""Files in the format of GGUF, from a decoder of the shape of GPT-2 and its weights: the model that llama.cpp is given.
+"""Files in the format of GGUF, from a decoder of the shape of GPT-2 and its weights: the model that llama.cpp takes.
 
 What is written is the form of its version 3. The tokens are the letters that ids stand for in texts, and three more that
 have no place in any: their logits are zero.

@@ -357,8 +357,8 @@ impl LoadArgs {
         words.join("; ")
     }
 
-    /// The levels: users, rates, stages and a trace, as they were named; one user without any; of a search the
-    /// lowest rate, in the place of all that it will try.
+    /// The levels: users, rates, stages and a trace, as they were named; one user without any; of a search
+    /// the lowest rate, in the place of all that it will try.
     pub(super) fn levels(&self) -> Result<Vec<Level>> {
         if let Some((low, _)) = self.find_rate {
             return Ok(vec![self.level_of(low)]);

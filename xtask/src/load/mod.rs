@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use weighbridge::data::{Comparison, Duels, Exit, Layout, RunStatus, Runs};
+use weighbridge::data::{Comparison, Exit, Layout, RunStatus, Runs};
 
 pub(crate) use self::args::LoadArgs;
 pub(crate) use self::bench::bench;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &LoadArgs, data: Option<PathBuf>) -> Result<CommandOutpu
         bench.arg("--comparison").arg(compared(&handed));
         bench.args(["--gate", &JUDGED[1..].join(","), "--threshold", &format!("{}%", args.margin * 100.0)]);
     }
-    measure(bench, &args.flags, &data, &handed, MeasuredRun::Beside(runs(&data)))
+    measure(bench, &args.flags, &data, &handed, MeasuredRun::Beside(resumed::runs(&data)))
 }
 
 /// Goes on with a run that was broken off. What was found of a cache is looked for anew: the server may have
@@ -94,7 +94,7 @@ fn measure(
     let (ended, run) = resumed::wait(child, data, measured, handed)?;
     let exit = Exit::BY_PRECEDENCE.into_iter().find(|exit| ended.code() == Some(exit.code().into()));
     let exit = exit.unwrap_or(Exit::Unexpected);
-    let shown = shown(data, handed, run.as_deref())?;
+    let shown = outcome(data, handed, run.as_deref())?;
     if is_over(data, run.as_deref()) {
         resumed::drop_kept(data, run.as_deref(), handed);
         return Ok(CommandOutput { exit, ..CommandOutput::fine(shown) });
@@ -144,28 +144,17 @@ fn kept() -> PathBuf {
     crate::command::kept("load")
 }
 
-/// The runs of this data directory, and the duels that are under way.
-fn runs(data: &Path) -> Vec<String> {
-    both(data).iter().flat_map(Runs::newest_first).flatten().map(|manifest| manifest.id.to_string()).collect()
-}
-
-/// Where runs are kept, and where the journals of duels are.
-fn both(data: &Path) -> [Runs; 2] {
-    let layout = Layout::new(data);
-    [Runs::new(layout.clone()), Duels::new(layout).journals()]
-}
-
 /// Tells whether nothing is left to go on with.
 fn is_over(data: &Path, run: Option<&str>) -> bool {
     let Some(run) = run else { return true };
-    let mut all = both(data)
+    let mut all = resumed::both(data)
         .into_iter()
         .filter_map(|runs| runs.newest_first().ok()?.find(|one| one.id.to_string() == run));
     all.next().is_none_or(|manifest| manifest.status == RunStatus::Complete)
 }
 
-/// What was measured: verdicts of a duel, the ends of a search, else a table.
-fn shown(data: &Path, handed: &HandedLoad, run: Option<&str>) -> Result<String> {
+/// Shows the measured: verdicts of a duel, the ends of a search, else a table.
+fn outcome(data: &Path, handed: &HandedLoad, run: Option<&str>) -> Result<String> {
     if handed.args.sides().len() > 1 {
         return duel(&compared(handed));
     }

@@ -7,9 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use weighbridge::data::{Duels, Layout, Runs};
 
 use super::handed::HandedLoad;
-use super::runs;
 use crate::stop;
 
 /// The run that a program is measuring.
@@ -85,7 +85,7 @@ pub(super) fn wait(
     }
 }
 
-/// What a run was told.
+/// Reads back what a run was told.
 ///
 /// # Errors
 /// That nothing is kept of it: it is complete, or another command's.
@@ -106,4 +106,15 @@ pub(super) fn drop_kept(data: &Path, run: Option<&str>, handed: &HandedLoad) {
     if let Some(path) = run.and_then(|run| file(data, run).ok()) {
         let _ = fs::remove_file(path);
     }
+}
+
+/// The runs of this data directory, and the duels that are under way.
+pub(super) fn runs(data: &Path) -> Vec<String> {
+    both(data).iter().flat_map(Runs::newest_first).flatten().map(|manifest| manifest.id.to_string()).collect()
+}
+
+/// The folders of runs, and of the journals of duels.
+pub(super) fn both(data: &Path) -> [Runs; 2] {
+    let layout = Layout::new(data);
+    [Runs::new(layout.clone()), Duels::new(layout).journals()]
 }

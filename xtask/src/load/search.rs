@@ -1,5 +1,5 @@
-//! `--find-rate`: the highest rate that holds the targets. A search is a repeat of one case, so that its result
-//! is stored, compared and shown as all others are.
+//! `--find-rate`: the highest rate that holds the targets. A search is a repeat of one case, so that its
+//! result is stored, compared and shown as all others are.
 
 use std::fmt::Write as _;
 

@@ -11,8 +11,8 @@ pub struct Patience {
     pub ready: Duration,
     /// From the request to stop until nothing of it is left.
     pub stop: Duration,
-    /// The time that the client may send late at p99, where that is more than its own bound. Then its core may
-    /// be busy all the time, too.
+    /// The time that the client may send late at p99, where that is more than its own bound. Then its core
+    /// may be busy all the time, too.
     pub delay: Duration,
 }
 

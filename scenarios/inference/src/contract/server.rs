@@ -14,8 +14,8 @@ use crate::workload::ServingSpec;
 pub trait Server {
     /// Begins to start a server of this model. It need not take requests yet.
     ///
-    /// A decoder is served as text, by `/v1/completions` of the `OpenAI` protocol, streamed: a letter is an id
-    /// ([`letter_of`](crate::workload::letter_of)), and each one that is made is the one of the greatest
+    /// A decoder is served as text, by `/v1/completions` of the `OpenAI` protocol, streamed: a letter is an
+    /// id ([`letter_of`](crate::workload::letter_of)), and each one that is made is the one of the greatest
     /// logit. Any other model is served by the Open Inference Protocol: one sample, named `input`, and its
     /// logits. The folder `place` is the server's, and is removed after the repeat.
     ///
@@ -46,7 +46,10 @@ pub trait StartedServer {
     /// That it did not stop by itself: it is ended by force then.
     fn stop(&mut self, patience: Duration) -> Result<()>;
 
-    /// What it did, as it says.
+    /// Returns what it did, as it says.
+    ///
+    /// # Errors
+    /// What is impossible in it.
     fn executed(&self, spec: &ServingSpec) -> Result<ExecutedWork>;
 
     /// Fields that each request of a text must have, so that it makes the ids of the greatest logits:
@@ -55,8 +58,8 @@ pub trait StartedServer {
         &[]
     }
 
-    /// Tells whether it keeps what it computed of a prompt, and cannot do otherwise: then a cache is not looked
-    /// for. No two prompts of a load begin alike.
+    /// Tells whether it keeps what it computed of a prompt, and cannot do otherwise: then a cache is not
+    /// looked for. No two prompts of a load begin alike.
     fn keeps_prompts(&self) -> bool {
         false
     }

@@ -187,8 +187,8 @@ impl StartedServer for ServerProcess {
         self.check_alive()?;
         if is_answered && let Some(other) = listens_beyond(self.target.port) {
             return Err(Error::new(format!(
-                "the server listens at {other}, where other machines reach it: only addresses of this machine \
-                 are served here"
+                "the server listens at {other}, where other machines reach it: only addresses of this \
+                 machine are served here"
             )));
         }
         Ok(is_answered)
@@ -259,7 +259,7 @@ fn listen(
     listener.ok()
 }
 
-/// How it ended, in words.
+/// The way in which it ended, in words.
 fn ending(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit code {code}"),

@@ -87,6 +87,10 @@ const CALLS: (usize, usize) = (24, 1_024);
 /// Calls of an epoch whose inputs are very large, and what is very large in bytes.
 const FEW_CALLS: (usize, usize) = (8, 512 << 20);
 
+/// As few are those of an epoch that would have more operations than that: a repeat has several epochs, and
+/// those of ResNet-50 took three minutes on a busy machine.
+const MANY_OPERATIONS: u64 = 100_000_000_000;
+
 /// Memory of a framework's process without a model.
 const BESIDE: u64 = 1 << 30;
 
@@ -180,7 +184,8 @@ impl PredictionSpec {
         let most = (INPUTS / bytes).min(operations as usize).clamp(CALLS.0, CALLS.1);
         // A generation is many calls of a model, and some systems take long for the least of them.
         let most = if self.generation.is_some() { CALLS.0 } else { most };
-        let most = if most * bytes > FEW_CALLS.1 { FEW_CALLS.0 } else { most };
+        let is_dear = most as u64 * self.operations().unwrap_or(1) > MANY_OPERATIONS;
+        let most = if is_dear || most * bytes > FEW_CALLS.1 { FEW_CALLS.0 } else { most };
         most.min(self.cut.unwrap_or(usize::MAX).max(1))
     }
 
@@ -302,5 +307,9 @@ mod tests {
         assert_eq!(PredictionSpec::new(NamedModel::Mlp, 1).calls(), 1_024);
         assert_eq!(PredictionSpec::new(NamedModel::EncoderTiny, 1).calls(), 27);
         assert_eq!(PredictionSpec::new(NamedModel::Resnet50, 64).calls(), 8);
+        for model in [NamedModel::Resnet50, NamedModel::EncoderBase, NamedModel::Gpt124m] {
+            assert_eq!(PredictionSpec::new(model, 1).calls(), 8, "{model}");
+        }
+        assert_eq!(PredictionSpec::new(NamedModel::ResnetTiny, 1).calls(), 477);
     }
 }

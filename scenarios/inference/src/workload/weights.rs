@@ -33,8 +33,8 @@ impl ModelWeights {
         Self::with_head(model, true)
     }
 
-    /// The same where the last map has a bias of zeros: that of GPT-2 has none, and some systems have no place
-    /// for one.
+    /// The same where the last map has a bias of zeros: that of GPT-2 has none, and some systems have no
+    /// place for one.
     ///
     /// # Errors
     /// Layers that do not fit together.

@@ -1,5 +1,5 @@
-//! Models by hand behind `hyper`: a server in this process, on two threads of its own, one for its sockets and
-//! one for its model.
+//! Models by hand behind `hyper`: a server in this process, on two threads of its own, one for its sockets
+//! and one for its model.
 
 use std::convert::Infallible;
 use std::io;

@@ -1,5 +1,5 @@
-//! Servers whose answers are those of another request, of a part of the model, or remembered; and honest ones,
-//! one of which is slow.
+//! Servers whose answers are those of another request, of a part of the model, or remembered; and honest
+//! ones, one of which is slow.
 
 use std::collections::BTreeMap;
 use std::path::Path;
