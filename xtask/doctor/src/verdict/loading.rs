@@ -19,8 +19,10 @@ const WAITS: f64 = 0.5;
 const HELD: f64 = 0.7;
 const WANTING: f64 = 1.8;
 
-/// Files that are opened for each element of a batch, from which on they are many.
-const MANY_FILES: f64 = 8.0;
+/// Files that are opened for each element of a batch, from which on they are many; and for a batch, from which
+/// on it waits for them. A shard is opened once in many batches.
+const MANY_FILES: f64 = 4.0;
+const SOME_FILES: f64 = 0.5;
 
 /// Processors in use, as a share, from which on there is none left for more workers.
 const BUSY: f64 = 0.85;
@@ -169,7 +171,7 @@ fn reason(findings: &Findings<'_>, main: &LoopSight) -> (Limit, Vec<String>) {
             time(fetch.wall / fetch.count as f64),
             percent(fetch.running().min(1.0)),
             percent(fetch.queued / fetch.wall.max(1e-9)),
-            percent(fetch.waiting())
+            percent((1.0 - (fetch.cpu + fetch.queued) / fetch.wall.max(1e-9)).max(0.0))
         ));
     }
     if let Some((line, share, _)) = look.stacks.hottest(label) {
@@ -185,11 +187,11 @@ fn reason(findings: &Findings<'_>, main: &LoopSight) -> (Limit, Vec<String>) {
     let (held, wanting) = look.stacks.lock();
     let limit = if fetch.count > 0 && fetch.waiting() >= WAITS {
         match fetch.files() {
-            files if files >= MANY_FILES => {
+            files if files >= MANY_FILES * main.number("batch_size").unwrap_or(1) as f64 => {
                 evidence.push(format!("{files:.0} files are opened for a batch"));
                 Limit::SmallFiles
             }
-            files if files > 0.0 || findings.processes.read > 1e6 => Limit::Disk,
+            files if files >= SOME_FILES || findings.processes.read > 1e6 => Limit::Disk,
             _ => Limit::Loader,
         }
     } else if held >= HELD && wanting >= WANTING && fetch.running() < 1.2 {

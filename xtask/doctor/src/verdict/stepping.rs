@@ -14,6 +14,9 @@ const VALIDATES: f64 = 0.25;
 const WAITS: f64 = 0.4;
 const ONE_LINE: f64 = 0.5;
 
+/// One start may be slow by chance.
+const LEAST_STARTS: usize = 2;
+
 /// The candidates that the step and the epochs make.
 pub(super) fn candidates(findings: &Findings<'_>, main: &LoopSight) -> Vec<Candidate> {
     [
@@ -86,7 +89,7 @@ fn starts(findings: &Findings<'_>, main: &LoopSight) -> Option<Candidate> {
     let usual = weighbridge::data::median(&main.next);
     let lost = main.restarts() - count as f64 * if usual.is_nan() { 0.0 } else { usual };
     let share = lost / findings.look.loops_and_gaps();
-    if count == 0 || share < LEAST {
+    if count < LEAST_STARTS || share < LEAST {
         return None;
     }
     let gain = Gain { source: GainSource::Bound, ..Gain::counted(share, None) };
