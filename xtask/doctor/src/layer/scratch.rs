@@ -28,7 +28,9 @@ impl Scratch {
         let prefix = format!("{PREFIX}{}-", std::process::id());
         let made = |at: &Path| tempfile::Builder::new().prefix(&prefix).tempdir_in(at);
         let places = [PathBuf::from("/var/tmp"), std::env::temp_dir()];
-        places.iter().for_each(|place| remove_abandoned(place));
+        for place in &places {
+            remove_abandoned(place);
+        }
         let folder =
             made(&places[0]).or_else(|_| made(&places[1])).map_err(failed("make a scratch folder"))?;
         // The layer compares it with mount points, which have no links in them.
@@ -115,7 +117,7 @@ mod tests {
             fs::create_dir_all(place.path().join(name).join("work")).unwrap();
         }
         let closed = place.path().join("wb-doctor-4294967295-b/work");
-        fs::set_permissions(closed, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(closed, fs::Permissions::from_mode(0o0)).unwrap();
         remove_abandoned(place.path());
         let left: Vec<bool> = names.iter().map(|name| place.path().join(name).exists()).collect();
         assert_eq!(left, [true, false, true, true]);

@@ -1,8 +1,8 @@
 //! What may limit a script beside its loader: parts of the step, and what lies between epochs.
 
-use super::loading::percent;
+use super::findings::{Candidate, Findings, LEAST, is_large, percent, time};
+use super::limit::Limit;
 use super::remedy::{Gain, GainSource, Remedy};
-use super::{Candidate, Findings, LEAST, Limit, is_large};
 use crate::look::{CallSight, LoopSight};
 use crate::trial::Effect;
 
@@ -104,7 +104,7 @@ fn starts(findings: &Findings<'_>, main: &LoopSight) -> Option<Candidate> {
     };
     let evidence = vec![format!(
         "{count} further epochs begin, each {} before its first batch: {} of the time",
-        super::loading::time(main.restarts() / count as f64),
+        time(main.restarts() / count as f64),
         percent(share)
     )];
     Some(Candidate { limit: Limit::EpochStart, gain, remedy, evidence })

@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::*;
-use crate::look::{CallSight, FetchSums, LoopSight};
+use crate::look::{CallSight, FetchSums, Look, LoopSight};
+use crate::trial::Trial;
 
 /// A loop of 200 steps whose batches and steps take so many milliseconds.
 fn look_at(next: f64, step: f64) -> Look {
