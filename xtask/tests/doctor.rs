@@ -217,8 +217,12 @@ fn a_script_that_writes_more_than_it_may_is_ended_and_nothing_of_it_stays() {
     if !can_try() {
         return;
     }
-    let text = "with open('huge.bin', 'wb') as file:\n    while True:\n        file.write(bytes(1 << 20))\n        \
-                file.flush()\n";
+    let text = "\
+with open('huge.bin', 'wb') as file:
+    while True:
+        file.write(bytes(1 << 20))
+        file.flush()
+";
     let (code, text) = on(text, &["--most-written", "0.05"]);
     assert_eq!(code, Some(4), "{text}");
     assert!(text.contains("--most-written lets it write more"), "{text}");
@@ -242,12 +246,23 @@ fn a_script_that_executes_itself_anew_or_forks_is_seen_to_step() {
     if !can_try() {
         return;
     }
-    let again = "import os, sys\nif len(sys.argv) < 2:\n    os.execv(sys.executable, [sys.executable, 'bad.py', 'again'])\n\
-                 exec(open('train.py').read())\n";
+    let again = "\
+import os, sys
+if len(sys.argv) < 2:
+    os.execv(sys.executable, [sys.executable, 'bad.py', 'again'])
+exec(open('train.py').read())
+";
     let (code, text) = on(again, &["--only-look", "--steps", "20"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("the loader limits a step"), "{text}");
-    let forks = "import os\nchild = os.fork()\nif child == 0:\n    exec(open('train.py').read())\n    os._exit(0)\nos.waitpid(child, 0)\n";
+    let forks = "\
+import os
+child = os.fork()
+if child == 0:
+    exec(open('train.py').read())
+    os._exit(0)
+os.waitpid(child, 0)
+";
     let (code, text) = on(forks, &["--only-look", "--steps", "20"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("the loader limits a step"), "{text}");

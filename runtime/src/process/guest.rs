@@ -22,7 +22,7 @@ impl Guest {
     /// environment, and is found by that.
     ///
     /// # Errors
-    /// When there can be no process, or no such program.
+    /// There can be no process, or there is no such program.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         orphans::adopt_orphans();
         let (place, since) = (ChildPlace::new(Duration::MAX), leftovers::now());
@@ -38,7 +38,7 @@ impl Guest {
     /// Tells how it has ended, if it has. What it has started may go on.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// The system does not say.
     pub fn status(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.status.is_none() {
             self.status = self.child.try_wait()?;

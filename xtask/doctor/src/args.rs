@@ -18,7 +18,7 @@ pub struct DoctorArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) seconds: Option<Duration>,
     /// Turns of each experiment. Intervals need eight.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(8..=64))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(8..65))]
     pub(crate) rounds: u64,
     /// Seconds to wait for the first batch.
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
@@ -26,7 +26,7 @@ pub struct DoctorArgs {
     /// Gigabytes that the script may write in a run that is ended early.
     #[arg(long, value_name = "GB", default_value_t = 4.0, value_parser = gigabytes)]
     pub(crate) most_written: f64,
-    /// Let the script write its own files in every run, where no layer can be laid over them: it is run twice.
+    /// Let the script write its own files in every run, where no layer can be laid over them.
     #[arg(long, conflicts_with = "only_look")]
     pub(crate) write_through: bool,
     /// Write the answer as JSON to this file too.

@@ -42,7 +42,7 @@ pub(crate) struct AttemptPlan {
     pub(crate) most_written: u64,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AttemptEnd {
     /// By itself.
@@ -224,7 +224,7 @@ impl Watch {
     }
 }
 
-/// How a program ended, in words.
+/// The end of a program, in words.
 pub(crate) fn status_text(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit code {code}"),

@@ -3,8 +3,9 @@
 use maud::{DOCTYPE, html as markup};
 
 use crate::page::{effect_text, remedy_lines, title};
-use crate::session::DoctorReport;
+use crate::report::DoctorReport;
 
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 const STYLE: &str = "body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}\
     pre{background:#f4f4f4;padding:.7em;overflow:auto}td{padding:.2em 1em .2em 0;vertical-align:top}";
 
@@ -16,7 +17,7 @@ pub(crate) fn html(report: &DoctorReport) -> String {
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
                 title { "Doctor: " (report.script) }
                 style { (STYLE) }
             }

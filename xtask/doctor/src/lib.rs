@@ -2,8 +2,8 @@
 //!
 //! It runs a script as it is, looks at it from outside and by a hook from inside, and then changes one thing
 //! at a time while the script's own loop goes on: its batches come from memory, its loader has more workers,
-//! its logging does nothing. Each change is made and unmade in turns, so that a machine that changes meanwhile
-//! changes both sides.
+//! its logging does nothing. Each change is made and unmade in turns, so that a machine that changes
+//! meanwhile changes both sides.
 //!
 //! Data flows down this list, and imports point up it.
 //!
@@ -18,7 +18,8 @@
 //! | `look` | where the time of a run went |
 //! | `trial` | what each change took, with its interval |
 //! | `verdict` | the limit, the evidence and one remedy |
-//! | `page`, `html` | the same for people; `verdict` is what `--json` writes |
+//! | `report` | the verdict beside the runs: what `--json` writes |
+//! | `page`, `html` | the same for people |
 //! | `session` | all of it, from a command line to an answer |
 
 mod args;
@@ -32,6 +33,7 @@ mod look;
 mod page;
 mod place;
 mod processes;
+mod report;
 mod session;
 mod trial;
 mod verdict;

@@ -64,9 +64,11 @@ pub(crate) struct FetchSums {
 }
 
 impl FetchSums {
-    /// The share of its time in which a batch in the making waited for something else than a processor.
+    /// The share of its own time in which a batch in the making waited for something else than a processor.
+    /// The queue before one is left out: how long that is, is a matter of other programs too.
     pub(crate) fn waiting(&self) -> f64 {
-        if self.wall > 0.0 { (1.0 - (self.cpu + self.queued) / self.wall).max(0.0) } else { 0.0 }
+        let waited = (self.wall - self.cpu - self.queued).max(0.0);
+        if waited + self.cpu > 0.0 { waited / (waited + self.cpu) } else { 0.0 }
     }
 
     /// The share that it ran, on one processor or several; above 1 for several.

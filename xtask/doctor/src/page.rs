@@ -1,6 +1,6 @@
 //! The page for a terminal.
 
-use crate::session::{DoctorReport, DoctorRun};
+use crate::report::{DoctorReport, DoctorRun};
 use crate::trial::Effect;
 use crate::verdict::{Gain, GainSource, Outcome, Remedy, Verdict};
 
@@ -84,7 +84,7 @@ fn sureness(gain: &Gain) -> String {
     }
 }
 
-/// What to do, line by line.
+/// The remedy, line by line.
 pub(crate) fn remedy_lines(remedy: &Remedy) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(line) = &remedy.line {
@@ -131,7 +131,8 @@ pub(crate) fn effect_text(effect: &Effect) -> String {
 fn processes(verdict: &Verdict) -> String {
     let sums = &verdict.processes;
     format!(
-        "{} processes, {:.2} processors in use, {:.2} threads waiting for one, {:.1} MB/s from disks, {:.0} MB at most",
+        "{} processes, {:.2} processors in use, {:.2} threads waiting for one, {:.1} MB/s from disks, \
+         {:.0} MB at most",
         sums.count,
         sums.processors,
         sums.queued,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// What was seen of one process by its last look.
+/// One process by the last look at it.
 #[derive(Clone, Copy, Debug, Default)]
 struct ProcessSight {
     /// Ticks on a processor.

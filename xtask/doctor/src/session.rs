@@ -3,7 +3,6 @@
 use std::fs;
 use std::time::Duration;
 
-use serde::Serialize;
 use weighbridge::data::Exit;
 
 use crate::args::DoctorArgs;
@@ -12,8 +11,9 @@ use crate::error::{DoctorError, failed};
 use crate::hook::HookPlan;
 use crate::look::{Look, LoopSight, look};
 use crate::processes::available;
+use crate::report::{DoctorReport, DoctorRun};
 use crate::trial::{AS_IT_IS, CACHED, trial};
-use crate::verdict::{Findings, Outcome, Verdict, judge};
+use crate::verdict::{Findings, Outcome, judge};
 use crate::{html, page};
 
 /// The seconds of a look, where nobody says, and how many times as long the experiments may take.
@@ -40,7 +40,7 @@ const CROWDED: f64 = 0.5;
 /// The order in which changes are left out where there is no time for all: the last ones first.
 const ARMS: [&str; 8] = [AS_IT_IS, CACHED, "worker", "parallel", "telling", "threads=", "prefetch", "saving"];
 
-/// What the doctor has to say.
+/// The page, and the end of the command.
 #[derive(Debug)]
 pub struct DoctorAnswer {
     /// The page, for a terminal.
@@ -49,33 +49,6 @@ pub struct DoctorAnswer {
     pub exit: Exit,
     /// The exit code of the script where that failed, which is the command's own then.
     pub script: Option<u8>,
-}
-
-/// All that is on the page.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct DoctorReport {
-    /// The number of the form of this file.
-    pub(crate) schema: u32,
-    /// The command line of the script.
-    pub(crate) script: String,
-    pub(crate) verdict: Verdict,
-    /// The runs of the script.
-    pub(crate) runs: Vec<DoctorRun>,
-}
-
-/// A run of the script.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct DoctorRun {
-    /// What it was for.
-    pub(crate) purpose: &'static str,
-    /// Seconds to the first batch.
-    pub(crate) start: Option<f64>,
-    /// Seconds from the first batch on, or of the whole run where there was none.
-    pub(crate) seconds: f64,
-    /// How it ended.
-    pub(crate) end: String,
-    /// True if what it wrote was thrown away.
-    pub(crate) is_layered: bool,
 }
 
 /// Runs the script, and judges it. `remind` hears at once what the user should know meanwhile.
@@ -245,7 +218,8 @@ fn end_text(end: &AttemptEnd) -> String {
 fn refused(looked: &Attempt, args: &DoctorArgs) -> Result<(), DoctorError> {
     match &looked.end {
         AttemptEnd::NoLayer(why) => Err(DoctorError::Usage(format!(
-            "this system lets nobody lay a layer over the script's files ({why}), and a run that is ended early \
+            "this system lets nobody lay a layer over the script's files ({why}), and a run that is ended \
+             early \
              would write them. --only-look without --steps and --seconds runs the script once, whole; \
              --write-through lets it write its own files in both runs"
         ))),
@@ -287,7 +261,8 @@ fn notes(attempt: &Attempt) -> Vec<String> {
     let processes = attempt.processes;
     if processes.queued > CROWDED && processes.processors < available() as f64 / 2.0 {
         notes.push(format!(
-            "other programs hold the processors: the script's threads wait for one, and it has {:.1} of {}. Figures \
+            "other programs hold the processors: the script's threads wait for one, and it has {:.1} of {}. \
+             Figures \
              of a machine that is at rest may be others",
             processes.processors,
             available()
@@ -318,10 +293,11 @@ fn notes_of_trial(tried: &Attempt) -> Vec<String> {
     notes
 }
 
-/// Why no step was seen.
+/// The reason why no step was seen.
 fn unseen(looked: &Attempt, sight: &Look, args: &DoctorArgs) -> String {
     if looked.journal.python().is_none() {
-        return "no Python was seen that loads what PYTHONPATH names: the program is none, or was started with \
+        return "no Python was seen that loads what PYTHONPATH names: the program is none, or was started \
+                with \
                 -I, -E or -S. Its processes alone were looked at"
             .to_owned();
     }
@@ -330,7 +306,8 @@ fn unseen(looked: &Attempt, sight: &Look, args: &DoctorArgs) -> String {
     }
     match &looked.end {
         AttemptEnd::NoBatch => format!(
-            "no batch of a loader that the doctor knows came within {} s: --patience waits longer. Its processes \
+            "no batch of a loader that the doctor knows came within {} s: --patience waits longer. Its \
+             processes \
              alone were looked at",
             args.patience.as_secs_f64()
         ),

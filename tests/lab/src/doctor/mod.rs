@@ -19,7 +19,7 @@ use planted::PlantedScript;
 /// A prediction is right if it is off the realised factor by no more than this share.
 const NEAR: f64 = 0.1;
 
-/// What the doctor said of a script.
+/// The doctor's word on a script.
 #[derive(Debug)]
 struct Said {
     script: PlantedScript,

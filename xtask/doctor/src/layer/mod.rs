@@ -1,7 +1,8 @@
 //! A layer over all files: the script sees them as they are, and what it writes goes to a scratch folder.
 //!
 //! The doctor starts its own program anew for that, as [`layer`]: it enters a namespace of its own, lays the
-//! layer, and becomes the script. Only that process and those below it see the layer, and it is gone with them.
+//! layer, and becomes the script. Only that process and those below it see the layer, and it is gone with
+//! them.
 
 mod mounts;
 mod scratch;
@@ -32,7 +33,7 @@ pub(crate) const REFUSED: i32 = 125;
 const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
 
-/// What is asked of a layer.
+/// A request to a layer.
 #[derive(Debug, Serialize, Deserialize)]
 struct LayerRequest {
     /// The scratch folder; nothing is laid over files where there is none.
@@ -45,7 +46,7 @@ struct LayerRequest {
     script: Vec<Vec<u8>>,
 }
 
-/// What a layer answers before the script begins.
+/// The answer of a layer, before the script begins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LayerAnswer {
     /// The reason why there is none.

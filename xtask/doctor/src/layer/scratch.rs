@@ -117,7 +117,7 @@ mod tests {
             fs::create_dir_all(place.path().join(name).join("work")).unwrap();
         }
         let closed = place.path().join("wb-doctor-4294967295-b/work");
-        fs::set_permissions(closed, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(closed, fs::Permissions::from_mode(0o0)).unwrap();
         remove_abandoned(place.path());
         let left: Vec<bool> = names.iter().map(|name| place.path().join(name).exists()).collect();
         assert_eq!(left, [true, false, true, true]);

@@ -1,7 +1,8 @@
 //! Whether loading is the limit: it is if steps are faster on batches that are there already. Then why.
 
+use super::findings::{Candidate, Findings, LEAST, LEAST_SURE, is_large, percent, time};
+use super::limit::Limit;
 use super::remedy::{Gain, GainSource, Remedy};
-use super::{Candidate, Findings, LEAST, LEAST_SURE, Limit, is_large};
 use crate::look::LoopSight;
 use crate::place::SourceLine;
 use crate::trial::{CACHED, Effect, Trial};
@@ -15,12 +16,15 @@ const AS_GOOD: f64 = 1.03;
 /// Batches whose making waits for this share of its time wait for no processor.
 const WAITS: f64 = 0.5;
 
-/// An interpreter's lock that is held at this share of looks, while so many threads want to run, is the limit.
+/// An interpreter's lock that is held at this share of looks, while so many threads want to run, is the
+/// limit.
 const HELD: f64 = 0.7;
 const WANTING: f64 = 1.8;
 
-/// Files that are opened for each element of a batch, from which on they are many.
-const MANY_FILES: f64 = 8.0;
+/// Files that are opened for each element of a batch, from which on they are many; and for a batch, from
+/// which on it waits for them. A shard is opened once in many batches.
+const MANY_FILES: f64 = 4.0;
+const SOME_FILES: f64 = 0.5;
 
 /// Processors in use, as a share, from which on there is none left for more workers.
 const BUSY: f64 = 0.85;
@@ -122,7 +126,7 @@ fn change(main: &LoopSight, effect: &Effect) -> Remedy {
     Remedy::at(main.made.clone(), text, gain).written(before, format!("{argument}={value}"))
 }
 
-/// What helps a `tf.data` pipeline, as it is written, and in words.
+/// The changes that help a `tf.data` pipeline, as it is written, and in words.
 const PREFETCH: &str = ".prefetch(tf.data.AUTOTUNE) at the end of the pipeline";
 const PARALLEL_MAP: &str = "num_parallel_calls=tf.data.AUTOTUNE in this map";
 const AHEAD: &str = "make batches ahead of the step";
@@ -157,7 +161,7 @@ fn has_workers(main: &LoopSight) -> bool {
     ["num_workers", "worker_count"].iter().any(|name| main.number(name).is_some_and(|count| count > 0))
 }
 
-/// Why batches come late, by what their making did with its time.
+/// The reason why batches come late, by what their making did with its time.
 fn reason(findings: &Findings<'_>, main: &LoopSight) -> (Limit, Vec<String>) {
     let (look, fetch) = (findings.look, findings.look.fetch);
     let mut evidence = Vec::new();
@@ -165,11 +169,12 @@ fn reason(findings: &Findings<'_>, main: &LoopSight) -> (Limit, Vec<String>) {
     let label = if in_workers { "fetch" } else { "next" };
     if fetch.count > 0 {
         evidence.push(format!(
-            "the making of a batch takes {}: {} of that on a processor, {} in the queue before one, {} waiting",
+            "the making of a batch takes {}: {} of that on a processor, {} in the queue before one, {} \
+             waiting",
             time(fetch.wall / fetch.count as f64),
             percent(fetch.running().min(1.0)),
             percent(fetch.queued / fetch.wall.max(1e-9)),
-            percent(fetch.waiting())
+            percent((1.0 - (fetch.cpu + fetch.queued) / fetch.wall.max(1e-9)).max(0.0))
         ));
     }
     if let Some((line, share, _)) = look.stacks.hottest(label) {
@@ -185,11 +190,11 @@ fn reason(findings: &Findings<'_>, main: &LoopSight) -> (Limit, Vec<String>) {
     let (held, wanting) = look.stacks.lock();
     let limit = if fetch.count > 0 && fetch.waiting() >= WAITS {
         match fetch.files() {
-            files if files >= MANY_FILES => {
+            files if files >= MANY_FILES * main.number("batch_size").unwrap_or(1) as f64 => {
                 evidence.push(format!("{files:.0} files are opened for a batch"));
                 Limit::SmallFiles
             }
-            files if files > 0.0 || findings.processes.read > 1e6 => Limit::Disk,
+            files if files >= SOME_FILES || findings.processes.read > 1e6 => Limit::Disk,
             _ => Limit::Loader,
         }
     } else if held >= HELD && wanting >= WANTING && fetch.running() < 1.2 {
@@ -204,14 +209,4 @@ fn reason(findings: &Findings<'_>, main: &LoopSight) -> (Limit, Vec<String>) {
         Limit::Loader
     };
     (limit, evidence)
-}
-
-/// A share in per cent.
-pub(super) fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
-}
-
-/// A time with its unit.
-pub(super) fn time(seconds: f64) -> String {
-    weighbridge::data::quantity::show(seconds, &weighbridge::data::Unit::SECONDS)
 }

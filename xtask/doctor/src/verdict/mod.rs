@@ -1,5 +1,7 @@
-//! From what was seen and tried to a verdict: the limit, how that is known, one thing to do and what it brings.
+//! From what was seen and tried to a verdict: the limit, how that is known, one thing to do and what that
+//! brings.
 
+mod findings;
 mod limit;
 mod loading;
 mod remedy;
@@ -7,28 +9,14 @@ mod stepping;
 
 use serde::Serialize;
 
+pub(crate) use findings::Findings;
 pub(crate) use limit::Limit;
 pub(crate) use remedy::{Gain, GainSource, Remedy};
 
-use crate::look::Look;
 use crate::place::SourceLine;
 use crate::processes::ProcessSums;
-use crate::trial::{CACHED, Effect, Trial};
-
-/// A change below this share of a step accuses nobody, and it has to be this share surely.
-const LEAST: f64 = 0.1;
-const LEAST_SURE: f64 = 0.05;
-
-/// All that is known of a script.
-#[derive(Debug)]
-pub(crate) struct Findings<'a> {
-    pub(crate) look: &'a Look,
-    /// Absent where nothing was tried.
-    pub(crate) trial: Option<&'a Trial>,
-    pub(crate) processes: ProcessSums,
-    /// Processors that the script may use.
-    pub(crate) available: usize,
-}
+use crate::trial::{CACHED, Effect};
+use findings::{Candidate, is_open};
 
 /// The kind of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -38,7 +26,7 @@ pub(crate) enum Outcome {
     Limited,
     /// The step's own work does, which is what a training is for.
     Clean,
-    /// What was tried does not decide.
+    /// The experiments do not decide.
     Inconclusive,
     /// Nothing was tried: what is said is what was looked at.
     Looked,
@@ -69,15 +57,6 @@ pub(crate) struct Verdict {
     pub(crate) processes: ProcessSums,
     /// Things to know beside it.
     pub(crate) notes: Vec<String>,
-}
-
-/// Something that may be the limit.
-#[derive(Clone, Debug)]
-struct Candidate {
-    limit: Limit,
-    gain: Gain,
-    remedy: Remedy,
-    evidence: Vec<String>,
 }
 
 /// Judges.
@@ -124,16 +103,6 @@ pub(crate) fn judge(findings: &Findings<'_>) -> Verdict {
         verdict.evidence = evidence;
     }
     verdict
-}
-
-/// Tells whether an effect is neither surely one nor surely none.
-fn is_open(effect: &Effect) -> bool {
-    effect.interval.is_none_or(|(low, high)| 1.0 - low >= 2.0 * LEAST && 1.0 - high < LEAST_SURE)
-}
-
-/// Tells whether an effect is large enough to accuse, and surely one.
-fn is_large(effect: &Effect) -> bool {
-    effect.saved() >= LEAST && effect.surely_saved() >= LEAST_SURE
 }
 
 #[cfg(test)]

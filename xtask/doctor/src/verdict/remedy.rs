@@ -57,10 +57,10 @@ pub(crate) struct Remedy {
     pub(crate) text: String,
     /// The line to change.
     pub(crate) line: Option<SourceLine>,
-    /// What stands there, and what should.
+    /// The text that stands there, and the one that should.
     pub(crate) before: Option<String>,
     pub(crate) after: Option<String>,
-    /// What it brings.
+    /// The gain that it brings.
     pub(crate) gain: Gain,
 }
 

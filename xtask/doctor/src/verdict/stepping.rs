@@ -1,8 +1,8 @@
 //! What may limit a script beside its loader: parts of the step, and what lies between epochs.
 
-use super::loading::percent;
+use super::findings::{Candidate, Findings, LEAST, is_large, percent, time};
+use super::limit::Limit;
 use super::remedy::{Gain, GainSource, Remedy};
-use super::{Candidate, Findings, LEAST, Limit, is_large};
 use crate::look::{CallSight, LoopSight};
 use crate::trial::Effect;
 
@@ -13,6 +13,9 @@ const VALIDATES: f64 = 0.25;
 /// one line is what it does for most of its time.
 const WAITS: f64 = 0.4;
 const ONE_LINE: f64 = 0.5;
+
+/// One start may be slow by chance.
+const LEAST_STARTS: usize = 2;
 
 /// The candidates that the step and the epochs make.
 pub(super) fn candidates(findings: &Findings<'_>, main: &LoopSight) -> Vec<Candidate> {
@@ -86,7 +89,7 @@ fn starts(findings: &Findings<'_>, main: &LoopSight) -> Option<Candidate> {
     let usual = weighbridge::data::median(&main.next);
     let lost = main.restarts() - count as f64 * if usual.is_nan() { 0.0 } else { usual };
     let share = lost / findings.look.loops_and_gaps();
-    if count == 0 || share < LEAST {
+    if count < LEAST_STARTS || share < LEAST {
         return None;
     }
     let gain = Gain { source: GainSource::Bound, ..Gain::counted(share, None) };
@@ -101,7 +104,7 @@ fn starts(findings: &Findings<'_>, main: &LoopSight) -> Option<Candidate> {
     };
     let evidence = vec![format!(
         "{count} further epochs begin, each {} before its first batch: {} of the time",
-        super::loading::time(main.restarts() / count as f64),
+        time(main.restarts() / count as f64),
         percent(share)
     )];
     Some(Candidate { limit: Limit::EpochStart, gain, remedy, evidence })

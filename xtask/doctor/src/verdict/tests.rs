@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::*;
-use crate::look::{CallSight, FetchSums, LoopSight};
+use crate::look::{CallSight, FetchSums, Look, LoopSight};
+use crate::trial::Trial;
 
 /// A loop of 200 steps whose batches and steps take so many milliseconds.
 fn look_at(next: f64, step: f64) -> Look {
@@ -56,14 +57,20 @@ fn too_few_workers_are_named_with_the_line_the_change_and_its_own_gain() {
 fn processors_the_disk_and_small_files_are_told_apart_where_no_setting_helps() {
     let trial = trial_of(0.04, &[("cached", 0.25), ("workers=4", 1.0)]);
     let limit = |fetch: FetchSums| {
-        let look = Look { fetch, ..look_at(30.0, 10.0) };
+        let mut look = Look { fetch, ..look_at(30.0, 10.0) };
+        look.loops[0].settings.insert("batch_size".to_owned(), json!(8));
         judged(&look, Some(&trial)).limit
     };
     let made = |cpu: f64, opened: u64| FetchSums { count: 200, wall: 6.0, cpu, queued: 0.0, opened };
     assert_eq!(limit(made(5.8, 200)), Some(Limit::Processor));
-    assert_eq!(limit(made(0.5, 200)), Some(Limit::Disk));
-    assert_eq!(limit(made(0.5, 6400)), Some(Limit::SmallFiles));
+    // A file for each of eight elements; eight for each; a shard once in a while; none.
+    assert_eq!(limit(made(0.5, 1600)), Some(Limit::Disk));
+    assert_eq!(limit(made(0.5, 12_800)), Some(Limit::SmallFiles));
+    assert_eq!(limit(made(0.5, 2)), Some(Limit::Loader));
     assert_eq!(limit(made(0.5, 0)), Some(Limit::Loader));
+    // The queue of a machine that others use too says nothing of what the loader does.
+    let queued = FetchSums { queued: 4.5, ..made(0.3, 1600) };
+    assert_eq!(limit(queued), Some(Limit::Disk));
 }
 
 #[test]
