@@ -149,7 +149,14 @@ impl Laying<'_> {
             }
             self.read_only.push(target.to_owned());
         }
-        bind(&from, target, true)
+        match bind(&from, target, true) {
+            // Somebody has removed the folder meanwhile: the scratch folder of another doctor, say.
+            Err(_) if !from.exists() => {
+                self.read_only.retain(|folder| folder != target);
+                Ok(())
+            }
+            bound => bound,
+        }
     }
 
     fn overlay(&mut self, from: &Path, target: &Path) -> Result<(), String> {
