@@ -346,6 +346,8 @@ fn what_is_missing_of_a_launch_that_was_broken_off_is_measured_and_nothing_else(
     let broken = LaunchEnded::of(child.wait_with_output().unwrap(), &cluster.shared());
     assert_eq!(broken.code, Some(6), "{}", broken.said);
     broken.says(&["go on with: launch --engine slurm --shared "]);
+    // What is ended may take a moment to end, and holds its run as long.
+    nothing_is_left(&cluster);
     let runs = |of: &str| std::fs::read_to_string(cluster.dir().join(of)).unwrap().lines().count();
     let before = runs("go-0");
     std::fs::write(&go, "").unwrap();

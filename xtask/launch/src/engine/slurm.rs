@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 use super::contract::{Checked, Engine, EngineJob, EngineOptions, JobId, LOOK, of_a_cloud, refuse};
@@ -11,6 +12,9 @@ use crate::machine::JobState;
 
 /// The word that every line of the engine's own begins with.
 const LINE: &str = "#SBATCH ";
+
+/// The time between the two looks at a bad end.
+const SETTLED: Duration = Duration::from_secs(2);
 
 /// A Slurm cluster, by its commands.
 #[derive(Debug)]
@@ -77,16 +81,15 @@ impl Engine for Slurm {
         })
     }
 
+    /// A bad end is looked at twice: a job that is put back into the queue may pass through one.
     fn status(&mut self, job: &JobId) -> Result<JobState> {
-        let said = ask(Command::new("scontrol").args(["--oneliner", "show", "job", &job.0]), LOOK)?;
-        if said.is_fine() {
-            return state(&said.out)
-                .ok_or_else(|| LaunchError::engine("scontrol", format!("it told no state: {}", said.out)));
+        let first = shown(job)?;
+        let is_bad = matches!(first, JobState::Done { code, .. } if code != Some(0));
+        if !is_bad && !matches!(first, JobState::Cancelled { .. }) {
+            return Ok(first);
         }
-        if said.err.contains("Invalid job id") {
-            return Ok(JobState::Unknown);
-        }
-        Err(LaunchError::engine("scontrol", said.complaint()))
+        thread::sleep(SETTLED);
+        shown(job)
     }
 
     fn cancel(&mut self, job: &JobId) -> Result<()> {
@@ -116,6 +119,19 @@ impl Engine for Slurm {
         let listed = ask(Command::new("squeue").args(["--noheader", "--format=%i", "--name", name]), LOOK);
         job_id(&listed.ok()?.out)
     }
+}
+
+/// The state that `scontrol` shows at this moment.
+fn shown(job: &JobId) -> Result<JobState> {
+    let said = ask(Command::new("scontrol").args(["--oneliner", "show", "job", &job.0]), LOOK)?;
+    if said.is_fine() {
+        return state(&said.out)
+            .ok_or_else(|| LaunchError::engine("scontrol", format!("it told no state: {}", said.out)));
+    }
+    if said.err.contains("Invalid job id") {
+        return Ok(JobState::Unknown);
+    }
+    Err(LaunchError::engine("scontrol", said.complaint()))
 }
 
 /// A line of ours that a name could break out of.
