@@ -34,6 +34,8 @@ pub(super) fn judge(words: &[String]) -> Result<u8, String> {
         policy: &duel.policy,
         changes: &[],
         notes: Vec::new(),
+        // Programs travel built to the hosts of a launch: nothing is linked there.
+        relink: None,
     };
     match judge_duel(order) {
         Ok(judged) => {
