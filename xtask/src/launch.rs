@@ -177,6 +177,7 @@ mod tests {
     fn one_bench_program_is_meant_or_it_is_said_which_there_are() {
         let program = |suite: &str| BuiltProgram {
             suite: suite.into(),
+            target: String::new(),
             path: format!("/t/{suite}").into(),
             directory: "/w".into(),
         };
