@@ -1,4 +1,4 @@
-//! `doctor` on scripts that are good and bad, with a package of the shape of PyTorch: on every machine with
+//! `doctor` on scripts that are good and bad, with a package of the shape of `PyTorch`: on every machine with
 //! Python.
 
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// The folder of the scripts, and of the package that stands for PyTorch.
+/// The folder of the scripts, and of the package that stands for `PyTorch`.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/doctor")
 }
