@@ -14,7 +14,7 @@ use crate::stop;
 pub(crate) fn run(args: &DoctorArgs) -> Result<CommandOutput> {
     let answer = weighbridge_doctor::run(args, &mut |text| say(text)).map_err(|error| match error {
         DoctorError::Usage(text) => stop::usage(text),
-        other @ DoctorError::Failed { .. } => other.into(),
+        DoctorError::Failed { .. } => error.into(),
     })?;
     let output = CommandOutput { exit: answer.exit, ..CommandOutput::fine(answer.text) };
     if let Some(code) = answer.script {

@@ -33,7 +33,7 @@ pub(crate) enum LabCommand {
     Evidence(Evidence),
     /// Build one commit in other folders, other orders and with a function more, and compare it with itself.
     Rebuilds(Rebuilds),
-    /// Hold this harness against an earlier one, on the same bodies in turns, and see that no figure and no id moves.
+    /// Hold this harness against an earlier one, on the same bodies in turns: no figure and no id may move.
     ReleaseCheck(ReleaseCheck),
     /// Run training scripts with planted stalls, and see what the doctor says of each.
     Doctor(DoctorTruth),

@@ -58,9 +58,14 @@ pub(crate) struct CompareBaseline {
     pub(crate) program: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
-    /// What regressed is confirmed on programs that are linked in so many orders: what is slower in one of
+    /// Confirm a regression on programs that are linked in so many orders: a case that is slower in one of
     /// them alone is slower by where the linker puts it. 1 confirms on the programs that were built.
-    #[arg(long, value_name = "N", default_value_t = LAYOUTS, value_parser = clap::value_parser!(u32).range(1..=24))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = LAYOUTS,
+        value_parser = clap::value_parser!(u32).range(1..=24)
+    )]
     pub(crate) layouts: u32,
     /// Arguments for the bench targets of `--rebuild` and `--program`: filters, `--profile quick`.
     #[arg(last = true, value_name = "BENCH ARGS")]

@@ -22,7 +22,7 @@ use crate::repository::{Repository, short};
 use crate::stop;
 use crate::toolchain::Toolchain;
 
-/// Where programs lie that were linked anew.
+/// The folder of programs that were linked anew.
 const RELINKED: &str = "relinked";
 
 /// The duels that are asked for.

@@ -43,7 +43,7 @@ const OF_STEPS: [(&str, &[&str]); 4] = [
     ("epochs", &["epoch_start"]),
 ];
 
-/// Stalls that the script of PyTorch alone has.
+/// Stalls that the script of `PyTorch` alone has.
 const OF_TORCH: [(&str, &[&str]); 2] = [("save", &["saving"]), ("validation", &["validation"])];
 
 /// All scripts: with stalls of two sizes, and without.

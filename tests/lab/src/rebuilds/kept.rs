@@ -99,7 +99,8 @@ impl RebuildEvidence {
         let by_layout = self.counts(|kept, _| kind(&kept.layout));
         let all = self.counts(|_, _| String::new()).into_values().next().unwrap_or_default();
         format!(
-            "{}, {}, commit {}\n\n{}\n{}\nrebuilt code called Regressed: {}\nrebuilt code called Improved: {}\n\
+            "{}, {}, commit {}\n\n{}\n{}\nrebuilt code called Regressed: {}\n\
+             rebuilt code called Improved: {}\n\
              decided (Unchanged): {} of {}\n",
             self.machine,
             self.compiler,
