@@ -35,8 +35,8 @@ impl Layout {
         }
     }
 
-    /// Flags for the compiler of the bench target alone, where it is linked in this order too. The linker that
-    /// comes with the compiler can shuffle sections, and each function has one.
+    /// Flags for the compiler of the bench target alone, where it is linked in this order too. The linker of
+    /// the compiler can shuffle sections, and each function has one.
     pub(super) fn flags(&self, order: Option<u32>) -> Vec<String> {
         let own = if let Self::Order(seed) = self { Some(*seed) } else { None };
         match order.map(|order| order.wrapping_add(own.unwrap_or_default())).or(own) {
