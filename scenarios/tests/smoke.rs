@@ -36,7 +36,12 @@ fn tiny_points(scenario: &ScenarioEntry) -> Vec<Point> {
     let axes = scenario.axes();
     let mut points = axes.iter().fold(vec![Point::default()], |points, axis| {
         let tiny: Vec<_> = axis.values.iter().filter(|value| value.text == "tiny").collect();
-        let values = if tiny.is_empty() { axis.values.iter().collect() } else { tiny };
+        let of_tiny: Vec<_> = axis.values.iter().filter(|value| value.text.ends_with("_tiny")).collect();
+        let values = match (tiny.is_empty(), of_tiny.is_empty()) {
+            (false, _) => tiny,
+            (true, false) => of_tiny,
+            (true, true) => axis.values.iter().collect(),
+        };
         let longer = |point: &Point| {
             let with = |value: &_| point.iter().chain([value]).cloned().collect::<Point>();
             values.iter().map(|value| with(*value)).collect::<Vec<_>>()
@@ -47,7 +52,8 @@ fn tiny_points(scenario: &ScenarioEntry) -> Vec<Point> {
         let others = axes.iter().filter(|axis| {
             axis.implied && point.get(axis.name).is_some_and(|value| value.text != axis.values[0].text)
         });
-        let is_tiny = point.iter().any(|value| value.text == "tiny") && !has_many_ranks(point);
+        let names = |text: &str| text == "tiny" || text.ends_with("_tiny");
+        let is_tiny = point.iter().any(|value| names(&value.text)) && !has_many_ranks(point);
         is_tiny
             && others.count() < 2
             && is_of_this_build(point)

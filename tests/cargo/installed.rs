@@ -57,6 +57,9 @@ const TRIALS: &[Trial] = &[
     fine("suite check mine.toml", "mine"),
     fine("suite run mine.toml --bench work", "WORK-1"),
     fine("command true", "true"),
+    fine("launch --dry-run -n 2", "plan"),
+    // A program that takes no steps; a machine may have no way to throw away what it writes.
+    Trial { line: "doctor --only-look --seconds 1 true", exits: &[4], says: "no step was seen" },
     fine("runs prune --keep 9", "removed"),
 ];
 

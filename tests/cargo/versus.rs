@@ -171,7 +171,7 @@ fn a_program_of_another_protocol_is_incomparable_and_the_way_out_is_said() {
 #[test]
 fn a_program_with_debug_assertions_is_refused_before_anything_is_measured_unless_allowed() {
     let bench = Bench::new("sorting");
-    let debug = greeting(&bench, r#"{"Hello":{"version":8,"debug":true}}"#);
+    let debug = greeting(&bench, r#"{"Hello":{"version":9,"debug":true}}"#);
     let args = [&CASE[..], &["--versus", &debug, "--timeout", "1"]].concat();
     let ran = bench.run(&args);
     assert_eq!(ran.code, Some(2), "{}", ran.all());

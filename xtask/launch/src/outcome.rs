@@ -140,7 +140,7 @@ fn validate(spec: &LaunchSpec, folder: &LaunchFolder, files: &RankFiles, name: &
                 }
                 Err(why) => stage.errors.push(format!("rank {rank}: {why}")),
             }
-        } else if let Some(manifest) = newest_run(&folder.data(name, rank)) {
+        } else if let Some(manifest) = newest_run(&own_data(spec, folder.data(name, rank), rank)) {
             stage.samples_checked += 1;
             stage.errors.extend(backend(spec, &manifest).map(|why| format!("rank {rank}: {why}")));
             if rank == 0 {
@@ -155,6 +155,15 @@ fn validate(spec: &LaunchSpec, folder: &LaunchFolder, files: &RankFiles, name: &
     }
     stage.ok = stage.errors.is_empty();
     stage
+}
+
+/// The directory in which a rank keeps its own repeats: of several, those other than rank 0 have one below their
+/// data directory.
+fn own_data(spec: &LaunchSpec, data: PathBuf, rank: u32) -> PathBuf {
+    match rank {
+        1.. if spec.ranks > 1 => data.join("ranks").join(rank.to_string()),
+        _ => data,
+    }
 }
 
 /// The newest run of a data directory.

@@ -328,7 +328,7 @@ fn both_sides_of_a_comparison_are_measured_in_turns_in_one_allocation() {
 fn what_is_missing_of_a_launch_that_was_broken_off_is_measured_and_nothing_else() {
     let Some(cluster) = Cluster::of(2) else { return };
     let go = cluster.dir().join("go");
-    // Rank 1 waits; rank 0 comes to its end at once.
+    // Rank 1 waits within the run, and rank 0 for rank 1.
     let waits = format!(
         "echo x >> {0}-$WEIGHBRIDGE_RANK; test $WEIGHBRIDGE_RANK = 0 -o -e {0} || exec sleep 86399",
         go.display()
@@ -336,25 +336,20 @@ fn what_is_missing_of_a_launch_that_was_broken_off_is_measured_and_nothing_else(
     let mut command = launch(&cluster, &cluster.shared(), &["-n", "2", "--program", xtask()]);
     command.args(["--env", &bench_of(&waits)]).args(SHORT);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    until("rank 0 has come to its end, and rank 1 waits", || {
-        launches(&cluster.shared()).pop().is_some_and(|folder| {
-            folder.join("attempt-0/results/full/rank-00000.json").exists()
-                && cluster.dir().join("go-1").exists()
-        })
-    });
+    until("both ranks measure", || ["go-0", "go-1"].iter().all(|of| cluster.dir().join(of).exists()));
     cluster.said("scancel", &[&cluster.jobs()[0].0]);
     let broken = LaunchEnded::of(child.wait_with_output().unwrap(), &cluster.shared());
     assert_eq!(broken.code, Some(6), "{}", broken.said);
     broken.says(&["go on with: launch --engine slurm --shared "]);
     // What is ended may take a moment to end, and holds its run as long.
     nothing_is_left(&cluster);
-    let runs = |of: &str| std::fs::read_to_string(cluster.dir().join(of)).unwrap().lines().count();
-    let before = runs("go-0");
     std::fs::write(&go, "").unwrap();
     let id = broken.summary["launch"].as_str().unwrap().to_owned();
     let ended = ended(&cluster, &["--resume", &id]);
     assert_eq!((ended.code, &ended.summary["launch"]), (Some(0), &id.as_str().into()), "{}", ended.said);
-    assert_eq!(runs("go-0"), before, "rank 0 had nothing left to do");
+    let run = |of: &LaunchEnded| of.summary["stages"][0]["run"].as_str().map(str::to_owned);
+    assert!(run(&broken).is_some(), "{}", broken.said);
+    assert_eq!(run(&ended), run(&broken), "it is the same run, gone on with");
     for (args, told) in [
         (&["--resume", "20260101-000000-000000"][..], "there is no such launch"),
         (&["--resume", "../x"], "no id of a launch"),

@@ -82,7 +82,9 @@ impl StageRun<'_> {
     pub(super) fn measure(&self, stage: &SpecStage) -> Result<RankResult> {
         let (rank, log) = (self.rank.rank, self.files.log(&stage.name, self.rank.rank));
         let data = self.folder.data(&stage.name, rank);
-        let before = if self.spec.is_resumed && self.spec.duel.is_none() { newest(&data) } else { None };
+        // Rank 0's run is that of all ranks: what each has lost of it is measured by all once more.
+        let is_resumed = self.spec.is_resumed && self.spec.duel.is_none();
+        let before = is_resumed.then(|| newest(&self.folder.data(&stage.name, 0))).flatten();
         if let Some((_, RunStatus::Complete)) = before {
             return Ok(RankResult::of_before(rank));
         }

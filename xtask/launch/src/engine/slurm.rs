@@ -13,8 +13,9 @@ use crate::machine::JobState;
 /// The word that every line of the engine's own begins with.
 const LINE: &str = "#SBATCH ";
 
-/// The time between the two looks at a bad end.
-const SETTLED: Duration = Duration::from_secs(2);
+/// The time between two looks at a bad end, and how many there are before it is believed.
+const SETTLED: Duration = Duration::from_secs(1);
+const LOOKS: u32 = 6;
 
 /// A Slurm cluster, by its commands.
 #[derive(Debug)]
@@ -81,14 +82,16 @@ impl Engine for Slurm {
         })
     }
 
-    /// A bad end is looked at twice: a job that is put back into the queue may pass through one.
+    /// A bad end is looked at for a while: a job that is put back into the queue may pass through one.
     fn status(&mut self, job: &JobId) -> Result<JobState> {
-        let first = shown(job)?;
-        let is_bad = matches!(first, JobState::Done { code, .. } if code != Some(0));
-        if !is_bad && !matches!(first, JobState::Cancelled { .. }) {
-            return Ok(first);
+        for _ in 0..LOOKS {
+            let state = shown(job)?;
+            let is_bad = matches!(state, JobState::Done { code, .. } if code != Some(0));
+            if !is_bad && !matches!(state, JobState::Cancelled { .. }) {
+                return Ok(state);
+            }
+            thread::sleep(SETTLED);
         }
-        thread::sleep(SETTLED);
         shown(job)
     }
 
