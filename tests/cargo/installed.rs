@@ -59,7 +59,7 @@ const TRIALS: &[Trial] = &[
     fine("command true", "true"),
     fine("launch --dry-run -n 2", "plan"),
     // A program that takes no steps; a machine may have no way to throw away what it writes.
-    Trial { line: "doctor --only-look --seconds 1 true", exits: &[4], says: "no step was seen" },
+    Trial { line: "doctor --only-look --seconds 1 -- true", exits: &[4], says: "no step was seen" },
     fine("runs prune --keep 9", "removed"),
 ];
 

@@ -161,7 +161,7 @@ fn validate(spec: &LaunchSpec, folder: &LaunchFolder, files: &RankFiles, name: &
 /// data directory.
 fn own_data(spec: &LaunchSpec, data: PathBuf, rank: u32) -> PathBuf {
     match rank {
-        1.. if spec.ranks > 1 => data.join("ranks").join(rank.to_string()),
+        1.. if spec.ranks > 1 => data.join("ranks").join(format!("{rank:05}")),
         _ => data,
     }
 }

@@ -67,6 +67,9 @@ pub(crate) fn judge(results: &[Option<RankResult>]) -> StageVerdict {
     StageVerdict { goes_on: wrong.is_empty(), wrong, notes: Vec::new() }
 }
 
+/// Flags that hold of a run that is gone on with: what selects or measures is in its plan.
+const BESIDE_RESUME: [&str; 4] = ["--allow-debug", "--allow-different-machine", "--no-lock", "--quiet"];
+
 /// A rank that is to go through a stage.
 pub(super) struct StageRun<'a> {
     pub(super) spec: &'a LaunchSpec,
@@ -103,11 +106,11 @@ impl StageRun<'_> {
         if is_duel {
             command.arg(DUEL).arg(self.folder.root()).arg(&stage.name).arg(self.rank.local.to_string());
             command.arg(&comparison);
+        } else if let Some((run, _)) = before {
+            let beside = stage.args.iter().filter(|flag| BESIDE_RESUME.contains(&flag.as_str()));
+            command.args(["--bench", "--resume", &run]).args(beside);
         } else {
             command.arg("--bench").args(&stage.args);
-        }
-        if let Some((run, _)) = before {
-            command.args(["--resume", &run]);
         }
         // Ranks of one host measure at the same time, and mean to.
         command.args((self.rank.local > 0 && !is_duel).then_some("--no-lock"));
