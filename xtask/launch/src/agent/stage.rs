@@ -68,7 +68,7 @@ pub(crate) fn judge(results: &[Option<RankResult>]) -> StageVerdict {
 }
 
 /// Flags that hold of a run that is gone on with: what selects or measures is in its plan.
-const BESIDE_RESUME: [&str; 4] = ["--allow-debug", "--allow-different-machine", "--no-lock", "--quiet"];
+const BESIDE_RESUME: [&str; 3] = ["--allow-different-machine", "--no-lock", "--quiet"];
 
 /// A rank that is to go through a stage.
 pub(super) struct StageRun<'a> {
