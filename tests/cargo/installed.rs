@@ -58,6 +58,8 @@ const TRIALS: &[Trial] = &[
     fine("suite run mine.toml --bench work", "WORK-1"),
     fine("command true", "true"),
     fine("launch --dry-run -n 2", "plan"),
+    fine("launch --dry-run -n 2 compare-baseline --rebuild HEAD~1", "plan"),
+    Trial { line: "launch compare-baseline", exits: &[2], says: "--rebuild <REV>" },
     // A program that takes no steps; a machine may have no way to throw away what it writes.
     Trial { line: "doctor --only-look --seconds 1 -- true", exits: &[4], says: "no step was seen" },
     fine("runs prune --keep 9", "removed"),
