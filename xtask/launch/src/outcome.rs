@@ -157,8 +157,8 @@ fn validate(spec: &LaunchSpec, folder: &LaunchFolder, files: &RankFiles, name: &
     stage
 }
 
-/// The directory in which a rank keeps its own repeats: of several, those other than rank 0 have one below their
-/// data directory.
+/// The directory in which a rank keeps its own repeats: of several, those other than rank 0 have one below
+/// their data directory.
 fn own_data(spec: &LaunchSpec, data: PathBuf, rank: u32) -> PathBuf {
     match rank {
         1.. if spec.ranks > 1 => data.join("ranks").join(format!("{rank:05}")),

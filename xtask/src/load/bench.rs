@@ -72,6 +72,7 @@ pub(crate) fn bench() -> Option<ExitCode> {
         },
     };
     let scenario = ScenarioEntry {
+        collective: false,
         id: "LOAD",
         category: "Inference",
         description: "An inference server under load; times count from when a request was due.",
