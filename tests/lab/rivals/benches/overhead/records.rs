@@ -98,6 +98,7 @@ fn run(started: u64, cases: usize) -> RunRecord {
         }
     };
     let manifest = RunManifest {
+        ranks: None,
         id: RunId::new(started, 7),
         suite: "overhead/records".into(),
         started,
