@@ -1,7 +1,7 @@
 """Files in the format of GGUF, from a decoder of the shape of GPT-2 and its weights: the model that llama.cpp takes.
 
-What is written is the form of its version 3. The tokens are the letters that ids stand for in texts, and three more that
-have no place in any: their logits are zero.
+What is written is the form of its version 3. The tokens are the letters that ids stand for in texts, and three more
+that have no place in any: their logits are zero.
 """
 
 from __future__ import annotations
