@@ -14,6 +14,7 @@ use super::{
     Bencher, Dtype, FieldCopy, HashKey, Hashes, ItemCopy, MomentsByField, PerIteration, Purpose, Spot,
     visible_in_line,
 };
+use crate::device::Delays;
 use crate::stats::{SplitMix64, median};
 
 /// Inputs whose answers the reference knows. A verifying repeat makes as many calls, so it is few: bodies may
@@ -112,10 +113,16 @@ impl Bencher {
 
     /// Reads answers of a block, as many as take little time: how many, and the nanoseconds that it takes for
     /// the first and for the second time. The last one comes first: a thread that was handed all of them may
-    /// still be at work on it.
-    fn read_answers(&self, answers: &[impl fmt::Debug]) -> (usize, [u64; 2]) {
+    /// still be at work on it. While the reader is ready and waits for a processor that others have, nobody
+    /// makes its answers: that time does not count.
+    fn read_answers(&self, answers: &[impl fmt::Debug], delays: &Delays) -> (usize, [u64; 2]) {
         let clock = &self.settings.clock;
         let [others @ .., last] = answers else { return (0, [0; 2]) };
+        let mut delay = delays.read().unwrap_or(0);
+        let mut waited = || {
+            let before = std::mem::replace(&mut delay, delays.read().unwrap_or(0));
+            Duration::from_nanos(delay.saturating_sub(before))
+        };
         let begun = clock.now();
         read(last);
         let mut count = 1;
@@ -126,11 +133,12 @@ impl Bencher {
             read(answer);
             count += 1;
         }
-        let first = clock.now();
+        let first = (clock.now() - begun).saturating_sub(waited());
+        let begun = clock.now();
         read(last);
         others[..count - 1].iter().for_each(read);
-        let again = clock.now() - first;
-        (count, [(first - begun).as_nanos() as u64, again.as_nanos() as u64])
+        let again = (clock.now() - begun).saturating_sub(waited());
+        (count, [first, again].map(|time| time.as_nanos() as u64))
     }
 }
 
@@ -167,6 +175,7 @@ struct AnswerLooks {
     counts: Vec<f64>,
     /// The beginning of the answer to the first known input.
     shown: String,
+    delays: Delays,
 }
 
 impl AnswerLooks {
@@ -174,8 +183,18 @@ impl AnswerLooks {
     fn new(key: HashKey, verifies: bool) -> Self {
         let mut random = SplitMix64::new(draw_secret());
         let wait = if verifies { u64::MAX } else { random.below(2) };
-        let (first, again, counts) = (Vec::new(), Vec::new(), Vec::new());
-        Self { key, random, handed: 0, wait, known: None, first, again, counts, shown: String::new() }
+        Self {
+            key,
+            random,
+            handed: 0,
+            wait,
+            known: None,
+            first: Vec::new(),
+            again: Vec::new(),
+            counts: Vec::new(),
+            shown: String::new(),
+            delays: Delays::of_this_thread(),
+        }
     }
 
     /// Draws whether, and where, a block of so many calls is looked at: two calls that follow each other.
@@ -217,7 +236,7 @@ impl AnswerLooks {
     /// Reads the answers of a block that is looked at, and hands in those to known inputs.
     fn read<T: fmt::Debug>(&mut self, bencher: &Bencher, answers: &[T]) {
         let Some((place, known)) = self.known.take() else { return };
-        let (count, times) = bencher.read_answers(&answers[place as usize..]);
+        let (count, times) = bencher.read_answers(&answers[place as usize..], &self.delays);
         self.took(count, times);
         for (number, answer) in known.zip(&answers[place as usize..]) {
             let text = format!("{answer:?}");

@@ -12,8 +12,8 @@ pub(super) const RULE: Rule = Rule {
     looks: "the answers of `iter_verified`: those of two drawn calls that follow each other must be the \
         reference's, and up to 64 of their block are read as soon as it is over, the last one first. In the \
         repeat in which it is least, reading one for the first time may take longer than reading it again, \
-        and that longer than reading the reference's, by 15 % of that, a fifth of a call and 0.3 us (5 us a \
-        look). Each call has an input that was drawn for it: if all answers of the reference are alike, that \
+        and that longer than reading the reference's in the repeat where that took longest, by 15 % of that, \
+        a fifth of a call and 0.3 us (5 us a look); waiting for a processor does not count. Each call has an input that was drawn for it: if all answers of the reference are alike, that \
         is a caveat",
     blind: "what a body does that hands in no answers (`iter`, `iter_batched`, `iter_custom`, \
         `iter_threads`): nothing of it is looked at, and it is not ranked; less than the bound; answers that \
@@ -42,7 +42,8 @@ fn check(examined: &ExaminedCase<'_>) -> Vec<Accusation> {
 }
 
 fn late(measured: &[EndedRepeat<'_>]) -> Option<Accusation> {
-    let least = measured.iter().filter_map(|one| Some((one, waited(one)?)));
+    let due = measured.iter().filter_map(due).max_by(f64::total_cmp);
+    let least = measured.iter().filter_map(|one| Some((one, waited(one, due)?)));
     let (one, (beyond, late, call)) = least.min_by(|one, other| one.1.0.total_cmp(&other.1.0))?;
     let detail = format!(
         "reading an answer takes {:.1} us more than reading it again, or the reference's, beside {:.1} us of \
@@ -54,12 +55,16 @@ fn late(measured: &[EndedRepeat<'_>]) -> Option<Accusation> {
     (beyond > 0.0).then_some(Accusation { severity: Severity::Fail, repeats, detail })
 }
 
+/// The nanoseconds that reading an answer of the reference takes: beside a busy neighbour more than else.
+fn due(one: &EndedRepeat<'_>) -> Option<f64> {
+    Some(one.evidence.compared.as_ref()?.answers.as_ref()?.again)
+}
+
 /// The nanoseconds by which reading an answer is beyond its bound, those that it takes more than it should,
 /// and those of a call.
-fn waited(one: &EndedRepeat<'_>) -> Option<(f64, f64, f64)> {
+fn waited(one: &EndedRepeat<'_>, due: Option<f64>) -> Option<(f64, f64, f64)> {
     let own = one.evidence.answers.as_ref().filter(|own| own.count > 0 && one.seen.iterations() > 0)?;
-    let there = one.evidence.compared.as_ref().and_then(|compared| compared.answers.as_ref());
-    let due = there.map_or(own.again, |there| own.again.min(there.again));
+    let due = due.map_or(own.again, |due| own.again.min(due));
     let late = own.late.max(own.again - due);
     let call = one.seen.wall as f64 / one.seen.iterations() as f64;
     let free = FREE[0].max(FREE[1] / own.count as f64);
