@@ -13,6 +13,7 @@ import pytest
 HOME = Path(__file__).parent.parent
 SCRIPTS = HOME / "by_hand"
 SHARED = {"__init__", "case", "timed"}
+SERVERS = {"llama_cpp"}
 MOST = 40
 """Lines of a script."""
 
@@ -37,10 +38,10 @@ def run(place: Path, module: str, code: str | None = None) -> subprocess.Complet
 
 
 def test_every_framework_that_is_installed_by_a_requirement_file_has_a_script():
-    # A checkpointer, a trainer and a predictor have no loader whose epochs a script could go through.
+    # A checkpointer, a trainer, a predictor and a server have no loader whose epochs a script could go through.
     others = (HOME / "weighbridge_worker" / kind for kind in ("checkpointers", "trainers", "predictors"))
     others = {path.stem for folder in others for path in folder.glob("*.py")}
-    wanted = {path.stem for path in (HOME / "requirements").glob("*.in")} - others - {"tools"}
+    wanted = {path.stem for path in (HOME / "requirements").glob("*.in")} - others - SERVERS - {"tools"}
     assert wanted <= set(frameworks())
 
 
