@@ -373,6 +373,8 @@ class PyTorch(Training):
         if self.overlaps:
             self.model = DistributedDataParallel(self.module)
         if task.mode != "eager":
+            torch.compiler.reset()  # models of one class count as one, and of one there are eight programs at most
+            dynamo.set_compilation_metrics_limit(10_000)
             mode = "max-autotune" if task.mode == "autotuned" else "default"
             self.model = torch.compile(self.model, mode=mode)
         self.start = {name: torch.from_numpy(array) for name, array in task.weights.items()}
