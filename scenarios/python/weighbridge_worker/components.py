@@ -27,19 +27,26 @@ KNOWN: Mapping[str, Sequence[str]] = {
 }
 
 
+OTHER = {"original": "optimised", "optimised": "original"}
+
+
 @dataclass(frozen=True)
 class Components:
     """What is asked of the components of a model: a state, and over it single ways."""
 
     state: str
     asked: Ways
+    swapped: str | None = None
+    """The component that is in the way of the other state."""
 
     @classmethod
     def from_dict(cls, said: Mapping[str, str]) -> Components:
-        asked = {name: way for name, way in said.items() if name != "state"}
-        if said["state"] not in ("original", "optimised") or any(way not in KNOWN[name] for name, way in asked.items()):
+        asked = {name: way for name, way in said.items() if name not in ("state", "swapped")}
+        swapped = said.get("swapped")
+        known = all(way in KNOWN.get(name, ()) for name, way in asked.items())
+        if said["state"] not in OTHER or not known or swapped not in (None, *KNOWN):
             raise Broken(f"there are no components {dict(said)}")
-        return cls(said["state"], asked)
+        return cls(said["state"], asked, swapped)
 
     def ways(self, states: States, beside: Mapping[str, Sequence[str]] | None = None) -> Ways:
         """The ways that are due, of a system that has those of its states and some beside them."""
@@ -49,7 +56,13 @@ class Components:
             offered = {of_state[name] for of_state in states.values() if name in of_state}
             if way not in offered | set((beside or {}).get(name, ())):
                 raise Declined(f"{name} {way}: there is no such way here")
-        return {**states[self.state], **self.asked}
+        ways = dict(states[self.state])
+        if self.swapped:
+            other = states.get(OTHER[self.state], {}).get(self.swapped)
+            if other is None or other == ways[self.swapped]:
+                raise Declined(f"swapped {self.swapped}: it is the same in both states here")
+            ways[self.swapped] = other
+        return {**ways, **self.asked}
 
 
 def angles(turned: Sequence[Mapping[str, Any]], length: int, size: int) -> np.ndarray[Any, Any]:

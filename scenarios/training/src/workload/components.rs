@@ -11,6 +11,12 @@ pub struct Components {
     /// The state that decides about each component of which nothing is said.
     #[sweep(all, original = TrainingState::Original, optimised = TrainingState::Optimised)]
     pub state: TrainingState,
+    /// The component that is in the way of the other state: what it brings alone, or takes away.
+    #[sweep(implied, none = None, rope = Some(Swapped::Rope), attention = Some(Swapped::Attention),
+        norm = Some(Swapped::Norm), casts = Some(Swapped::Casts), optimiser = Some(Swapped::Optimiser),
+        layout = Some(Swapped::Layout))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swapped: Option<Swapped>,
     /// The source of the sines and cosines by which queries and keys are turned.
     #[sweep(implied, by_state = None, cached = Some(RopeWay::Cached), buffers = Some(RopeWay::Buffers))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,7 +50,7 @@ impl Components {
     /// A state, and nothing else asked for.
     pub fn of(state: TrainingState) -> Self {
         let (rope, attention, norm, casts) = (None, None, None, None);
-        Self { state, rope, attention, norm, casts, optimiser: None, layout: None }
+        Self { state, swapped: None, rope, attention, norm, casts, optimiser: None, layout: None }
     }
 }
 
@@ -56,6 +62,24 @@ pub enum TrainingState {
     Original,
     /// What a system has for speed.
     Optimised,
+}
+
+/// A component that is swapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Swapped {
+    /// The source of sines and cosines.
+    Rope,
+    /// The code of attention.
+    Attention,
+    /// The code of norms.
+    Norm,
+    /// Casts.
+    Casts,
+    /// The code of the optimiser.
+    Optimiser,
+    /// The order of the numbers of images.
+    Layout,
 }
 
 /// The source of sines and cosines.

@@ -11,7 +11,7 @@ mod training;
 mod training_ranks;
 
 pub use components::{
-    AttentionWay, Casts, Components, ImageLayout, NormWay, OptimiserWay, RopeWay, TrainingState,
+    AttentionWay, Casts, Components, ImageLayout, NormWay, OptimiserWay, RopeWay, Swapped, TrainingState,
 };
 pub use initialisation::Initialisation;
 pub use samples::{SampleTarget, Samples};

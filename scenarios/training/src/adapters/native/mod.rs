@@ -115,6 +115,7 @@ fn check_asked(spec: &TrainingSpec, how: Compilation) -> Result<()> {
 fn check_components(asked: &Components) -> Result<()> {
     let own = Components {
         state: TrainingState::Original,
+        swapped: None,
         rope: asked.rope.and(Some(RopeWay::Buffers)),
         attention: asked.attention.and(Some(AttentionWay::ByHand)),
         norm: asked.norm.and(Some(NormWay::Parts)),
