@@ -1,4 +1,4 @@
-//! `--versus` and `--versus-adapter`: two sides in turns.
+//! `--versus`, `--versus-adapter` and `--versus-param`: two sides in turns.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,6 +32,23 @@ fn two_adapters_of_one_scenario_are_measured_in_turns() {
     assert!(comparison["environment"]["software"]["commit"].is_string(), "{comparison}");
     let left: Vec<_> = fs::read_dir(bench.data().join("duels")).unwrap().collect();
     assert_eq!(left.len(), 1, "the duel is kept, its scratch is gone: {left:?}");
+}
+
+#[test]
+fn two_values_of_an_axis_are_measured_in_turns_with_all_else_alike() {
+    let bench = Bench::new("sorting");
+    let file = bench.data().join("comparison.json");
+    let name = file.display().to_string();
+    let flags = ["SORT-1", "--param", "len=1000,20000", "--versus-param", "len=1000", "--comparison", &name];
+    let ran = bench.run(&flags);
+    // Twenty times the numbers take longer.
+    assert_eq!(ran.code, Some(3), "{}", ran.all());
+    assert!(ran.stdout.contains("in a duel with `len=1000`"), "{}", ran.all());
+    let comparison: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let rows = comparison["rows"].as_array().unwrap();
+    let adapters: Vec<_> = rows.iter().map(|row| row["case"]["adapter"].as_str().unwrap()).collect();
+    assert_eq!(adapters.len(), 2, "each adapter with itself: {comparison}");
+    assert!(adapters.contains(&"stable") && adapters.contains(&"unstable"), "{adapters:?}");
 }
 
 /// A duel of the two adapters on two cases, interrupted as soon as it has said a line that is waited for; and
@@ -215,6 +232,8 @@ fn what_cannot_be_measured_with_is_a_mistake_that_says_so() {
         (&["--versus", "/no/such/program"][..], "--versus /no/such/program"),
         (&["--versus", "/bin/true"], "/bin/true is no bench program"),
         (&["--versus", "x", "--versus-adapter", "y"], "choose one"),
+        (&["--versus-param", "len=5", "--versus-adapter", "y"], "choose one"),
+        (&["--versus-param", "len"], "an axis and its value are due"),
         (&["--inject", "0.02"], "add --versus"),
         (&["--inject", "-1", "--versus", "/bin/true"], "a share such as 0.02"),
     ] {
@@ -222,6 +241,9 @@ fn what_cannot_be_measured_with_is_a_mistake_that_says_so() {
         assert_eq!(ran.code, Some(2), "{flags:?}: {}", ran.all());
         assert!(ran.stderr.contains(expected), "{flags:?}: {}", ran.all());
     }
+    let ran = bench.run(&[&CASE[..], &["--versus-param", "len=20000"]].concat());
+    assert_eq!(ran.code, Some(4), "{}", ran.all());
+    assert!(ran.stderr.contains("name both by `--param len=20000,OTHER`"), "{}", ran.all());
     let ran = bench.run(&[&CASE[..], &["--versus-adapter", "stabel"]].concat());
     assert_eq!(ran.code, Some(2), "{}", ran.all());
     assert!(ran.stderr.contains("did you mean `stable`?"), "{}", ran.all());

@@ -50,6 +50,7 @@ pub(super) struct BenchArgs {
     pub(super) baseline_lenient: Option<String>,
     pub(super) versus: Option<String>,
     pub(super) versus_adapter: Option<String>,
+    pub(super) versus_param: Option<String>,
     pub(super) inject: Option<f64>,
     pub(super) comparison: Option<String>,
     pub(super) accepted: Option<String>,
@@ -73,6 +74,11 @@ pub(super) struct BenchArgs {
 }
 
 impl BenchArgs {
+    /// Tells whether two sides are measured in turns.
+    pub(super) fn is_duel(&self) -> bool {
+        self.versus.is_some() || self.versus_adapter.is_some() || self.versus_param.is_some()
+    }
+
     /// The variables that scenarios find in their environment, each with what was typed for it.
     pub(super) fn for_children(&self) -> [(&'static str, Option<&String>); 3] {
         [

@@ -368,7 +368,7 @@ pub(super) fn policy(context: &Context<'_>, registry: &Registry) -> Result<Polic
         None => Policy::default(),
     };
     // A duel is with whatever its caller says: what was accepted since then, the caller knows.
-    let is_duel = args.versus.is_some() || args.versus_adapter.is_some();
+    let is_duel = args.is_duel();
     let accepted = match &args.accepted {
         Some(file) => Some(PathBuf::from(file)),
         None => {

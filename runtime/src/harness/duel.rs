@@ -1,4 +1,4 @@
-//! `--versus PATH` and `--versus-adapter NAME`: two sides in turns, until each case is decided.
+//! `--versus PATH`, `--versus-adapter NAME` and `--versus-param AXIS=V`: two sides in turns, until each case is decided.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -19,7 +19,7 @@ use crate::compare::{
 use crate::metric::names;
 use crate::plan::{self, CaseId, Plan, PlannedCase};
 use crate::record::{RunManifest, RunStatus};
-use crate::registry::Registry;
+use crate::registry::{AxisValue, Registry};
 use crate::report::{self, Progress};
 use crate::run::{self, Duel, DuelCase, DuelSettings, Event, Pair, Program, Relinked, RunEnding, Side};
 use crate::store::Duels;
@@ -40,14 +40,18 @@ pub(super) fn duel(context: &Context<'_>, registry: &Registry, plan: &Plan) -> R
             return Err(plan::PlanError::unknown("adapter", adapter, &mut known).into());
         }
     }
-    let (name, baseline) = match (&args.versus, &args.versus_adapter) {
-        (Some(path), _) => (path.clone(), executable(path, own.clone())?),
-        (None, adapter) => (adapter.clone().unwrap_or_default(), own.clone()),
+    let (name, baseline) = match &args.versus {
+        Some(path) => (path.clone(), executable(path, own.clone())?),
+        None => {
+            let name = args.versus_adapter.as_ref().or(args.versus_param.as_ref());
+            (name.cloned().unwrap_or_default(), own.clone())
+        }
     };
     let theirs = if args.versus.is_some() { list(&baseline, args.listing_flags())? } else { Vec::new() };
-    let (pairs, rows) = match &args.versus_adapter {
-        Some(adapter) => adapters(plan, adapter)?,
-        None => programs(registry, context, plan, &theirs)?,
+    let (pairs, rows) = match (&args.versus_adapter, &args.versus_param) {
+        (Some(adapter), _) => adapters(plan, adapter)?,
+        (None, Some(value)) => values(registry, plan, value)?,
+        (None, None) => programs(registry, context, plan, &theirs)?,
     };
     let Some(session) = Session::begin(context, device)? else { return Ok(Exit::Interrupted) };
     let journals = Duels::new(session.layout.clone()).journals();
@@ -254,6 +258,45 @@ fn adapters(plan: &Plan, name: &str) -> Result<(Vec<Pair>, Vec<Row>), TargetErro
         )));
     }
     Ok((pairs, rows))
+}
+
+/// Pairs of two values of an axis: all else of their cases is alike.
+fn values(registry: &Registry, plan: &Plan, asked: &str) -> Result<(Vec<Pair>, Vec<Row>), TargetError> {
+    let Some((name, text)) = asked.split_once('=') else {
+        let why = format!("--versus-param {asked}: an axis and its value are due, such as `len=1000`");
+        return Err(UsageError(why).into());
+    };
+    let others = |id: &CaseId| -> Vec<AxisValue> {
+        id.point.iter().filter(|value| value.axis != name).cloned().collect()
+    };
+    let mut pairs = Vec::new();
+    for scenario in registry.scenarios() {
+        let axes = scenario.axes();
+        let Some(axis) = axes.iter().find(|axis| axis.name == name) else { continue };
+        let Ok(wanted) = axis.parse(text) else { continue };
+        let is_base = |case: &PlannedCase| match case.id.point.get(name) {
+            Some(value) => value.text == wanted.text,
+            None => axis.implies(&wanted),
+        };
+        let own = || plan.cases.iter().filter(|case| case.id.scenario == scenario.id);
+        for candidate in own().filter(|case| case.measured && !is_base(case)) {
+            let same = |base: &&PlannedCase| {
+                is_base(base)
+                    && base.id.adapter == candidate.id.adapter
+                    && others(&base.id) == others(&candidate.id)
+            };
+            if let Some(base) = own().find(same) {
+                pairs.push(Pair { baseline: DuelCase::of(base), candidate: DuelCase::of(candidate) });
+            }
+        }
+    }
+    if pairs.is_empty() {
+        return Err(TargetError::NothingSelected(format!(
+            "no case runs with `{asked}` and with another value of `{name}`: name both by \
+             `--param {name}={text},OTHER`"
+        )));
+    }
+    Ok((pairs, Vec::new()))
 }
 
 /// Pairs of the cases that both programs have; rows for those that one of them has.

@@ -370,6 +370,13 @@ pub(super) const FLAGS: &[Flag] = &[
         text!(versus_adapter),
     ),
     flag(
+        "versus-param",
+        Some("AXIS=V"),
+        Compare,
+        "measure the other values of an axis in turns with this one, and judge",
+        text!(versus_param),
+    ),
+    flag(
         "inject",
         Some("SHARE"),
         Compare,

@@ -187,6 +187,7 @@ fn refuse_what_is_no_duel(args: &BenchArgs) -> Result<(), TargetError> {
     let others = [
         ("--versus", args.versus.is_some()),
         ("--versus-adapter", args.versus_adapter.is_some()),
+        ("--versus-param", args.versus_param.is_some()),
         ("--resume", args.resume.is_some()),
         ("--dry-run", args.dry_run),
         ("--list", args.list),

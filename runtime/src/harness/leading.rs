@@ -41,7 +41,7 @@ pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<(), TargetErro
     if plan.together.isolation == Isolation::None {
         return refuse("ranks measure in child processes alone: leave out --isolation none");
     }
-    if args.versus.is_some() || args.versus_adapter.is_some() {
+    if args.is_duel() {
         return refuse("a duel is measured in turns by one process: run --versus without ranks");
     }
     if !args.traces.is_empty() {

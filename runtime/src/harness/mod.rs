@@ -220,7 +220,7 @@ fn start(suite: &Suite, find: Option<Find>) -> Result<Exit, TargetError> {
         HarnessMode::Bench if let Some(seat) = context.seat.as_ref().filter(|seat| seat.rank > 0) => {
             following::take_part(&context, seat, &plan)
         }
-        HarnessMode::Bench if context.args.versus.is_some() || context.args.versus_adapter.is_some() => {
+        HarnessMode::Bench if context.args.is_duel() => {
             let why =
                 "note: pages and exports are of a stored run, and a duel stores none: nothing is written";
             context.terminal.remark(if context.args.outputs.is_wanted() { why } else { "" });

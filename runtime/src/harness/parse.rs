@@ -89,9 +89,10 @@ impl BenchArgs {
             };
             (flag.take)(&mut args, flag, value.unwrap_or_default())?;
         }
-        if args.versus.is_some() && args.versus_adapter.is_some() {
+        let baselines = [&args.versus, &args.versus_adapter, &args.versus_param];
+        if baselines.into_iter().flatten().count() > 1 {
             return Err(UsageError(
-                "--versus and --versus-adapter name two baselines: choose one".to_owned(),
+                "--versus, --versus-adapter and --versus-param each name a baseline: choose one".to_owned(),
             ));
         }
         if args.suite.is_some() && args.set.is_some() {
@@ -100,7 +101,7 @@ impl BenchArgs {
         if args.quick && args.profile.as_deref().is_some_and(|profile| profile != "quick") {
             return Err(UsageError("--quick is a profile too: name it or --profile, not both".to_owned()));
         }
-        let is_stored = args.versus.is_none() && args.versus_adapter.is_none() && args.profile_time.is_none();
+        let is_stored = !args.is_duel() && args.profile_time.is_none();
         if !args.traces.is_empty() && !is_stored {
             return Err(UsageError(
                 "--trace and --dump attach files to a run, and a duel or --profile-time stores none"

@@ -231,7 +231,7 @@ pub(super) fn take_surroundings(
     if differences.is_empty() {
         return Ok(());
     }
-    let is_duel = args.versus.is_some() || args.versus_adapter.is_some();
+    let is_duel = args.is_duel();
     if args.anyway && !is_duel {
         if number_of_surroundings(manifest, here) == 0 {
             manifest.other_surroundings.push(differences);

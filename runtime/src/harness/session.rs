@@ -203,12 +203,12 @@ fn kept_command(words: Vec<String>, workspace: &Path) -> Vec<String> {
 /// requested one is the active one.
 pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, TargetError> {
     let args = &context.args;
-    let duel = args.versus.is_some() || args.versus_adapter.is_some();
+    let duel = args.is_duel();
     // In a plain run the variable slows the run down, which its record then shows; the flag would leave no
     // trace.
     if args.inject.is_some() && !duel && std::env::var_os(INJECT).is_none() {
         return Err(UsageError(format!(
-            "--inject plants a slowdown into one side of a duel: add --versus or --versus-adapter; a plain \
+            "--inject plants a slowdown into one side of a duel: add --versus, --versus-adapter or --versus-param; a plain \
              run is slowed down by the variable {INJECT}"
         ))
         .into());

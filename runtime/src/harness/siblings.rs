@@ -22,7 +22,7 @@ pub(super) fn passed_over(
     mode: HarnessMode,
 ) -> Result<Option<String>, TargetError> {
     let args = &context.args;
-    let is_gate = args.baseline.is_some() || args.versus.is_some() || args.versus_adapter.is_some();
+    let is_gate = args.baseline.is_some() || args.is_duel();
     let is_filtered_out = plan.measured() == 0 && plan.skips.is_empty() && !args.filters.is_empty();
     if !matches!(mode, HarnessMode::Bench | HarnessMode::Profile) || is_gate || !is_filtered_out {
         return Ok(None);

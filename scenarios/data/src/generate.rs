@@ -56,6 +56,7 @@ impl FieldGenerator {
                     FieldValues::Normal
                         | FieldValues::Spread(_)
                         | FieldValues::Same(_)
+                        | FieldValues::Millionths(_)
                         | FieldValues::Around { classes: 1.., .. }
                 )
                 | (Dtype::I32 | Dtype::I64 | Dtype::BF16 | Dtype::F32 | Dtype::F64, FieldValues::Scaled)
@@ -160,6 +161,11 @@ impl FieldGenerator {
             (Dtype::F32, FieldValues::Same(same)) => {
                 for number in bytes.as_chunks_mut().0 {
                     *number = f32::from(same).to_le_bytes();
+                }
+            }
+            (Dtype::F32, FieldValues::Millionths(millionths)) => {
+                for number in bytes.as_chunks_mut().0 {
+                    *number = ((f64::from(millionths) / 1e6) as f32).to_le_bytes();
                 }
             }
             _ => unreachable!("`new` refuses every other pair"),

@@ -62,6 +62,8 @@ pub enum FieldValues {
     },
     /// This number throughout, as `f32`.
     Same(u8),
+    /// The same number everywhere: so many millionths, as `f32`.
+    Millionths(u32),
     /// A value that is no array.
     Leaf(Leaf),
     /// Read from files.
@@ -110,8 +112,10 @@ impl FieldSpec {
     /// Returns whether there are constants of `Normalize` for it: for rows of `f32`, and not for the tensors
     /// of a state or a model.
     pub(super) fn is_normalised(&self) -> bool {
-        let of_a_model =
-            matches!(self.values, FieldValues::Scaled | FieldValues::Spread(_) | FieldValues::Same(_));
+        let of_a_model = matches!(
+            self.values,
+            FieldValues::Scaled | FieldValues::Spread(_) | FieldValues::Same(_) | FieldValues::Millionths(_)
+        );
         self.kind.dtype == Dtype::F32 && !of_a_model
     }
 }
@@ -216,6 +220,7 @@ impl DataSpec {
                 FieldValues::Spread(millionths) => format!("spread{millionths}"),
                 FieldValues::Around { classes, apart } => format!("around{classes}by{apart}"),
                 FieldValues::Same(number) => format!("same{number}"),
+                FieldValues::Millionths(number) => format!("millionths{number}"),
                 FieldValues::Leaf(leaf) => format!("leaf{}", leaf.name()),
                 FieldValues::Read => "read".into(),
             };

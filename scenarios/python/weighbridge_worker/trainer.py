@@ -18,6 +18,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from .adapter import Declined, Executed, Loader, Place, System
+from .components import Components
 from .data import Data
 from .draws import split
 from .exchange import Exchange
@@ -116,12 +117,14 @@ class Task:
     """All samples, in memory of this process: `input` and `label`."""
     rank: Rank | None = None
     """Who this process is, where it is one of several."""
+    components: Components | None = None
+    """The ways that its components are to be written in; as the system has them where nothing is said."""
     order: tuple[int, ...] | None = None
     """For each step of the epoch the place of its samples among those of all steps; as they lie where there is none."""
 
     @classmethod
     def from_dict(cls, said: Mapping[str, Any], data: Data, weights: Data, rank: Rank | None = None) -> Task:
-        known = {"model", "optimiser", "schedule", "precision", "mode", "batch", "steps", "work"}
+        known = {"model", "optimiser", "schedule", "precision", "mode", "batch", "steps", "work", "components"}
         if unknown := set(said) - known:
             raise Broken(f"a training has no {', '.join(sorted(unknown))}")
         if said["mode"] not in get_args(Mode) or said["precision"] not in get_args(Precision):
@@ -130,6 +133,8 @@ class Task:
         if rank and said["batch"] % rank.of:
             raise Broken(f"{rank.of} ranks do not divide a batch of {said['batch']}")
         named = {**said, "work": tuple(said["work"]), "schedule": Schedule.from_dict(said["schedule"])}
+        if "components" in said:
+            named["components"] = Components.from_dict(said["components"])
         return cls(**named, data=data, weights=start, samples=data.load(), rank=rank)
 
     @property
@@ -210,6 +215,11 @@ class Training(Loader):
     def environment(self) -> dict[str, str]:
         """What the framework computes with that no configuration says: threads, kinds of products."""
         return {}
+
+    def compiling(self) -> dict[str, int]:
+        """What compiling has come to since this training was opened: `graph_breaks` and `recompilations`, as far as
+        the framework counts them."""
+        raise Declined("compiling: nothing is counted here")
 
     @abstractmethod
     def predict(self, inputs: Array) -> Array:
@@ -334,6 +344,8 @@ class Case(Streaming):
                 loss, logits, gradients = training.compute(0)
                 named = {f"gradient of {name}": gradient for name, gradient in gradients.items()}
                 return "batch", self.tensors({"loss": np.float32(loss), "logits": logits, **named})
+            case "compiling":
+                return "answer", {"times": {what: [count] for what, count in training.compiling().items()}}
             case "operators":
                 return "answer", {"times": self.operators(message["steps"])}
             case "noted":

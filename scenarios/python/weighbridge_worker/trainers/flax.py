@@ -3,6 +3,9 @@
 `compiled` is one `jax.jit` of the whole step, whose weights and optimiser are donated; its parts cannot be told apart.
 `eager` is the same functions without `jit`, operation by operation. On several ranks a step that is told apart averages
 gradients by a compiled function of its own; one that overlaps is a single program over all ranks.
+
+The components of ViT-5 are written in several ways: `original` as its authors published them, `optimised` with what JAX,
+Flax and Optax have for it. Where nothing is said they are as the documentation of Flax has them (`OWN`).
 """
 
 from __future__ import annotations
@@ -20,10 +23,30 @@ from jax.flatten_util import ravel_pytree
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ..adapter import Declined, Place
+from ..components import States, Ways, angles
 from ..environments import of_jax
 from ..pipeline import Array as Numbers
 from ..profiles import Operators, by_jax
 from ..trainer import Layer, Phases, Precision, Rank, Schedule, Task, Tensors, Trainer, Training, precision, told
+
+
+OWN: Ways = {
+    "rope": "buffers",
+    "attention": "library",
+    "norm": "fused",
+    "casts": "removed",
+    "optimiser": "plain",
+}
+STATES: States = {
+    "original": {
+        "rope": "cached",
+        "attention": "by_hand",
+        "norm": "parts",
+        "casts": "kept",
+        "optimiser": "plain",
+    },
+    "optimised": {**OWN, "optimiser": "fused"},
+}
 
 
 class Patches(nnx.Module):
@@ -43,6 +66,15 @@ class Prepend(nnx.Module):
     def __call__(self, x: Array) -> Array:
         tokens = self.tokens[...]
         return jnp.concatenate([jnp.broadcast_to(tokens, (len(x), *tokens.shape)), x], 1)
+
+
+class Append(nnx.Module):
+    def __init__(self, tokens: int, width: int) -> None:
+        self.tokens = nnx.Param(jnp.zeros((tokens, width)))
+
+    def __call__(self, x: Array) -> Array:
+        tokens = self.tokens[...]
+        return jnp.concatenate([x, jnp.broadcast_to(tokens, (len(x), *tokens.shape))], 1)
 
 
 class Positions(nnx.Module):
@@ -81,6 +113,86 @@ class Attention(nnx.Module):
         return self.out(seen.reshape(batch, length, width))
 
 
+class Scale(nnx.Module):
+    def __init__(self, width: int) -> None:
+        self.scale = nnx.Param(jnp.zeros(width))
+
+    def __call__(self, x: Array) -> Array:
+        return x * self.scale[...]
+
+
+class RmsNorm(nnx.Module):
+    """The parts of `nnx.RMSNorm`, one by one."""
+
+    def __init__(self, width: int, epsilon: float, casts: bool) -> None:
+        self.scale = nnx.Param(jnp.ones(width))
+        self.epsilon, self.casts = epsilon, casts
+
+    def __call__(self, x: Array) -> Array:
+        dtype = x.dtype
+        if self.casts:
+            x = x.astype(jnp.float32)
+        x = x * jax.lax.rsqrt(jnp.square(x).mean(-1, keepdims=True) + self.epsilon)
+        return self.scale[...] * x.astype(dtype)
+
+
+class Turns:
+    """Turns by place, which are looked up in each forward: arrays of NumPy, since what is made while JAX traces a
+    function must not outlive that."""
+
+    def __init__(self, turned: list[dict[str, Any]]) -> None:
+        self.turned = turned
+        self.kept: dict[tuple[int, int], tuple[Numbers, ...]] = {}
+
+    def of(self, length: int, size: int) -> tuple[Numbers, ...]:
+        """Cosine and sine of each number of a head, by place."""
+        if (length, size) not in self.kept:
+            # Each pair of neighbours turns by one angle.
+            each = angles(self.turned, length, size).repeat(2, -1)[:, None]
+            self.kept[length, size] = tuple(one.astype(np.float32) for one in (np.cos(each), np.sin(each)))
+        return self.kept[length, size]
+
+
+def quarter(x: Array) -> Array:
+    """Each pair of neighbours turned by a right angle."""
+    pairs = x.reshape(*x.shape[:-1], -1, 2)
+    return jnp.stack([-pairs[..., 1], pairs[..., 0]], -1).reshape(x.shape)
+
+
+class RotaryAttention(nnx.Module):
+    def __init__(
+        self, width: int, layer: Layer, norms: list[nnx.Module], turns: Turns, length: int, ways: Ways, **how: Any
+    ) -> None:
+        self.qkv, self.out = nnx.Linear(width, 3 * width, use_bias=False, **how), nnx.Linear(width, width, **how)
+        self.heads, self.turns, self.kept = layer["heads"], turns, ways["rope"] == "buffers"
+        self.queries, self.keys = norms
+        if self.kept:
+            self.cosine, self.sine = (nnx.Variable(jnp.asarray(one)) for one in turns.of(length, width // self.heads))
+        self.by_hand, self.casts = ways["attention"] == "by_hand", ways["casts"] == "kept"
+
+    def turned(self, x: Array, dtype: Any) -> Array:
+        if self.kept:
+            cosine, sine = self.cosine[...], self.sine[...]
+        else:
+            cosine, sine = self.turns.of(x.shape[1], x.shape[3])
+        x = x.astype(jnp.float32 if self.casts else dtype)
+        return (x * cosine.astype(x.dtype) + quarter(x) * sine.astype(x.dtype)).astype(dtype)
+
+    def __call__(self, x: Array) -> Array:
+        batch, length, width = x.shape
+        dtype, size = self.qkv.dtype, width // self.heads
+        qkv = self.qkv(x).astype(dtype).reshape(batch, length, 3, self.heads, size)
+        queries, keys, values = qkv[:, :, 0], qkv[:, :, 1], qkv[:, :, 2]
+        queries, keys = self.turned(self.queries(queries), dtype), self.turned(self.keys(keys), dtype)
+        if self.by_hand:
+            scores = jnp.einsum("bqhs,bkhs->bhqk", queries * size**-0.5, keys)
+            shares = jax.nn.softmax(scores.astype(jnp.float32) if self.casts else scores).astype(dtype)
+            seen = jnp.einsum("bhqk,bkhs->bqhs", shares, values)
+        else:
+            seen = jax.nn.dot_product_attention(queries, keys, values)
+        return self.out(seen.reshape(batch, length, width))
+
+
 FACTORS = {"f32": jnp.float32, "bf16": jnp.bfloat16}
 
 
@@ -94,8 +206,10 @@ def factors(arrays: Any, dtype: Any, **_: Any) -> tuple[Array | None, ...]:
 class Builder:
     """Makes modules of layers, and notes their parameters under the names of the message."""
 
-    def __init__(self, shapes: dict[str, tuple[int, ...]], precision: Precision) -> None:
-        self.shapes, self.rngs = shapes, nnx.Rngs(0)
+    def __init__(self, shapes: dict[str, tuple[int, ...]], precision: Precision, ways: Ways = OWN) -> None:
+        self.shapes, self.ways, self.rngs = shapes, ways, nnx.Rngs(0)
+        self.turns: list[Turns] = []
+        """One for each kind of grids."""
         # Of what multiplies. All else computes in the wider one of its input and its weights, which are `f32`.
         self.products = {"dtype": FACTORS[precision], "promote_dtype": factors, "rngs": self.rngs}
         self.named: dict[str, nnx.Param[Any]] = {}
@@ -115,6 +229,8 @@ class Builder:
                 return self.note(embed, at, embedding="table")
             case "prepend":
                 return self.note(Prepend(*self.shapes[f"{at}.tokens"]), at, tokens="tokens")
+            case "append":
+                return self.note(Append(*self.shapes[f"{at}.tokens"]), at, tokens="tokens")
             case "positions":
                 return self.note(Positions(*self.shapes[f"{at}.positions"]), at, positions="positions")
             case "residual":
@@ -129,6 +245,12 @@ class Builder:
                 (channels,) = self.shapes[f"{at}.scale"]
                 norm = nnx.BatchNorm(channels, use_running_average=False, epsilon=layer["epsilon"], rngs=self.rngs)
                 return self.note(norm, at, scale="scale", bias="shift")
+            case "rms_norm":
+                return self.note(self.rms_norm(f"{at}.scale", layer["epsilon"]), at, scale="scale")
+            case "scale":
+                return self.note(Scale(*self.shapes[f"{at}.scale"]), at, scale="scale")
+            case "rotary_attention":
+                return self.rotary(layer, at)
             case "attention":
                 width, _ = self.shapes[f"{at}.out.weight"]
                 attention = Attention(width, layer["heads"], layer["causal"], **self.products)
@@ -158,6 +280,27 @@ class Builder:
             case other:
                 raise ValueError(f"there is no layer `{other}`")
 
+    def rms_norm(self, scale: str, epsilon: float) -> nnx.Module:
+        (width,) = self.shapes[scale]
+        if self.ways["norm"] == "parts":
+            return RmsNorm(width, epsilon, self.ways["casts"] == "kept")
+        return nnx.RMSNorm(width, epsilon=epsilon, rngs=self.rngs)
+
+    def rotary(self, layer: Layer, at: str) -> RotaryAttention:
+        width, _ = self.shapes[f"{at}.out.weight"]
+        turns = next((one for one in self.turns if one.turned == layer["turned"]), None)
+        if turns is None:
+            turns = Turns(layer["turned"])
+            self.turns.append(turns)
+        length = max(grid["first"] + grid["rows"] * grid["columns"] for grid in layer["turned"])
+        norms = [self.rms_norm(f"{at}.{part}.scale", layer["epsilon"]) for part in ("queries", "keys")]
+        attention = RotaryAttention(width, layer, norms, turns, length, self.ways, **self.products)
+        self.note(attention.qkv, f"{at}.qkv", kernel="weight")
+        self.note(attention.queries, f"{at}.queries", scale="scale")
+        self.note(attention.keys, f"{at}.keys", scale="scale")
+        self.note(attention.out, f"{at}.out", kernel="weight", bias="bias")
+        return attention
+
     def note(self, module: Any, at: str, **names: str) -> Any:
         """Keeps parameters of a module, in the order of the message."""
         for theirs, ours in names.items():
@@ -174,6 +317,21 @@ NUMBERS = {
     "weight_decay": "decay",
 }
 """What Optax calls the numbers of an optimiser."""
+
+
+def sgd_of_one(learning_rate: Any, momentum: Any) -> optax.GradientTransformation:
+    return optax.flatten(optax.sgd(learning_rate, momentum))
+
+
+def adamw_of_one(learning_rate: Any, b1: Any, b2: Any, eps: Any, weight_decay: Any) -> optax.GradientTransformation:
+    return optax.flatten(optax.adamw(learning_rate, b1, b2, eps, weight_decay=weight_decay))
+
+
+OPTIMISERS: dict[str, dict[str, Callable[..., optax.GradientTransformation]]] = {
+    "plain": {"sgd": optax.sgd, "adamw": optax.adamw},
+    "fused": {"sgd": sgd_of_one, "adamw": adamw_of_one},
+}
+"""Over parameter after parameter, or over all of them as one array."""
 
 
 def wave(schedule: Schedule, rate: float) -> optax.Schedule:
@@ -201,7 +359,8 @@ class Flax(Training):
         if self.overlaps and task.mode == "eager":
             self.close()
             raise Declined("communication overlapped in mode eager: one program over all ranks is compiled")
-        builder = Builder({name: array.shape for name, array in task.weights.items()}, task.precision)
+        self.ways = task.components.ways(STATES) if task.components else OWN
+        builder = Builder({name: array.shape for name, array in task.weights.items()}, task.precision, self.ways)
         self.module, self.named = builder.layers(task.model["layers"]), builder.named
         for name, parameter in self.named.items():
             parameter[...] = jnp.asarray(task.weights[name].reshape(parameter.shape))
@@ -215,7 +374,8 @@ class Flax(Training):
         self.rate = wave(task.schedule, said["rate"]) if task.schedule else None
         if self.rate:
             numbers["learning_rate"] = self.rate
-        make = optax.inject_hyperparams(optax.sgd if said["kind"] == "sgd" else optax.adamw)
+        kinds = OPTIMISERS[self.ways["optimiser"]]
+        make = optax.inject_hyperparams(kinds[said["kind"]])
         optimiser = make(**numbers)
         self.first_state = optimiser.init(self.start)
 
@@ -321,6 +481,10 @@ class Flax(Training):
             gradients = self.ranks.average(gradients)
         return float(loss), np.asarray(logits), self.tensors(gradients)
 
+    def compiling(self) -> dict[str, int]:
+        compiled = {self.whole_step, self.gradients_of} if self.task.mode == "compiled" else set()
+        return {"recompilations": sum(max(0, program._cache_size() - 1) for program in compiled)}
+
     def operators(self, run: Callable[[], None]) -> Operators:
         return by_jax(run)
 
@@ -360,7 +524,7 @@ class Flax(Training):
         )
 
     def environment(self) -> dict[str, str]:
-        return of_jax()
+        return {**of_jax(), **(self.ways if self.task.components else {})}
 
     def close(self) -> None:
         if self.ranks:

@@ -140,7 +140,7 @@ class Builder:
             case "first_token":
                 return layers.Lambda(lambda x: x[:, 0])
             case other:
-                raise ValueError(f"there is no layer `{other}`")
+                raise Declined(f"the layer {other}: it is not written for Keras here")
 
     def note(self, layer: Any, at: str, **names: str) -> Any:
         self.noted.append((layer, at, names))

@@ -3,6 +3,9 @@
 `compiled` is `torch.compile(model)`, `autotuned` the same with `max-autotune`; both compile the way forward and the way
 back, and leave the optimiser as it is, so that the phases stay apart. Images stay in memory as they come: their
 channels are innermost, which PyTorch calls `channels_last`.
+
+The components of ViT-5 are written in several ways: `original` as its authors published them, `optimised` with what
+PyTorch has for speed. Where nothing is said they are as PyTorch's own documentation has them (`OWN`).
 """
 
 from __future__ import annotations
@@ -12,17 +15,44 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, distributed, nn
+from torch._dynamo import utils as dynamo
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim.lr_scheduler import LambdaLR
 
 from ..adapter import Declined, Place
+from ..components import States, Ways, angles
 from ..environments import of_torch
 from ..pipeline import Array
 from ..profiles import Operators, by_torch
 from ..trainer import Layer, Phases, Rank, Task, Tensors, Trainer, Training, precision, told
+
+
+OWN: Ways = {
+    "rope": "buffers",
+    "attention": "library",
+    "norm": "fused",
+    "casts": "removed",
+    "optimiser": "own",
+    "layout": "channels_last",
+}
+STATES: States = {
+    "original": {
+        "rope": "cached",
+        "attention": "by_hand",
+        "norm": "parts",
+        "casts": "kept",
+        "optimiser": "plain",
+        "layout": "channels_first",
+    },
+    "optimised": {**OWN, "attention": "flash", "optimiser": "fused"},
+}
+BESIDE = {"attention": ("math", "library"), "optimiser": ("foreach",)}
+KERNELS = {"math": SDPBackend.MATH, "flash": SDPBackend.FLASH_ATTENTION}
 
 
 @dataclass(frozen=True)
@@ -61,6 +91,15 @@ class Prepend(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.cat([self.tokens.expand(len(x), -1, -1), x], 1)
+
+
+class Append(nn.Module):
+    def __init__(self, tokens: int, width: int) -> None:
+        super().__init__()
+        self.tokens = nn.Parameter(torch.empty(tokens, width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([x, self.tokens.expand(len(x), -1, -1)], 1)
 
 
 class Positions(nn.Module):
@@ -103,6 +142,99 @@ class Attention(nn.Module):
         return self.out(seen.transpose(1, 2).reshape(batch, length, width))
 
 
+class Scale(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.empty(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.scale
+
+
+class RmsNorm(nn.Module):
+    def __init__(self, width: int, epsilon: float, ways: Ways) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.empty(width))
+        self.epsilon, self.fused, self.casts = epsilon, ways["norm"] == "fused", ways["casts"] == "kept"
+
+    def forward(self, x: Tensor) -> Tensor:
+        dtype = x.dtype
+        if self.casts:
+            x = x.to(torch.float32)
+        if self.fused:
+            return F.rms_norm(x, self.scale.shape, self.scale.to(x.dtype), self.epsilon).to(dtype)
+        x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.epsilon)
+        return (self.scale * x.to(dtype)).to(dtype)
+
+
+Turn = tuple[Tensor, Tensor]
+"""Cosine and sine of each number of a head, by place."""
+
+
+class Turns:
+    """Turns by place, which are looked up in each forward."""
+
+    def __init__(self, turned: list[dict[str, Any]]) -> None:
+        self.turned = turned
+        self.kept: dict[tuple[Any, ...], Turn] = {}
+
+    def made(self, length: int, size: int) -> Turn:
+        # Each pair of neighbours turns by one angle.
+        each = torch.from_numpy(angles(self.turned, length, size).repeat(2, -1))[:, None]
+        return each.cos().float(), each.sin().float()
+
+    def of(self, x: Tensor) -> Turn:
+        _, length, _, size = x.shape
+        # The published code asks NumPy for the side of the grid each time.
+        key = (int(np.sqrt(length)), length, size, x.device)
+        if key not in self.kept:
+            self.kept[key] = tuple(one.to(x.device) for one in self.made(length, size))
+        return self.kept[key]
+
+
+def quarter(x: Tensor) -> Tensor:
+    """Each pair of neighbours turned by a right angle."""
+    one, other = x.unflatten(-1, (-1, 2)).unbind(-1)
+    return torch.stack([-other, one], -1).flatten(-2)
+
+
+class RotaryAttention(nn.Module):
+    def __init__(self, width: int, layer: Layer, turns: Turns, length: int, ways: Ways) -> None:
+        super().__init__()
+        self.qkv, self.out = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width)
+        self.heads, self.size = layer["heads"], width // layer["heads"]
+        self.queries, self.keys = (RmsNorm(self.size, layer["epsilon"], ways) for _ in range(2))
+        self.turns = turns if ways["rope"] == "cached" else None
+        if self.turns is None:
+            for name, table in zip(("cosine", "sine"), turns.made(length, self.size), strict=True):
+                self.register_buffer(name, table, persistent=False)
+        self.way, self.casts = ways["attention"], ways["casts"] == "kept"
+
+    def turned(self, x: Tensor) -> Tensor:
+        cosine, sine = self.turns.of(x) if self.turns else (self.cosine, self.sine)
+        if self.casts:
+            wide = x.to(torch.float32)
+            return (wide * cosine + quarter(wide) * sine).to(x.dtype)
+        return x * cosine.to(x.dtype) + quarter(x) * sine.to(x.dtype)
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, length, width = x.shape
+        queries, keys, values = self.qkv(x).view(batch, length, 3, self.heads, self.size).unbind(2)
+        queries, keys = self.turned(self.queries(queries)), self.turned(self.keys(keys))
+        seen = self.attend(*(part.transpose(1, 2) for part in (queries, keys, values)))
+        return self.out(seen.transpose(1, 2).reshape(batch, length, width))
+
+    def attend(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        if self.way == "library":
+            return F.scaled_dot_product_attention(queries, keys, values)
+        if self.way != "by_hand":
+            with sdpa_kernel(KERNELS[self.way]):
+                return F.scaled_dot_product_attention(queries, keys, values)
+        scores = (queries * self.size**-0.5) @ keys.transpose(-2, -1)
+        shares = scores.to(torch.float32).softmax(-1).to(scores.dtype) if self.casts else scores.softmax(-1)
+        return shares @ values
+
+
 class MeanPool(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return x.mean((2, 3)) if x.ndim == 4 else x.mean(1)
@@ -116,9 +248,11 @@ class FirstToken(nn.Module):
 class Builder:
     """Makes modules of layers, and notes their parameters under the names of the message."""
 
-    def __init__(self, shapes: dict[str, tuple[int, ...]]) -> None:
-        self.shapes = shapes
+    def __init__(self, shapes: dict[str, tuple[int, ...]], ways: Ways = OWN) -> None:
+        self.shapes, self.ways = shapes, ways
         self.named: list[Named] = []
+        self.turns: list[Turns] = []
+        """One for each kind of grids."""
 
     def layers(self, layers: list[Layer], above: str = "") -> nn.Sequential:
         return nn.Sequential(*(self.layer(layer, f"{above}{number}") for number, layer in enumerate(layers)))
@@ -133,6 +267,8 @@ class Builder:
                 return self.note(nn.Embedding(*self.shapes[f"{at}.table"]), at, names={"weight": "table"})
             case "prepend":
                 return self.note(Prepend(*self.shapes[f"{at}.tokens"]), at)
+            case "append":
+                return self.note(Append(*self.shapes[f"{at}.tokens"]), at)
             case "positions":
                 return self.note(Positions(*self.shapes[f"{at}.positions"]), at)
             case "residual":
@@ -146,6 +282,12 @@ class Builder:
                 (channels,) = self.shapes[f"{at}.scale"]
                 norm = nn.BatchNorm2d(channels, layer["epsilon"], track_running_stats=False)
                 return self.note(norm, at, names=NORM)
+            case "rms_norm":
+                return self.note(RmsNorm(*self.shapes[f"{at}.scale"], layer["epsilon"], self.ways), at)
+            case "scale":
+                return self.note(Scale(*self.shapes[f"{at}.scale"]), at)
+            case "rotary_attention":
+                return self.rotary(layer, at)
             case "attention":
                 width, _ = self.shapes[f"{at}.out.weight"]
                 attention = Attention(width, layer["heads"], layer["causal"])
@@ -170,6 +312,20 @@ class Builder:
                 return FirstToken()
             case other:
                 raise ValueError(f"there is no layer `{other}`")
+
+    def rotary(self, layer: Layer, at: str) -> RotaryAttention:
+        width, _ = self.shapes[f"{at}.out.weight"]
+        turns = next((one for one in self.turns if one.turned == layer["turned"]), None)
+        if turns is None:
+            turns = Turns(layer["turned"])
+            self.turns.append(turns)
+        length = max(grid["first"] + grid["rows"] * grid["columns"] for grid in layer["turned"])
+        attention = RotaryAttention(width, layer, turns, length, self.ways)
+        self.note(attention.qkv, f"{at}.qkv", weight=transposed)
+        self.note(attention.queries, f"{at}.queries")
+        self.note(attention.keys, f"{at}.keys")
+        self.note(attention.out, f"{at}.out", weight=transposed)
+        return attention
 
     def note(self, module: Any, at: str, names: dict[str, str] | None = None, **layouts: Any) -> Any:
         """Keeps the parameters of a module in the order of the message."""
@@ -202,11 +358,13 @@ class PyTorch(Training):
         super().__init__(task)
         if task.mode == "xla":
             raise Declined("mode xla: that is of a package beside PyTorch")
-        builder = Builder({name: array.shape for name, array in task.weights.items()})
+        self.ways = task.components.ways(STATES, BESIDE) if task.components else OWN
+        builder = Builder({name: array.shape for name, array in task.weights.items()}, self.ways)
         module = builder.layers(task.model["layers"])
-        self.named = builder.named
+        self.named, self.turns = builder.named, builder.turns
         self.images = task.model["input"]["kind"] == "grid"
-        self.module = module.to(memory_format=torch.channels_last) if self.images else module
+        self.channels_last = self.images and self.ways["layout"] == "channels_last"
+        self.module = module.to(memory_format=torch.channels_last) if self.channels_last else module
         self.model: Callable[[Tensor], Tensor] = self.module
         self.rank = task.rank
         self.overlaps = self.rank is not None and self.rank.communication == "overlapped"
@@ -215,6 +373,8 @@ class PyTorch(Training):
         if self.overlaps:
             self.model = DistributedDataParallel(self.module)
         if task.mode != "eager":
+            torch.compiler.reset()  # models of one class count as one, and of one there are eight programs at most
+            dynamo.set_compilation_metrics_limit(10_000)
             mode = "max-autotune" if task.mode == "autotuned" else "default"
             self.model = torch.compile(self.model, mode=mode)
         self.start = {name: torch.from_numpy(array) for name, array in task.weights.items()}
@@ -222,16 +382,22 @@ class PyTorch(Training):
         parameters = [one.parameter for one in self.named]
         said = task.optimiser
         if said["kind"] == "sgd":
-            self.optimiser: torch.optim.Optimizer = torch.optim.SGD(parameters, said["rate"], said["momentum"])
+            self.optimiser: torch.optim.Optimizer = torch.optim.SGD(
+                parameters, said["rate"], said["momentum"], **STEPS[self.ways["optimiser"]]
+            )
         else:
             betas = (said["beta1"], said["beta2"])
-            self.optimiser = torch.optim.AdamW(parameters, said["rate"], betas, said["epsilon"], said["decay"])
+            numbers = (said["rate"], betas, said["epsilon"], said["decay"])
+            self.optimiser = torch.optim.AdamW(parameters, *numbers, **STEPS[self.ways["optimiser"]])
+        self.before = counted()
         self.reset()
 
     def reset(self) -> None:
         with torch.no_grad():
             for one in self.named:
                 one.parameter.copy_(one.theirs(self.start[one.name]))
+        for turns in self.turns:
+            turns.kept.clear()  # a training that begins has looked nothing up
         self.optimiser.state.clear()
         self.optimiser.zero_grad()
         if self.task.schedule:
@@ -253,7 +419,8 @@ class PyTorch(Training):
 
     def entering(self, inputs: Array) -> Tensor:
         inputs = torch.from_numpy(inputs)
-        return inputs.permute(0, 3, 1, 2) if self.images else inputs
+        inputs = inputs.permute(0, 3, 1, 2) if self.images else inputs
+        return inputs if self.channels_last else inputs.contiguous()
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         with self.precision():
@@ -309,6 +476,9 @@ class PyTorch(Training):
         with torch.no_grad(), self.precision():
             return self.module(self.entering(inputs)).float().numpy()
 
+    def compiling(self) -> dict[str, int]:
+        return {what: count - self.before[what] for what, count in counted().items()}
+
     def operators(self, run: Callable[[], None]) -> Operators:
         return by_torch(run)
 
@@ -340,13 +510,28 @@ class PyTorch(Training):
         )
 
     def environment(self) -> dict[str, str]:
-        return of_torch()
+        return {**of_torch(), **(self.ways if self.task.components else {})}
 
     def close(self) -> None:
         if self.rank:
             self.model = self.module
             distributed.destroy_process_group()
         super().close()
+
+
+STEPS: dict[str, dict[str, bool]] = {
+    "own": {},
+    "plain": {"foreach": False},
+    "foreach": {"foreach": True},
+    "fused": {"fused": True},
+}
+"""What an optimiser is told of the way that it is written in."""
+
+
+def counted() -> dict[str, int]:
+    """What Dynamo has counted in this process."""
+    again = sum(one.recompile_reason is not None for one in dynamo.get_compilation_metrics())
+    return {"graph_breaks": sum(dynamo.counters["graph_break"].values()), "recompilations": again}
 
 
 def open(task: Task, place: Place) -> PyTorch:

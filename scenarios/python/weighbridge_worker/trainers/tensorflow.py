@@ -15,10 +15,16 @@ import numpy as np
 import tensorflow as tf
 
 from ..adapter import Declined, Place
+from ..components import States, Ways, angles
 from ..environments import of_tensorflow
 from ..pipeline import Array
 from ..profiles import Operators, by_tensorflow
 from ..trainer import Layer, Phases, Precision, Schedule, Task, Tensors, Trainer, Training, precision, told
+
+OWN: Ways = {"rope": "buffers", "attention": "by_hand", "norm": "parts", "casts": "kept", "optimiser": "plain"}
+"""TensorFlow without Keras has no function of its own for any of these: there is one way of each."""
+
+STATES: States = {"original": OWN}
 
 Tensor = Any
 Variable = Any
@@ -37,16 +43,20 @@ def wide(x: Tensor) -> Tensor:
 class Affine(tf.Module):
     """A linear map of the last axis."""
 
-    def __init__(self, products: tf.DType, weight: Variable, bias: Variable) -> None:
+    def __init__(self, products: tf.DType, weight: Variable, bias: Variable | None) -> None:
         super().__init__()
         self.products, self.weight, self.bias = products, weight, bias
+
+    def of_rows(self, x: Tensor) -> Tensor:
+        product = x @ like(self.weight, x)
+        return product if self.bias is None else product + like(self.bias, x)
 
     def __call__(self, x: Tensor) -> Tensor:
         x = tf.cast(x, self.products)
         if len(x.shape) == 2:
-            return x @ like(self.weight, x) + like(self.bias, x)
+            return self.of_rows(x)
         # One product of two matrices, and not one for each sample.
-        rows = tf.reshape(x, (-1, x.shape[-1])) @ like(self.weight, x) + like(self.bias, x)
+        rows = self.of_rows(tf.reshape(x, (-1, x.shape[-1])))
         return tf.reshape(rows, (*x.shape[:-1], self.weight.shape[1]))
 
 
@@ -80,6 +90,15 @@ class Prepend(tf.Module):
 
     def __call__(self, x: Tensor) -> Tensor:
         return tf.concat([tf.broadcast_to(self.tokens, (x.shape[0], *self.tokens.shape)), wide(x)], 1)
+
+
+class Append(tf.Module):
+    def __init__(self, tokens: Variable) -> None:
+        super().__init__()
+        self.tokens = tokens
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return tf.concat([wide(x), tf.broadcast_to(self.tokens, (x.shape[0], *self.tokens.shape))], 1)
 
 
 class Positions(tf.Module):
@@ -143,6 +162,55 @@ class Attention(tf.Module):
         return self.out(tf.reshape(seen, (batch, length, width)))
 
 
+class Scale(tf.Module):
+    def __init__(self, scale: Variable) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return wide(x) * self.scale
+
+
+class RmsNorm(tf.Module):
+    def __init__(self, epsilon: float, scale: Variable) -> None:
+        super().__init__()
+        self.epsilon, self.scale = epsilon, scale
+
+    def __call__(self, x: Tensor) -> Tensor:
+        x = wide(x)
+        return x * tf.math.rsqrt(tf.reduce_mean(tf.square(x), -1, keepdims=True) + self.epsilon) * self.scale
+
+
+class RotaryAttention(tf.Module):
+    def __init__(self, layer: Layer, qkv: Affine, norms: Sequence[RmsNorm], out: Affine) -> None:
+        super().__init__()
+        self.heads, self.qkv, self.norms, self.out = layer["heads"], qkv, norms, out
+        length = max(grid["first"] + grid["rows"] * grid["columns"] for grid in layer["turned"])
+        size = qkv.weight.shape[0] // self.heads
+        # Each pair of neighbours turns by one angle.
+        each = angles(layer["turned"], length, size).repeat(2, -1)
+        self.cosine, self.sine = (tf.constant(one, tf.float32) for one in (np.cos(each), np.sin(each)))
+
+    def turned(self, x: Tensor) -> Tensor:
+        pairs = tf.reshape(x, (*x.shape[:-1], x.shape[-1] // 2, 2))
+        quarter = tf.reshape(tf.stack([-pairs[..., 1], pairs[..., 0]], -1), x.shape)
+        return x * self.cosine + quarter * self.sine
+
+    def __call__(self, x: Tensor) -> Tensor:
+        batch, length, width = x.shape
+        of_head = width // self.heads
+        split = tf.reshape(self.qkv(x), (batch, length, 3, self.heads, of_head))
+        parts = tf.unstack(tf.transpose(split, (2, 0, 3, 1, 4)))
+        values = parts[2]
+        queries, keys = (
+            tf.cast(self.turned(norm(part)), values.dtype) for norm, part in zip(self.norms, parts, strict=False)
+        )
+        scores = tf.matmul(queries, keys, transpose_b=True) * of_head**-0.5
+        shares = tf.cast(tf.nn.softmax(wide(scores)), values.dtype)
+        seen = tf.transpose(shares @ values, (0, 2, 1, 3))
+        return self.out(tf.reshape(seen, (batch, length, width)))
+
+
 class Conv(tf.Module):
     def __init__(self, products: tf.DType, stride: int, weight: Variable) -> None:
         super().__init__()
@@ -173,6 +241,8 @@ class Builder:
                 return Embed(*self.variables(at, "table"))
             case "prepend":
                 return Prepend(*self.variables(at, "tokens"))
+            case "append":
+                return Append(*self.variables(at, "tokens"))
             case "positions":
                 return Positions(*self.variables(at, "positions"))
             case "residual":
@@ -183,6 +253,16 @@ class Builder:
                 return Norm([-1], layer["epsilon"], *self.variables(at, "scale", "shift"))
             case "batch_norm":
                 return Norm([0, 1, 2], layer["epsilon"], *self.variables(at, "scale", "shift"))
+            case "rms_norm":
+                return RmsNorm(layer["epsilon"], *self.variables(at, "scale"))
+            case "scale":
+                return Scale(*self.variables(at, "scale"))
+            case "rotary_attention":
+                qkv = Affine(self.products, *self.variables(f"{at}.qkv", "weight"), None)
+                norms = [
+                    RmsNorm(layer["epsilon"], *self.variables(f"{at}.{part}", "scale")) for part in ("queries", "keys")
+                ]
+                return RotaryAttention(layer, qkv, norms, self.affine(f"{at}.out"))
             case "attention":
                 qkv, out = (self.affine(f"{at}.{part}") for part in ("qkv", "out"))
                 return Attention(layer["heads"], layer["causal"], qkv, out)
@@ -313,6 +393,7 @@ class TensorFlow(Training):
         super().__init__(task)
         if task.mode == "autotuned":
             raise Declined("mode autotuned: TensorFlow tries no variants on a processor")
+        self.ways = task.components.ways(STATES) if task.components else OWN
         builder = Builder({name: array.shape for name, array in task.weights.items()}, task.precision)
         self.model, self.named = builder.layers(task.model["layers"]), builder.named
         self.weights_here = [self.named[name] for name in task.weights]
@@ -385,7 +466,7 @@ class TensorFlow(Training):
         return {name: self.named[name].numpy() for name in self.task.weights}
 
     def environment(self) -> dict[str, str]:
-        return of_tensorflow()
+        return {**of_tensorflow(), **(self.ways if self.task.components else {})}
 
     def settings(self) -> dict[str, str]:
         (dtype,) = {variable.dtype for variable in self.model.trainable_variables}

@@ -123,6 +123,28 @@ fn tell_memory(bencher: &Bencher, training: &mut dyn TrainingLoop, steps: usize)
     tell(TRAINING_MEMORY, &mut |steps| training.train(true, steps).map(drop))
 }
 
+/// The prefix of the metric of what compiling came to; what was counted follows.
+pub const COMPILATION: &str = "compile/";
+
+/// Tells what compiling came to in a mode that compiles, as metrics of the case.
+///
+/// # Errors
+/// As [`TrainingLoop::compiling`], but for a skip.
+pub fn tell_compiling(bencher: &Bencher, training: &mut dyn TrainingLoop, mode: Compilation) -> Result<()> {
+    if mode == Compilation::Eager {
+        return Ok(());
+    }
+    match training.compiling() {
+        Err(error) if error.is_skip() => {}
+        counted => {
+            for (what, count) in counted? {
+                bencher.metric(&format!("{COMPILATION}{what}"), count as f64, Unit::COUNT, Direction::Lower);
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Steps whose phases are told.
 const PHASED: usize = 16;
 

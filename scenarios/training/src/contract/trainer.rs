@@ -120,6 +120,15 @@ pub trait TrainingLoop: Epochs {
         Err(skip(format!("operators: no profiler tells what {steps} steps are made of")))
     }
 
+    /// Counts what compiling came to since it was opened, by what is counted: graphs that were cut in two
+    /// (`graph_breaks`), and programs that were made again for other circumstances (`recompilations`).
+    ///
+    /// # Errors
+    /// A skip where a system counts nothing; as [`Epochs::begin`].
+    fn compiling(&mut self) -> Result<BTreeMap<String, u64>> {
+        Err(skip("compiling: the system does not count them"))
+    }
+
     /// One whole step, from where it is, on samples that somebody else has made instead of those of the data:
     /// fields of the same names and kinds, as many samples as a step has. Complete when it returns; gives the
     /// mean loss. `place` is a directory of the caller's, through which a system of another process takes the

@@ -61,7 +61,7 @@ impl<T: Real> Attention<T> {
     }
 }
 
-fn stacked<T: Real>(samples: &[Array2<T>]) -> Array2<T> {
+pub(super) fn stacked<T: Real>(samples: &[Array2<T>]) -> Array2<T> {
     let views: Vec<ArrayView2<'_, T>> = samples.iter().map(|sample| sample.view()).collect();
     concatenate(Axis(0), &views).expect("samples are of one width")
 }
@@ -78,7 +78,11 @@ fn parts<'a, T>(sample: &'a ArrayView2<'_, T>, head: usize, of: usize) -> [Array
 
 /// Returns the values that the heads of one sample make, side by side, and the attention weights of each
 /// head.
-fn look<T: Real>(sample: &ArrayView2<'_, T>, heads: usize, causal: bool) -> (Array2<T>, Vec<Array2<T>>) {
+pub(super) fn look<T: Real>(
+    sample: &ArrayView2<'_, T>,
+    heads: usize,
+    causal: bool,
+) -> (Array2<T>, Vec<Array2<T>>) {
     let width = sample.ncols() / 3;
     let scale = scale::<T>(width / heads);
     let mut values = Array2::zeros((sample.nrows(), width));
@@ -103,7 +107,7 @@ fn look<T: Real>(sample: &ArrayView2<'_, T>, heads: usize, causal: bool) -> (Arr
 }
 
 /// The gradient of the queries, keys and values of one sample.
-fn back<T: Real>(
+pub(super) fn back<T: Real>(
     sample: &ArrayView2<'_, T>,
     of_values: &ArrayView2<'_, T>,
     weights: &[Array2<T>],

@@ -72,6 +72,24 @@ pub(super) fn prepended<T: Real>(x: &Array2<T>, tokens: &Array2<T>, batch: usize
     y
 }
 
+/// Each sample's rows before the same learned ones.
+pub(super) fn appended<T: Real>(x: &Array2<T>, tokens: &Array2<T>, batch: usize) -> Array2<T> {
+    let length = x.nrows() / batch;
+    let rows: Vec<ArrayView2<'_, T>> =
+        x.axis_chunks_iter(Axis(0), length).flat_map(|sample| [sample, tokens.view()]).collect();
+    ndarray::concatenate(Axis(0), &rows).expect("all are of one width")
+}
+
+/// The gradients of the learned rows and of those before them.
+pub(super) fn parted_behind<T: Real>(of_y: &Array2<T>, more: usize, batch: usize) -> (Array2<T>, Array2<T>) {
+    let all = of_y.nrows() / batch;
+    let samples = || of_y.axis_chunks_iter(Axis(0), all);
+    let of_tokens = samples()
+        .fold(Array2::zeros((more, of_y.ncols())), |sum, sample| sum + &sample.slice(s![all - more.., ..]));
+    let own: Vec<_> = samples().map(|sample| sample.slice_move(s![..all - more, ..])).collect();
+    (of_tokens, ndarray::concatenate(Axis(0), &own).expect("all are of one width"))
+}
+
 /// The gradients of the learned rows and of those behind them.
 pub(super) fn parted<T: Real>(of_y: &Array2<T>, more: usize, batch: usize) -> (Array2<T>, Array2<T>) {
     let all = of_y.nrows() / batch;

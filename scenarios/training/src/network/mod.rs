@@ -15,6 +15,7 @@ mod numbers;
 mod optimiser;
 mod pointwise;
 mod real;
+mod rotary_attention;
 #[cfg(test)]
 mod tests;
 mod windows;
@@ -30,7 +31,8 @@ pub use real::Real;
 use crate::workload::model::{Layer, Model, Shape};
 use attention::Attention;
 use dense::Affine;
-use norm::Norm;
+use norm::{Norm, RmsNorm};
+use rotary_attention::RotaryAttention;
 use windows::NetworkWindows;
 
 /// A model that can be computed, with what its last way forward has left for the way back.
@@ -55,11 +57,15 @@ enum NetworkStep<T> {
     Squares(NetworkWindows, Affine<T>),
     Embed { at: usize, ids: Array2<T> },
     Prepend { at: usize },
+    Append { at: usize },
     Positions { at: usize },
     Residual(Vec<NetworkNode<T>>),
     Projected(Vec<NetworkNode<T>>, Vec<NetworkNode<T>>),
     Norm(Norm<T>),
+    RmsNorm(RmsNorm<T>),
+    Scale { at: usize, input: Array2<T> },
     Attention(Attention<T>),
+    RotaryAttention(RotaryAttention<T>),
     Pointwise { function: fn(T) -> T, slope: fn(T) -> T, input: Array2<T> },
     MaxPool(NetworkWindows, Array2<usize>, usize),
     MeanPool { positions: usize },
@@ -163,9 +169,16 @@ fn step<T: Real>(layer: &Layer, input: Shape, at: &mut usize) -> Result<NetworkS
         Layer::Linear { .. } => NetworkStep::Affine(Affine::new(take(2), true)),
         Layer::Embed { .. } => NetworkStep::Embed { at: take(1), ids: Array2::zeros((0, 0)) },
         Layer::Prepend { .. } => NetworkStep::Prepend { at: take(1) },
+        Layer::Append { .. } => NetworkStep::Append { at: take(1) },
         Layer::Positions => NetworkStep::Positions { at: take(1) },
         Layer::LayerNorm { epsilon } => NetworkStep::Norm(Norm::of_rows(take(2), epsilon)),
         Layer::BatchNorm { epsilon } => NetworkStep::Norm(Norm::of_channels(take(2), epsilon)),
+        Layer::RmsNorm { epsilon } => NetworkStep::RmsNorm(RmsNorm::new(take(1), epsilon)),
+        Layer::Scale => NetworkStep::Scale { at: take(1), input: Array2::zeros((0, 0)) },
+        Layer::RotaryAttention { heads, epsilon, ref turned } => {
+            let sizes = [input.positions(), input.last()];
+            NetworkStep::RotaryAttention(RotaryAttention::new(take(5), (heads, epsilon), turned, sizes))
+        }
         Layer::Attention { heads, causal } => {
             NetworkStep::Attention(Attention::new(take(4), heads, causal, input.positions()))
         }
@@ -201,13 +214,21 @@ fn forward<T: Real>(
             dense::rows_of(&parameters[*at], ids)
         }
         NetworkStep::Prepend { at } => dense::prepended(&x, &parameters[*at], batch),
+        NetworkStep::Append { at } => dense::appended(&x, &parameters[*at], batch),
         NetworkStep::Positions { at } => dense::add_to_each(x, &parameters[*at]),
         NetworkStep::Residual(body) => forward(body, x.clone(), parameters, batch) + &x,
         NetworkStep::Projected(body, around) => {
             forward(body, x.clone(), parameters, batch) + &forward(around, x, parameters, batch)
         }
         NetworkStep::Norm(norm) => norm.forward(x, parameters),
+        NetworkStep::RmsNorm(norm) => norm.forward(x, parameters),
+        NetworkStep::Scale { at, input } => {
+            let y = &x * &parameters[*at];
+            *input = x;
+            y
+        }
         NetworkStep::Attention(attention) => attention.forward(x, parameters),
+        NetworkStep::RotaryAttention(attention) => attention.forward(x, parameters),
         NetworkStep::Pointwise { function, input, .. } => {
             input.clone_from(&x);
             let (mut y, function) = (x, *function);
@@ -258,6 +279,11 @@ fn backward<T: Real>(
                 gradients[*at] = of_tokens;
                 of_x
             }
+            NetworkStep::Append { at } => {
+                let (of_tokens, of_x) = dense::parted_behind(&of_y, parameters[*at].nrows(), batch);
+                gradients[*at] = of_tokens;
+                of_x
+            }
             NetworkStep::Positions { at } => {
                 gradients[*at] = dense::sum_of_each(&of_y, parameters[*at].nrows());
                 of_y
@@ -272,7 +298,13 @@ fn backward<T: Real>(
                 if wants_input { of_x + &beside } else { of_x }
             }
             NetworkStep::Norm(norm) => norm.backward(&of_y, parameters, gradients),
+            NetworkStep::RmsNorm(norm) => norm.backward(&of_y, parameters, gradients),
+            NetworkStep::Scale { at, input } => {
+                gradients[*at] = (&of_y * &*input).sum_axis(Axis(0)).insert_axis(Axis(0));
+                of_y * &parameters[*at]
+            }
             NetworkStep::Attention(attention) => attention.backward(&of_y, parameters, gradients),
+            NetworkStep::RotaryAttention(attention) => attention.backward(&of_y, parameters, gradients),
             NetworkStep::Pointwise { slope, input, .. } => {
                 let (mut of_x, slope) = (std::mem::replace(input, Array2::zeros((0, 0))), *slope);
                 of_x.par_mapv_inplace(slope);

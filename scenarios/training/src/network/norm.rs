@@ -1,4 +1,4 @@
-//! Rows or channels less their mean, over their deviation.
+//! Rows or channels less their mean, over their deviation; rows over the root of their mean square.
 
 use ndarray::{Array1, Array2, Axis, Zip};
 
@@ -66,5 +66,44 @@ impl<T: Real> Norm<T> {
             .and(&inverse.broadcast(shape).expect("of one axis"))
             .for_each(|g, &s, &mean, &along, &inverse| *g = inverse * (*g - mean - s * along));
         of_x
+    }
+}
+
+/// `x / sqrt(mean(x x) + epsilon)` by rows, times a scale.
+#[derive(Debug)]
+pub(super) struct RmsNorm<T> {
+    at: usize,
+    epsilon: f64,
+    standard: Array2<T>,
+    inverse: Array1<T>,
+}
+
+impl<T: Real> RmsNorm<T> {
+    pub(super) fn new(at: usize, epsilon: f64) -> Self {
+        Self { at, epsilon, standard: Array2::zeros((0, 0)), inverse: Array1::zeros(0) }
+    }
+
+    pub(super) fn forward(&mut self, mut x: Array2<T>, parameters: &NetworkParameters<T>) -> Array2<T> {
+        let count = T::of(x.ncols() as f64);
+        let squares = x.mapv(|number| number * number).sum_axis(Axis(1));
+        self.inverse = squares.mapv(|sum| (sum / count + T::of(self.epsilon)).sqrt().recip());
+        x *= &self.inverse.view().insert_axis(Axis(1));
+        let y = &x * &parameters[self.at];
+        self.standard = x;
+        y
+    }
+
+    pub(super) fn backward(
+        &mut self,
+        of_y: &Array2<T>,
+        parameters: &NetworkParameters<T>,
+        gradients: &mut Gradients<T>,
+    ) -> Array2<T> {
+        gradients[self.at] = (of_y * &self.standard).sum_axis(Axis(0)).insert_axis(Axis(0));
+        // With s the standard numbers: inverse (g - s mean(g s)), where g is the gradient of s.
+        let of_standard = of_y * &parameters[self.at];
+        let count = T::of(of_y.ncols() as f64);
+        let along = ((&of_standard * &self.standard).sum_axis(Axis(1)) / count).insert_axis(Axis(1));
+        (of_standard - &self.standard * &along) * &self.inverse.view().insert_axis(Axis(1))
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::workload::model::{Activation, Dimensions};
+use crate::workload::model::{Activation, Dimensions, RotaryGrid};
 use crate::workload::{Optimiser, Schedule};
 
 /// Numbers that look like nothing: a sine is far from any structure of a layer.
@@ -72,6 +72,11 @@ fn check(model: &Model) {
     }
 }
 
+fn sequence(layers: Vec<Layer>) -> Model {
+    let layers = layers.into_iter().chain([Layer::MeanPool, Layer::Linear { to: 3 }]).collect();
+    Model { input: Shape::Sequence { length: 6, width: 8 }, layers }
+}
+
 fn grid(layers: Vec<Layer>) -> Model {
     let layers = layers.into_iter().chain([Layer::MeanPool, Layer::Linear { to: 3 }]).collect();
     Model { input: Shape::Grid { rows: 5, columns: 4, channels: 2 }, layers }
@@ -81,6 +86,100 @@ fn grid(layers: Vec<Layer>) -> Model {
 fn gradients_of_a_vision_transformer_agree_with_finite_differences() {
     let vit = Dimensions::Vit { image: 6, patch: 3, width: 8, heads: 2, blocks: 2, tokens: 2, classes: 4 };
     check(&vit.model().unwrap());
+}
+
+#[test]
+fn gradients_of_a_vit5_agree_with_finite_differences() {
+    let vit5 =
+        Dimensions::Vit5 { image: 6, patch: 3, width: 8, heads: 2, blocks: 2, registers: 4, classes: 4 };
+    check(&vit5.model().unwrap());
+}
+
+#[test]
+fn gradients_of_each_part_of_a_vit5_agree_with_finite_differences() {
+    let linear = || Layer::Linear { to: 8 };
+    let turned = vec![RotaryGrid { first: 1, rows: 2, columns: 2, base: 10.0 }];
+    for part in [
+        Layer::RmsNorm { epsilon: 1e-3 },
+        Layer::Scale,
+        Layer::Append { tokens: 3 },
+        Layer::RotaryAttention { heads: 2, epsilon: 1e-3, turned },
+    ] {
+        check(&sequence(vec![linear(), part.clone(), linear()]));
+        check(&sequence(vec![part]));
+    }
+}
+
+/// What leaves the layers of a model for one sample.
+fn leaves(layers: Vec<Layer>, x: &[f64], parameters: &NetworkParameters<f64>) -> Array2<f64> {
+    let model = Model { input: Shape::Sequence { length: x.len() / 4, width: 4 }, layers };
+    Network::new(&model).unwrap().forward(x, parameters).unwrap()
+}
+
+#[test]
+fn a_row_goes_over_the_root_of_the_mean_of_its_squares_and_is_scaled_number_by_number() {
+    let scale = vec![Array2::from_shape_vec((1, 4), vec![1.0, 2.0, -1.0, 0.5]).unwrap()];
+    let x = [1.0, -3.0, 1.0, 5.0];
+    // The mean of squares is 9, and `epsilon` makes it 16.
+    let normed = leaves(vec![Layer::RmsNorm { epsilon: 7.0 }], &x, &scale);
+    assert_eq!(normed.row(0).to_vec(), [0.25, -1.5, -0.25, 0.625]);
+    assert_eq!(leaves(vec![Layer::Scale], &x, &scale).row(0).to_vec(), [1.0, -6.0, -1.0, 2.5]);
+}
+
+#[test]
+fn registers_stand_behind_the_rows_of_each_sample() {
+    let tokens = vec![Array2::from_elem((2, 4), 7.0)];
+    let model =
+        Model { input: Shape::Sequence { length: 1, width: 4 }, layers: vec![Layer::Append { tokens: 2 }] };
+    let both = Network::new(&model).unwrap().forward(&numbers(8, 0.5), &tokens).unwrap();
+    let firsts: Vec<f64> = both.column(0).to_vec();
+    assert_eq!(firsts, [numbers(8, 0.5)[0], 7.0, 7.0, numbers(8, 0.5)[4], 7.0, 7.0]);
+}
+
+#[test]
+fn scores_of_rotary_attention_depend_on_where_places_lie_from_each_other_as_complex_numbers_say() {
+    // One head of four numbers: the first pair turns with the row, the second with the column.
+    let (length, grid) = (5, RotaryGrid { first: 1, rows: 2, columns: 2, base: 100.0 });
+    let layer = Layer::RotaryAttention { heads: 1, epsilon: 1e-6, turned: vec![grid] };
+    let model = Model { input: Shape::Sequence { length, width: 4 }, layers: vec![layer] };
+    let weights = parameters(&model);
+    let x = Array2::from_shape_vec((length, 4), numbers(4 * length, 0.5)).unwrap();
+    let qkv = x.dot(&weights[0]);
+    let normed = |place: usize, part: usize| -> Vec<f64> {
+        let row: Vec<f64> = (0..4).map(|at| qkv[[place, 4 * part + at]]).collect();
+        let root = (row.iter().map(|one| one * one).sum::<f64>() / 4.0 + 1e-6).sqrt();
+        (0..4).map(|at| row[at] / root * weights[1 + part][[0, at]]).collect()
+    };
+    let angles = |place: usize| match place {
+        0 => [0.0, 0.0],
+        _ => [((place - 1) / 2) as f64, ((place - 1) % 2) as f64],
+    };
+    // The real part of q times the conjugate of k, turned by the difference of their angles.
+    let score = |one: usize, other: usize| {
+        let (q, k) = (normed(one, 0), normed(other, 1));
+        let pair = |at: usize| {
+            let by = angles(one)[at] - angles(other)[at];
+            let (re, im) = (
+                q[2 * at] * k[2 * at] + q[2 * at + 1] * k[2 * at + 1],
+                q[2 * at + 1] * k[2 * at] - q[2 * at] * k[2 * at + 1],
+            );
+            re * by.cos() - im * by.sin()
+        };
+        (pair(0) + pair(1)) / 2.0
+    };
+    let found = Network::new(&model).unwrap().forward(x.as_slice().unwrap(), &weights).unwrap();
+    for place in 0..length {
+        let shares: Vec<f64> = (0..length).map(|other| score(place, other).exp()).collect();
+        let sum: f64 = shares.iter().sum();
+        let seen: Vec<f64> = (0..4)
+            .map(|at| (0..length).map(|other| shares[other] / sum * qkv[[other, 8 + at]]).sum())
+            .collect();
+        for to in 0..4 {
+            let due: f64 =
+                weights[4][[0, to]] + (0..4).map(|at| seen[at] * weights[3][[at, to]]).sum::<f64>();
+            assert!((found[[place, to]] - due).abs() < 1e-12, "{place} {to}: {} {due}", found[[place, to]]);
+        }
+    }
 }
 
 #[test]

@@ -3,24 +3,33 @@
 use std::fmt;
 
 use crate::workload::TrainingSpec;
+use crate::workload::model::Dimensions;
 
 /// A training that has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// A vision transformer that a processor trains in a second or two.
+    /// The parts of ViT-5, which a processor trains in a second or two.
     Vit5Tiny,
     /// The same with products in `bf16`.
     Vit5TinyBf16,
     /// The same of twice the width.
     Vit5Wide,
+    /// ViT-5 Small.
+    Vit5Small,
+    /// ViT-5 Base.
+    Vit5Base,
+    /// A plain vision transformer of the shape of the first one.
+    VitTiny,
     /// A small GPT.
     GptTiny,
     /// ResNet-50 with few channels.
     Resnet50Narrow,
     /// Three linear maps.
     MlpTiny,
-    /// The shape of the first one in no time.
+    /// A plain vision transformer in no time.
     ForTests,
+    /// The parts of ViT-5 in no time.
+    Vit5ForTests,
     /// Handwritten digits by three linear maps.
     DigitsMlp,
     /// Handwritten digits by a vision transformer.
@@ -41,16 +50,25 @@ impl Preset {
             Self::Vit5Tiny => TrainingSpec::TINY,
             Self::Vit5TinyBf16 => include_str!("../workload/trainings/vit5_tiny_bf16.toml"),
             Self::Vit5Wide => include_str!("../workload/trainings/vit5_wide.toml"),
+            Self::Vit5Small => include_str!("../workload/trainings/vit5_small.toml"),
+            Self::Vit5Base => include_str!("../workload/trainings/vit5_base.toml"),
+            Self::VitTiny => include_str!("../workload/trainings/vit_tiny.toml"),
             Self::GptTiny => include_str!("../workload/trainings/gpt_tiny.toml"),
             Self::Resnet50Narrow => include_str!("../workload/trainings/resnet50_narrow.toml"),
             Self::MlpTiny => include_str!("../workload/trainings/mlp_tiny.toml"),
             Self::ForTests => TrainingSpec::SMALL,
+            Self::Vit5ForTests => TrainingSpec::SMALL_VIT5,
             Self::DigitsMlp => TrainingSpec::DIGITS_MLP,
             Self::DigitsVit => include_str!("../workload/trainings/digits_vit.toml"),
             Self::ClustersMlp => include_str!("../workload/trainings/clusters_mlp.toml"),
             Self::DigitsForTests => TrainingSpec::DIGITS_SMALL,
         };
         TrainingSpec::read(text).expect("it is tested that it can be read")
+    }
+
+    /// Returns whether it is one of ViT-5, whose components can be written in several ways.
+    pub(super) fn is_vit5(self) -> bool {
+        matches!(self.spec().model, Dimensions::Vit5 { .. })
     }
 }
 

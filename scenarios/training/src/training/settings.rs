@@ -104,7 +104,7 @@ mod tests {
             ("optimiser", "sgd", "adamw"),
             ("precision", "bf16", "f32"),
             ("batch", "31", "32"),
-            ("parameters", "1", "469546"),
+            ("parameters", "1", "467946"),
         ] {
             let mut settings = told();
             settings.insert(key.into(), other.into());

@@ -6,8 +6,8 @@ use weighbridge::prelude::*;
 use super::peak::{PEAK, measured_product};
 use super::preset::Preset;
 use super::proof::prove;
-use crate::contract::{Train, Trainer, open_material, tell_operators, time_phases};
-use crate::workload::{Compilation, TrainingSpec};
+use crate::contract::{Train, Trainer, open_material, tell_compiling, tell_operators, time_phases};
+use crate::workload::{Compilation, Components, TrainingSpec, TrainingState};
 
 /// Steps of training a model, from samples that are in memory.
 ///
@@ -32,7 +32,7 @@ use crate::workload::{Compilation, TrainingSpec};
 /// each timed step and the weights that the last ones have left agree with a reference in `f64`. Each epoch
 /// has the samples of its steps in an order that is drawn in that repeat.
 #[scenario(id = "TRAIN-1", category = "Training", sets = ["training"], equivalence = shape,
-    needs = needs, describe = describe)]
+    needs = needs, describe = describe, filter = fits)]
 fn steps(
     bencher: &mut Bencher,
     trainer: &mut dyn Trainer,
@@ -40,10 +40,14 @@ fn steps(
         vit5_tiny = Preset::Vit5Tiny,
         vit5_tiny_bf16 = Preset::Vit5TinyBf16,
         vit5_wide = Preset::Vit5Wide,
+        vit5_small = Preset::Vit5Small,
+        vit5_base = Preset::Vit5Base,
+        vit_tiny = Preset::VitTiny,
         gpt_tiny = Preset::GptTiny,
         resnet50_narrow = Preset::Resnet50Narrow,
         mlp_tiny = Preset::MlpTiny,
-        tiny = Preset::ForTests
+        tiny = Preset::ForTests,
+        tiny_vit5 = Preset::Vit5ForTests
     )]
     variant: Preset,
     #[sweep(
@@ -54,9 +58,15 @@ fn steps(
         xla = Compilation::Xla
     )]
     mode: Compilation,
+    components: Components,
 ) -> Result<()> {
-    let preset = if bencher.is_smoke() { Preset::ForTests } else { variant };
-    train(bencher, trainer, mode, &preset.spec())
+    let preset = match (bencher.is_smoke(), variant.is_vit5()) {
+        (true, true) => Preset::Vit5ForTests,
+        (true, false) => Preset::ForTests,
+        (false, _) => variant,
+    };
+    let components = preset.is_vit5().then_some(components);
+    train(bencher, trainer, mode, &TrainingSpec { components, ..preset.spec() })
 }
 
 /// The scenario with a training that need not be one of those here: a suite has its own by an attribute and
@@ -85,6 +95,7 @@ pub fn train(
 ) -> Result<()> {
     let (spec, material) = open_material(bencher, spec)?;
     let (mut training, timed) = bencher.train(trainer, mode, &spec, &material)?;
+    tell_compiling(bencher, &mut *training, mode)?;
     prove(&mut *training, &timed, &spec, &material)?;
     time_phases(bencher, &mut *training, &spec)?;
     tell_operators(bencher, &mut *training, &spec)?;
@@ -93,12 +104,20 @@ pub fn train(
 }
 
 /// Returns what a point needs, for the plan.
-fn needs(variant: &Preset, _: &Compilation) -> Requirements {
+fn needs(variant: &Preset, _: &Compilation, _: &Components) -> Requirements {
     variant.spec().needs()
 }
 
+/// A model other than ViT-5 has one way of its components: that of the system.
+fn fits(variant: &Preset, _: &Compilation, components: &Components) -> Result<(), String> {
+    if variant.is_vit5() || *components == Components::of(TrainingState::Original) {
+        return Ok(());
+    }
+    Err(format!("{variant}: states and ways of components are of vit5_tiny, vit5_small and others of ViT-5"))
+}
+
 /// Returns the description of a point, for listings.
-fn describe(variant: &Preset, mode: &Compilation) -> String {
+fn describe(variant: &Preset, mode: &Compilation, _: &Components) -> String {
     format!("{}, {mode}", variant.spec().describe())
 }
 
@@ -114,7 +133,7 @@ mod tests {
     use crate::adapters::native::{ByHand, NdarrayTrainer, ReferenceTrainer};
     use crate::contract::TrainingLoop;
     use crate::training::liars::{Liar, Other, TrainingLie};
-    use crate::workload::{Initialisation, Optimiser, Precision, Schedule};
+    use crate::workload::{Initialisation, NormWay, Optimiser, Precision, RopeWay, Schedule};
 
     fn small() -> TrainingSpec {
         TrainingSpec::read(TrainingSpec::SMALL).unwrap()
@@ -278,6 +297,35 @@ mod tests {
         let said = trained_as(&mut Other(|spec| spec.initialisation = small().initialisation), &spec);
         let said = said.unwrap_err().to_string();
         assert!(said.contains("begins with other weights than its configuration"), "{said}");
+    }
+
+    #[test]
+    fn a_vit5_is_proven_by_hand_and_ways_of_components_that_nobody_has_there_are_declined() {
+        let small = TrainingSpec::read(TrainingSpec::SMALL_VIT5).unwrap();
+        let original = Components::of(TrainingState::Original);
+        let of = |components| TrainingSpec { components: Some(components), ..small.clone() };
+        trained_as(&mut NdarrayTrainer, &small).unwrap();
+        trained_as(&mut NdarrayTrainer, &of(Components { norm: Some(NormWay::Parts), ..original })).unwrap();
+        trained_as(&mut ReferenceTrainer, &of(Components::of(TrainingState::Optimised))).unwrap();
+        for asked in [
+            Components::of(TrainingState::Optimised),
+            Components { norm: Some(NormWay::Fused), ..original },
+            Components { rope: Some(RopeWay::Cached), ..original },
+        ] {
+            let why = trained_as(&mut NdarrayTrainer, &of(asked)).unwrap_err();
+            assert!(why.is_skip() && why.to_string().starts_with("components: "), "{why}");
+        }
+    }
+
+    #[test]
+    fn states_are_of_vit5_alone_and_the_models_of_the_others_run_as_a_system_has_them() {
+        let optimised = Components::of(TrainingState::Optimised);
+        assert!(fits(&Preset::Vit5Base, &Compilation::Eager, &optimised).is_ok());
+        let said = fits(&Preset::GptTiny, &Compilation::Eager, &optimised).unwrap_err();
+        assert!(said.starts_with("gpt_tiny: "), "{said}");
+        assert!(
+            fits(&Preset::GptTiny, &Compilation::Eager, &Components::of(TrainingState::Original)).is_ok()
+        );
     }
 
     #[test]

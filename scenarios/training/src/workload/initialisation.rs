@@ -95,6 +95,7 @@ impl Initialisation {
         match (scheme.millionths(start), start) {
             (Some(millionths), _) => FieldValues::Spread(millionths),
             (None, Start::Ones) => FieldValues::Same(1),
+            (None, Start::Small) => FieldValues::Millionths(100),
             (None, _) => FieldValues::Same(0),
         }
     }

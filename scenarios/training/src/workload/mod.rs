@@ -1,6 +1,7 @@
 //! What a trainer is asked to do: a [`TrainingSpec`], made of data alone: the [`model`], its samples, its
 //! optimiser and its steps.
 
+mod components;
 mod initialisation;
 pub mod model;
 mod samples;
@@ -9,6 +10,9 @@ mod step_order;
 mod training;
 mod training_ranks;
 
+pub use components::{
+    AttentionWay, Casts, Components, ImageLayout, NormWay, OptimiserWay, RopeWay, Swapped, TrainingState,
+};
 pub use initialisation::Initialisation;
 pub use samples::{SampleTarget, Samples};
 pub use schedule::Schedule;

@@ -9,13 +9,14 @@ use weighbridge::{Dtype, Error, ExpectedEpoch, FieldKind, Requirements, Result};
 use weighbridge_data::{DataSpec, FieldSpec};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::components::Components;
 use super::initialisation::Initialisation;
 use super::model::{Dimensions, Flops, Layer, Model};
 use super::samples::{SampleTarget, Samples};
 use super::schedule::Schedule;
 
-/// A training: everything that decides what its steps compute. How they are run is said beside it
-/// ([`Compilation`]).
+/// A training: everything that decides what its steps compute, and the ways that its components are written
+/// in. The mode that they are run in is said beside it ([`Compilation`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainingSpec {
@@ -40,6 +41,9 @@ pub struct TrainingSpec {
     pub samples: Samples,
     /// The accuracy to reach on held-out samples, where one is asked for.
     pub target: Option<SampleTarget>,
+    /// The ways that the components of a ViT-5 are written in, which change no number beyond rounding; as a
+    /// system has them where nothing is said.
+    pub components: Option<Components>,
 }
 
 /// An optimiser: the rule by which a gradient `g` changes weights `w`.
@@ -166,11 +170,14 @@ impl fmt::Display for Compilation {
 }
 
 impl TrainingSpec {
-    /// ViT-5 tiny: what a processor trains in a second or two.
+    /// ViT-5 tiny: the parts of ViT-5, and a processor trains it in a second or two.
     pub const TINY: &str = include_str!("trainings/vit5_tiny.toml");
 
-    /// The same shape, so small that it is trained in no time: for tests.
-    pub const SMALL: &str = include_str!("trainings/vit5_for_tests.toml");
+    /// A plain vision transformer, so small that it is trained in no time: for tests.
+    pub const SMALL: &str = include_str!("trainings/vit_for_tests.toml");
+
+    /// The parts of ViT-5 likewise.
+    pub const SMALL_VIT5: &str = include_str!("trainings/vit5_for_tests.toml");
 
     /// Handwritten digits by three linear maps.
     pub const DIGITS_MLP: &str = include_str!("trainings/digits_mlp.toml");
@@ -361,7 +368,9 @@ impl TrainingSpec {
         let scores: usize = placed
             .iter()
             .map(|one| match one.layer {
-                Layer::Attention { heads, .. } => 2 * heads * one.input.positions().pow(2),
+                Layer::Attention { heads, .. } | Layer::RotaryAttention { heads, .. } => {
+                    2 * heads * one.input.positions().pow(2)
+                }
                 _ => 0,
             })
             .sum();
@@ -391,7 +400,7 @@ mod tests {
         assert_eq!(tiny().model, Dimensions::VIT5_TINY);
         for (before, after, key) in [
             ("batch =", "batches =", "batches"),
-            ("momentum =", "momentun =", "momentun"),
+            ("beta1 =", "bata1 =", "bata1"),
             ("width =", "wide =", "wide"),
             ("scheme =", "schema =", "schema"),
             ("[initialisation]", "[schedule]\nkind = \"cosine\"\nwarm = 3\n[initialisation]", "warm"),
@@ -399,8 +408,8 @@ mod tests {
             let said = refused(&TrainingSpec::TINY.replace(before, after));
             assert!(said.contains(&format!("`{key}`")), "{said}");
         }
-        let said = refused(&TrainingSpec::TINY.replace("momentum = 0.9", ""));
-        assert!(said.contains("missing field `momentum`"), "{said}");
+        let said = refused(&TrainingSpec::TINY.replace("beta1 = 0.9", ""));
+        assert!(said.contains("missing field `beta1`"), "{said}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod field;
 mod label;
 mod ledger;
 mod operators;
+mod optimisation;
 pub(crate) mod scaling;
 mod sections;
 mod target;

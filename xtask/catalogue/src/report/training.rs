@@ -12,9 +12,9 @@ use weighbridge_training::training::{
 };
 use weighbridge_training::workload::model::{Dimensions, Flops};
 
-use super::configuration::{axis, row_name, value};
+use super::configuration::{STATE, axis, row_name, state_name, value, ways};
 use super::field::name;
-use super::{environments, feeding, scaling, target};
+use super::{environments, feeding, optimisation, scaling, target};
 use weighbridge_xtask::show::trouble;
 use weighbridge_xtask::table::Table;
 
@@ -33,7 +33,11 @@ const MODES: [&str; 4] = ["eager", "compiled", "autotuned", "xla"];
 /// None of its own: the models of the page fit together.
 pub(super) fn page(run: &RunRecord) -> Result<String> {
     // The reference has one way to compute, whatever mode others are held against it in.
-    let again = |case: &&CaseRecord| case.tier == Some(0) && axis(case, "mode") != Some(MODES[0]);
+    let again = |case: &&CaseRecord| {
+        let other = |name, first| axis(case, name).is_some_and(|value| value != first);
+        case.tier == Some(0)
+            && (other("mode", MODES[0]) || other(STATE, "original") || !ways(case).is_empty())
+    };
     let of_scenario = |scenario: &str| -> Vec<&CaseRecord> {
         run.cases.iter().filter(|case| case.id.scenario == scenario && !again(case)).collect()
     };
@@ -54,6 +58,7 @@ pub(super) fn page(run: &RunRecord) -> Result<String> {
     );
     for (variant, of) in by_variant(&cases) {
         page.push_str(&throughput(variant, &of));
+        page.push_str(&optimisation::section(variant, &of));
         page.push_str(&memory(variant, &of));
         page.push_str(&phases(variant, &of));
         page.push_str(&operators(variant, &of));
@@ -121,10 +126,10 @@ fn throughput(variant: &str, cases: &[&CaseRecord]) -> String {
         "peak memory>",
         "first step>",
     ]);
-    let eager: BTreeMap<&str, f64> = cases
+    let eager: BTreeMap<(&str, String), f64> = cases
         .iter()
         .filter(|case| axis(case, "mode") == Some(MODES[0]) && case.ranked())
-        .filter_map(|case| Some((case.id.adapter.as_deref()?, value(case, names::THROUGHPUT)?)))
+        .filter_map(|case| Some((system(case)?, value(case, names::THROUGHPUT)?)))
         .collect();
     for mode in MODES {
         for case in cases.iter().filter(|case| axis(case, "mode") == Some(mode)) {
@@ -135,8 +140,7 @@ fn throughput(variant: &str, cases: &[&CaseRecord]) -> String {
                         let (low, high) = metric.estimate.as_ref()?.interval?;
                         Some(quantity::range(low, high, &metric.unit))
                     });
-                    let beside =
-                        case.id.adapter.as_deref().and_then(|adapter| Some(trained? / eager.get(adapter)?));
+                    let beside = system(case).and_then(|system| Some(trained? / eager.get(&system)?));
                     table.row([
                         row_name(case),
                         shown(trained, &Unit::other("samples/s")),
@@ -164,6 +168,11 @@ fn throughput(variant: &str, cases: &[&CaseRecord]) -> String {
          system operation by operation.{peak}\n\n{}",
         table.markdown()
     )
+}
+
+/// A system with its components as they are.
+fn system(case: &CaseRecord) -> Option<(&str, String)> {
+    Some((case.id.adapter.as_deref()?, state_name(case)))
 }
 
 fn unranked(case: &CaseRecord, what: &str) -> [String; 9] {
@@ -298,6 +307,7 @@ fn precisions(cases: &[&CaseRecord]) -> String {
             case.ranked()
                 && case.id.adapter == half.id.adapter
                 && axis(case, "mode") == axis(half, "mode")
+                && state_name(case) == state_name(half)
                 && axis(case, "variant") == Some(variant)
         });
         let Some(whole) = whole else { continue };
@@ -390,9 +400,9 @@ fn operations(measured: Option<f64>) -> Result<String> {
     Ok(format!(
         "\n## Operations\n\nOf one sample, from the dimensions. A multiplication and an addition are two \
          operations. `train` is three times forward; `gradients computed` leaves out the gradient of the \
-         model's input, which nobody computes. ViT-5 Base is assumed to have a width of 768, 12 heads and 12 \
-         blocks; patches of 16 and five more tokens are assumed of both.\n\n{}\n\
+         model's input, which nobody computes. {}\n\n{}\n\
          What a device could train at best:\n\n{}",
+        Dimensions::VIT5_ASSUMPTIONS,
         table.markdown(),
         most.markdown()
     ))
@@ -400,11 +410,17 @@ fn operations(measured: Option<f64>) -> Result<String> {
 
 /// Returns the section of what a reader may miss.
 fn not_measured(cases: &[&CaseRecord], alone: bool) -> String {
-    let mut text = String::from(
-        "\n## Not measured here\n\n- ViT-5 Small and Base: their operations follow from their dimensions; \
-         nothing of their speed does.\n\
-         - Several devices of a kind.\n",
-    );
+    let mut text = String::from("\n## Not measured here\n\n- Several devices of a kind.\n");
+    for (size, variant) in [("Small", "vit5_small"), ("Base", "vit5_base")] {
+        if !cases.iter().any(|case| axis(case, "variant") == Some(variant) && case.ranked()) {
+            writeln!(
+                text,
+                "- ViT-5 {size}: its operations follow from its dimensions; nothing of its speed does. \
+                 `--param TRAIN-1.variant={variant}` trains it where memory allows."
+            )
+            .expect(FITS);
+        }
+    }
     if alone {
         text.push_str(
             "- Ranks: no case of TRAIN-4 is here (`--set ranks`), and with it no communication and no \

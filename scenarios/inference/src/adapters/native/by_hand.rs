@@ -158,6 +158,9 @@ impl<T: HandNumber> HandModel<T> {
                 };
                 weights.affine(&seen, &format!("{at}.out"))?
             }
+            Layer::Append { .. } | Layer::RmsNorm { .. } | Layer::Scale | Layer::RotaryAttention { .. } => {
+                return Err(weighbridge::skip(format!("the layer {}: no model here has it", layer.name())));
+            }
             Layer::Residual { ref body } => {
                 let inner = Passing { x: x.clone(), shape, batch, keeps };
                 self.through(body, inner, at)?.x + &x

@@ -108,7 +108,12 @@ impl CandlePass<'_> {
                 x.reshape((batch, (), channels))?.mean(1)?
             }
             Layer::FirstToken => x.narrow(1, 0, 1)?.squeeze(1)?,
-            Layer::Patches { .. } | Layer::Prepend { .. } => {
+            Layer::Patches { .. }
+            | Layer::Prepend { .. }
+            | Layer::Append { .. }
+            | Layer::RmsNorm { .. }
+            | Layer::Scale
+            | Layer::RotaryAttention { .. } => {
                 return Err(weighbridge::skip(format!("the layer {}: no model here has it", layer.name())));
             }
         })

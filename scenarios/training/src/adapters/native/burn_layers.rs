@@ -5,7 +5,7 @@ use burn_core::tensor::activation::{gelu, relu, softmax};
 use burn_core::tensor::module::{conv2d, max_pool2d};
 use burn_core::tensor::ops::{ConvOptions, MaxPoolOptions};
 use burn_core::tensor::{Bool, Device, Int, Tensor};
-use weighbridge::{Error, Result};
+use weighbridge::{Error, Result, skip};
 
 use super::derived_model::grid;
 use crate::workload::model::{Layer, Shape};
@@ -86,6 +86,10 @@ impl BurnWay<'_> {
             Layer::LayerNorm { epsilon } => self.norm(x, 1, epsilon)?,
             Layer::BatchNorm { epsilon } => self.norm(x, 0, epsilon)?,
             Layer::Attention { heads, causal } => self.attention(x, positions, last, heads, causal)?,
+            Layer::Append { .. } | Layer::RmsNorm { .. } | Layer::Scale | Layer::RotaryAttention { .. } => {
+                let what = layer.name();
+                return Err(skip(format!("the layer {what}: it is not written for burn here")));
+            }
             Layer::Gelu => gelu(x),
             Layer::Relu => relu(x),
             Layer::Conv { to, kernel, stride } => {

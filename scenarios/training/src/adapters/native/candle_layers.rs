@@ -2,7 +2,7 @@
 //! network by hand has it.
 
 use candle_core::{DType, Device, Tensor, Var};
-use weighbridge::{Error, Result};
+use weighbridge::{Error, Result, skip};
 
 use super::derived_model::grid;
 use crate::workload::model::{Layer, Shape};
@@ -73,6 +73,10 @@ impl<'a> CandleWay<'a> {
             Layer::LayerNorm { epsilon } => self.norm(x, 1, epsilon)?,
             Layer::BatchNorm { epsilon } => self.norm(x, 0, epsilon)?,
             Layer::Attention { heads, causal } => self.attention(x, positions, last, heads, causal)?,
+            Layer::Append { .. } | Layer::RmsNorm { .. } | Layer::Scale | Layer::RotaryAttention { .. } => {
+                let what = layer.name();
+                return Err(skip(format!("the layer {what}: it is not written for candle here")));
+            }
             Layer::Gelu => x.gelu_erf()?,
             // Its own has a slope of one at 0, where others have none, and where blocks that begin as the
             // identity often are.

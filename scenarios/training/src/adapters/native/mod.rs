@@ -25,6 +25,9 @@ use weighbridge_data::DataSet;
 
 use crate::contract::{Trainer, TrainingLoop};
 use crate::network::Real;
+use crate::workload::{
+    AttentionWay, Casts, Components, ImageLayout, NormWay, OptimiserWay, RopeWay, TrainingState,
+};
 use crate::workload::{Compilation, GradientExchange, Precision, TrainingRanks, TrainingSpec};
 
 #[cfg(not(feature = "burn"))]
@@ -96,6 +99,9 @@ fn check_asked(spec: &TrainingSpec, how: Compilation) -> Result<()> {
             "mode {how}: a program of Rust has one way to run its layers, as they are written"
         )));
     }
+    if let Some(components) = &spec.components {
+        check_components(components)?;
+    }
     if spec.precision != Precision::F32 {
         return Err(skip(format!(
             "precision {}: a program of Rust has no products of such numbers here",
@@ -103,6 +109,27 @@ fn check_asked(spec: &TrainingSpec, how: Compilation) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// Refuses a way of a component that a program of Rust has not here: it has one of each.
+fn check_components(asked: &Components) -> Result<()> {
+    let own = Components {
+        state: TrainingState::Original,
+        swapped: None,
+        rope: asked.rope.and(Some(RopeWay::Buffers)),
+        attention: asked.attention.and(Some(AttentionWay::ByHand)),
+        norm: asked.norm.and(Some(NormWay::Parts)),
+        casts: asked.casts.and(Some(Casts::Removed)),
+        optimiser: asked.optimiser.and(Some(OptimiserWay::Plain)),
+        layout: asked.layout.and(Some(ImageLayout::ChannelsLast)),
+    };
+    if *asked == own {
+        return Ok(());
+    }
+    Err(skip(
+        "components: a program of Rust has one way of each here, which is told as state original: rope \
+         buffers, attention by_hand, norm parts, casts removed, optimiser plain, layout channels_last",
+    ))
 }
 
 /// The same formulae in `f32`, with the products of matrices of the crate `ndarray` on all processors.

@@ -16,7 +16,7 @@ use weighbridge_python::{RankMessage, RemotePipeline, TensorFiles, counts, numbe
 
 use crate::contract::{First, OperatorTimes, TrainedEpoch, TrainingLoop};
 use crate::workload::model::Model;
-use crate::workload::{Compilation, Optimiser, Precision, Schedule, TrainingRanks, TrainingSpec};
+use crate::workload::{Compilation, Components, Optimiser, Precision, Schedule, TrainingRanks, TrainingSpec};
 
 /// The part of an `open` message that describes a training.
 #[derive(Debug, Serialize)]
@@ -38,6 +38,8 @@ struct TrainingAnswer {
     batch: usize,
     steps: usize,
     work: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    components: Option<Components>,
 }
 
 impl TrainingParts {
@@ -47,9 +49,10 @@ impl TrainingParts {
         data: &DataSet,
         weights: &DataSet,
     ) -> Result<Self> {
-        let TrainingSpec { optimiser, schedule, precision, batch, steps, .. } = *spec;
+        let TrainingSpec { optimiser, schedule, precision, batch, steps, components, .. } = *spec;
         let (model, work) = (spec.layers()?, spec.work()?);
-        let training = TrainingAnswer { model, optimiser, schedule, precision, mode, batch, steps, work };
+        let training =
+            TrainingAnswer { model, optimiser, schedule, precision, mode, batch, steps, work, components };
         Ok(Self { data: TensorFiles::of(data), weights: TensorFiles::of(weights), training, rank: None })
     }
 
@@ -141,6 +144,11 @@ impl<W: DerefMut<Target = Worker>> TrainingLoop for RemotePipeline<W> {
             }
         }
         Ok(operators)
+    }
+
+    fn compiling(&mut self) -> Result<BTreeMap<String, u64>> {
+        let counted = self.worker.call("compiling", &json!({}))?;
+        counted.into_iter().map(|(what, counts)| Ok((what, counts.iter().sum()))).collect()
     }
 
     fn feed(&mut self, batch: &ItemCopy, place: &Path) -> Result<f32> {

@@ -30,6 +30,8 @@ pub enum Component {
     Head,
     /// Norms.
     Norm,
+    /// Queries and keys that are turned by their place.
+    Rotary,
     /// Everything else that is done number by number.
     Pointwise,
 }
@@ -45,6 +47,7 @@ impl Component {
             Self::Convolution => "convolution",
             Self::Head => "head",
             Self::Norm => "norm",
+            Self::Rotary => "rotary positions",
             Self::Pointwise => "pointwise",
         }
     }
@@ -167,17 +170,34 @@ fn of_layer(placed: &PlacedLayer<'_>, is_head: bool, is_first: bool) -> Vec<(Com
                 (Component::AttentionScores, product(4 * places * places * from, 6 * scores)),
             ]
         }
+        // No bias before the heads. Queries and keys go through a norm (square, sum, product with the
+        // inverse root, scale), and each of their numbers that is turned takes two products and a sum; the
+        // sines and cosines are those of the place, and not counted.
+        Layer::RotaryAttention { heads, ref turned, .. } => {
+            let scores = heads as u64 * places * places;
+            let turning: u64 = turned.iter().map(|grid| 2 * 3 * from * grid.places() as u64).sum();
+            let alone = |pointwise: u64| Operations { pointwise, ..Operations::default() };
+            vec![
+                (Component::AttentionLinear, product(8 * places * from * from, numbers)),
+                (Component::AttentionScores, product(4 * places * places * from, 6 * scores)),
+                (Component::Norm, alone(2 * 4 * numbers)),
+                (Component::Rotary, alone(turning)),
+            ]
+        }
+        Layer::RmsNorm { .. } => {
+            vec![(Component::Norm, Operations { pointwise: 4 * numbers, ..Operations::default() })]
+        }
         // Sum, difference, square, sum, product with the inverse root, scale, shift.
         Layer::LayerNorm { .. } | Layer::BatchNorm { .. } => {
             vec![(Component::Norm, Operations { pointwise: 7 * numbers, ..Operations::default() })]
         }
         Layer::Gelu => pointwise(5 * numbers),
-        Layer::Relu | Layer::Positions | Layer::Residual { .. } | Layer::Projected { .. } => {
+        Layer::Relu | Layer::Positions | Layer::Scale | Layer::Residual { .. } | Layer::Projected { .. } => {
             pointwise(numbers)
         }
         Layer::MaxPool { kernel, .. } => pointwise((kernel * kernel) as u64 * numbers),
         Layer::MeanPool => pointwise(input.count() as u64),
-        Layer::Embed { .. } | Layer::Prepend { .. } | Layer::FirstToken => Vec::new(),
+        Layer::Embed { .. } | Layer::Prepend { .. } | Layer::Append { .. } | Layer::FirstToken => Vec::new(),
     }
 }
 
@@ -201,9 +221,21 @@ mod tests {
         assert_eq!((of(Component::AttentionLinear), of(Component::Linear)), (2.85, 5.69));
         assert_eq!((of(Component::AttentionScores), of(Component::Patches)), (0.74, 0.12));
         assert_eq!((giga(small.forward()), giga(small.train())), (9.4, 28.19));
+        // Its other positions and norms are no products.
+        assert_eq!(small.forward(), flops(&Dimensions::VIT_SMALL).forward());
         // At 989 TFLOPS.
         assert_eq!(small.most_samples(989e12).round() as u64, 35_082);
         assert_eq!((1e3 * small.utilisation(7_716.0, 989e12)).round() as u64, 220);
+    }
+
+    #[test]
+    fn what_is_done_number_by_number_in_a_vit5_is_that_of_its_parts() {
+        let tiny = flops(&Dimensions::VIT5_TINY);
+        let of = |component| tiny.components[&component].pointwise;
+        // 4 blocks of 21 places of 96 numbers: two norms, one each of queries and keys; and the last one.
+        assert_eq!(of(Component::Norm), (4 * 4 + 1) * 4 * 21 * 96);
+        // Of each query and key two products and a sum, on 16 patches and 4 registers.
+        assert_eq!(of(Component::Rotary), 4 * 2 * 3 * (16 + 4) * 96);
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use weighbridge::{Error, Result};
 
+use super::rotary::RotaryGrid;
+
 /// One step of a model. Activations of one sample have a [`Shape`]; a batch has them one after the other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
@@ -26,6 +28,11 @@ pub enum Layer {
     },
     /// Learned rows before those of a sequence.
     Prepend {
+        /// The number of rows.
+        tokens: usize,
+    },
+    /// Learned rows behind those of a sequence: registers.
+    Append {
         /// The number of rows.
         tokens: usize,
     },
@@ -54,6 +61,24 @@ pub enum Layer {
     BatchNorm {
         /// Added to the variance.
         epsilon: f64,
+    },
+    /// Each row over the root of the mean of its squares (`epsilon` added to the mean), times a learned scale.
+    RmsNorm {
+        /// Added to the mean of squares.
+        epsilon: f64,
+    },
+    /// Each number of the last axis times a learned one of its own, which begins with 0.0001 (`LayerScale`).
+    Scale,
+    /// Attention of all heads that knows where a place lies: one linear map without a bias to queries, keys
+    /// and values; the queries and keys of each head through a [`Layer::RmsNorm`] of their own scale, which
+    /// all heads share, and then turned by their place; the rest as [`Layer::Attention`].
+    RotaryAttention {
+        /// Heads, which divide the width into parts of a multiple of four numbers.
+        heads: usize,
+        /// Added to the mean of squares of a query or a key.
+        epsilon: f64,
+        /// The places that are turned; the others are not.
+        turned: Vec<RotaryGrid>,
     },
     /// Attention of all heads: one linear map to queries, keys and values (each by heads),
     /// `softmax(q k / sqrt(width of a head)) v`, one linear map of the heads side by side. Both maps have
@@ -211,7 +236,7 @@ impl Layer {
                 }
                 Ok(Shape::Sequence { length, width })
             }
-            (&Self::Prepend { tokens }, Shape::Sequence { length, width }) => {
+            (&Self::Prepend { tokens } | &Self::Append { tokens }, Shape::Sequence { length, width }) => {
                 Ok(Shape::Sequence { length: length + tokens, width })
             }
             (Self::Residual { body }, _) => {
@@ -229,19 +254,34 @@ impl Layer {
                 }
                 Ok(output)
             }
-            (&Self::LayerNorm { epsilon } | &Self::BatchNorm { epsilon }, _) if !is_ids(input) => {
+            (&Self::LayerNorm { epsilon } | &Self::BatchNorm { epsilon } | &Self::RmsNorm { epsilon }, _)
+                if !is_ids(input) =>
+            {
                 if !(epsilon.is_finite() && epsilon > 0.0) {
                     return Err(wrong(format!("`epsilon` is {epsilon}: it must be above 0")));
                 }
                 Ok(input)
             }
             (Self::Positions, Shape::Sequence { .. }) => Ok(input),
-            (Self::Gelu | Self::Relu, _) if !is_ids(input) => Ok(input),
+            (Self::Gelu | Self::Relu | Self::Scale, _) if !is_ids(input) => Ok(input),
             (&Self::Attention { heads, .. }, Shape::Sequence { width, .. }) => {
                 positive("heads", heads)?;
                 if !width.is_multiple_of(heads) {
                     return Err(wrong(format!("{heads} heads do not divide a width of {width}")));
                 }
+                Ok(input)
+            }
+            (&Self::RotaryAttention { heads, epsilon, ref turned }, Shape::Sequence { length, width }) => {
+                positive("heads", heads)?;
+                if !width.is_multiple_of(4 * heads) {
+                    return Err(wrong(format!(
+                        "{heads} heads do not divide a width of {width} into parts of a multiple of 4"
+                    )));
+                }
+                if !(epsilon.is_finite() && epsilon > 0.0) {
+                    return Err(wrong(format!("`epsilon` is {epsilon}: it must be above 0")));
+                }
+                turned.iter().try_for_each(|grid| grid.check(length)).map_err(wrong)?;
                 Ok(input)
             }
             (&Self::Linear { to }, _) => {
@@ -271,11 +311,15 @@ impl Layer {
             Self::Patches { .. } => "patches",
             Self::Embed { .. } => "embed",
             Self::Prepend { .. } => "prepend",
+            Self::Append { .. } => "append",
             Self::Positions => "positions",
             Self::Residual { .. } => "residual",
             Self::Projected { .. } => "projected",
             Self::LayerNorm { .. } => "layer norm",
             Self::BatchNorm { .. } => "batch norm",
+            Self::RmsNorm { .. } => "rms norm",
+            Self::Scale => "scale",
+            Self::RotaryAttention { .. } => "rotary attention",
             Self::Attention { .. } => "attention",
             Self::Linear { .. } => "linear",
             Self::Gelu => "gelu",

@@ -12,6 +12,7 @@ mod mixer;
 mod models_file;
 mod parameter;
 mod presets;
+mod rotary;
 
 use serde::{Deserialize, Serialize};
 use weighbridge::{Error, Result};
@@ -21,6 +22,7 @@ pub use layer::{Layer, Shape};
 pub use mixer::Mixer;
 pub use parameter::{Parameter, Scheme, Start};
 pub use presets::{Activation, Dimensions};
+pub use rotary::RotaryGrid;
 
 /// A model: what it takes, and its layers in order. What leaves the last one are the logits of a
 /// classification, of the sample or of each of its places.

@@ -11,6 +11,11 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../python/tests/models.
 fn models() -> Vec<(&'static str, Dimensions)> {
     vec![
         ("vit5_tiny", Dimensions::VIT5_TINY),
+        ("vit_tiny", Dimensions::VIT_TINY),
+        (
+            "vit5_for_tests",
+            Dimensions::Vit5 { image: 8, patch: 4, width: 16, heads: 2, blocks: 1, registers: 4, classes: 3 },
+        ),
         ("vit5_small", Dimensions::VIT5_SMALL),
         ("vit5_base", Dimensions::VIT5_BASE),
         ("resnet50", Dimensions::Resnet50 { image: 224, width: 64, classes: 1_000 }),

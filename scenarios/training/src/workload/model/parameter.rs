@@ -23,6 +23,8 @@ pub enum Start {
     Zeros,
     /// Ones.
     Ones,
+    /// 0.0001 everywhere: what a branch is scaled with that begins next to the identity.
+    Small,
     /// Normal numbers around zero: what a scheme says of tables and tokens.
     Rows,
     /// Normal numbers around zero: what a scheme says of a map of so many numbers.
@@ -52,7 +54,7 @@ impl Scheme {
         let over =
             |numerator: f64, from: usize| Some((1e6 * (numerator / from as f64).sqrt()).round() as u32);
         match (start, self) {
-            (Start::Zeros | Start::Ones, _) => None,
+            (Start::Zeros | Start::Ones | Start::Small, _) => None,
             (Start::Rows, _) | (Start::Map { .. }, Self::Normal) => Some(ROWS),
             (Start::Map { from }, Self::He) => over(2.0, from),
             (Start::Map { from }, Self::Lecun) => over(1.0, from),
@@ -78,10 +80,21 @@ impl Layer {
         match *self {
             Self::Patches { size, width } => map("", size * size * last, width),
             Self::Embed { vocabulary, width } => vec![one("table", &[vocabulary, width], Start::Rows)],
-            Self::Prepend { tokens } => vec![one("tokens", &[tokens, last], Start::Rows)],
+            Self::Prepend { tokens } | Self::Append { tokens } => {
+                vec![one("tokens", &[tokens, last], Start::Rows)]
+            }
             Self::Positions => vec![one("positions", &[input.positions(), last], Start::Rows)],
             Self::LayerNorm { .. } | Self::BatchNorm { .. } => {
                 vec![one("scale", &[last], Start::Ones), one("shift", &[last], Start::Zeros)]
+            }
+            Self::RmsNorm { .. } => vec![one("scale", &[last], Start::Ones)],
+            Self::Scale => vec![one("scale", &[last], Start::Small)],
+            Self::RotaryAttention { heads, .. } => {
+                let norm = |name: &str| one(name, &[last / heads], Start::Ones);
+                let mut all = vec![one("qkv.weight", &[last, 3 * last], Start::Map { from: last })];
+                all.extend([norm("queries.scale"), norm("keys.scale")]);
+                all.extend(map("out.", last, last));
+                all
             }
             Self::Attention { .. } => [map("qkv.", last, 3 * last), map("out.", last, last)].concat(),
             Self::Linear { to } => map("", last, to),
