@@ -116,11 +116,15 @@ class Task:
     """All samples, in memory of this process: `input` and `label`."""
     rank: Rank | None = None
     """Who this process is, where it is one of several."""
+    device: str = "cpu"
+    """Where it is trained, in the words of `--platform`."""
     order: tuple[int, ...] | None = None
     """For each step of the epoch the place of its samples among those of all steps; as they lie where there is none."""
 
     @classmethod
-    def from_dict(cls, said: Mapping[str, Any], data: Data, weights: Data, rank: Rank | None = None) -> Task:
+    def from_dict(
+        cls, said: Mapping[str, Any], data: Data, weights: Data, rank: Rank | None = None, device: str = "cpu"
+    ) -> Task:
         known = {"model", "optimiser", "schedule", "precision", "mode", "batch", "steps", "work"}
         if unknown := set(said) - known:
             raise Broken(f"a training has no {', '.join(sorted(unknown))}")
@@ -130,7 +134,7 @@ class Task:
         if rank and said["batch"] % rank.of:
             raise Broken(f"{rank.of} ranks do not divide a batch of {said['batch']}")
         named = {**said, "work": tuple(said["work"]), "schedule": Schedule.from_dict(said["schedule"])}
-        return cls(**named, data=data, weights=start, samples=data.load(), rank=rank)
+        return cls(**named, data=data, weights=start, samples=data.load(), rank=rank, device=device)
 
     @property
     def share(self) -> int:
@@ -194,6 +198,10 @@ class Training(Loader):
     @abstractmethod
     def compute(self, index: int) -> tuple[float, Array, Tensors]:
         """Loss, logits and gradients of a step with the weights as they are, as the mode computes them."""
+
+    def clock(self) -> Phases:
+        """The clock of the phases of a step."""
+        return Phases()
 
     def operators(self, run: Callable[[], None]) -> Operators:
         """What the framework's own profiler sees while `run` does steps."""
@@ -269,6 +277,7 @@ class Training(Loader):
             operators="native",
             library=self.library,
             environment=self.environment(),
+            ran_on=self.where(),
             synchronised=self.synchronised,
             workers=len(os.sched_getaffinity(0)),  # products of matrices are on as many threads as there may be
         )
@@ -295,7 +304,7 @@ class Case(Streaming):
         rank = Rank(**said["rank"]) if "rank" in said else None
         if rank and not trainer.ranks:
             raise Declined(f"ranks {rank.of}: {trainer.framework} trains in one process here")
-        task = Task.from_dict(said["training"], data, weights, rank)
+        task = Task.from_dict(said["training"], data, weights, rank, said.get("device", "cpu"))
         place = Place(Path(said["scratch"]), Path(said["converted"]))
         exchange = Exchange(said["exchange"])
         start = now()
@@ -356,7 +365,7 @@ class Case(Streaming):
         self.loader.restart()
         times: dict[str, list[int]] = {"step": []}
         for index in range(skip + steps):
-            clock = Phases()
+            clock = self.loader.clock()
             start = now()
             self.loader.phases(index, clock)
             took = now() - start
@@ -408,11 +417,14 @@ def told(
     return {"optimiser": optimiser, **named, **of_steps, **{name: str(other) for name, other in others.items()}}
 
 
-def precision(weights: object, computed: object) -> str:
-    """What a model multiplies in, as the harness compares it, where its weights are of `f32`."""
+def precision(weights: object, computed: object, tf32: bool = False) -> str:
+    """What a model multiplies in, as the harness compares it, where its weights are of `f32`. `tf32` says that products
+    of `f32` are of that."""
 
     def short(dtype: object) -> str:
         name = str(dtype).removeprefix("torch.")
         return {"float32": "f32", "bfloat16": "bf16"}.get(name, name)
 
+    if tf32 and short(computed) == "f32":
+        return "tf32"
     return short(computed) if short(weights) == "f32" else f"{short(computed)} with weights of {short(weights)}"

@@ -15,22 +15,32 @@ use weighbridge_xtask::{programs, stop};
 pub(super) const PROGRAMS: [&str; 7] =
     ["suite", "checkpoints", "training", "inference", "device_conformance", "gpu-suite", "gpu_table"];
 
-/// The arguments of cargo for each workspace that they are of.
-const BUILDS: [&[&str]; 2] = [
-    &["--features", "checkpoints,inference,training,weighbridge/nvml,weighbridge-loaders/cuda", "--benches"],
+/// The calls of cargo that build them, all in the profile of `cargo bench`.
+const BUILDS: [&[&str]; 3] = [
     &[
+        "bench",
+        "--no-run",
+        "--benches",
+        "--features",
+        "checkpoints,inference,training,weighbridge/nvml,weighbridge-loaders/cuda",
+    ],
+    &[
+        "bench",
+        "--no-run",
         "--manifest-path",
-        "tests/lab/Cargo.toml",
+        LAB,
         "--package",
         "gpu",
-        "--bin",
-        "gpu-suite",
         "--test",
         "device_conformance",
         "--bench",
         "gpu_table",
     ],
+    &["build", "--profile", "bench", "--manifest-path", LAB, "--package", "gpu", "--bin", "gpu-suite"],
 ];
+
+/// The workspace of what tries the harness on a device.
+const LAB: &str = "tests/lab/Cargo.toml";
 
 /// Libraries that are on every machine with a C library.
 const ON_EVERY_MACHINE: [&str; 8] = [
@@ -72,7 +82,7 @@ fn build(root: &Path) -> Result<BTreeMap<&'static str, PathBuf>> {
     let mut found = BTreeMap::new();
     for arguments in BUILDS {
         let mut cargo = programs::cargo(root);
-        cargo.args(["bench", "--no-run", "--message-format=json-render-diagnostics"]).args(arguments);
+        cargo.args(arguments).arg("--message-format=json-render-diagnostics");
         let built = cargo.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
         let built = built.context("failed to start cargo")?;
         if !built.status.success() {
@@ -107,6 +117,21 @@ pub(super) fn copy_stripped(from: &Path, to: &Path) -> Result<Option<String>> {
     };
     fs::copy(from, to).with_context(|| format!("failed to copy {}", from.display()))?;
     Ok(Some(why))
+}
+
+/// Puts a compressed program in the place of a program: seven of them are too large to travel.
+///
+/// # Errors
+/// That `gzip` is not there, or what it says.
+pub(super) fn compressed(program: &Path) -> Result<PathBuf> {
+    let ended = Command::new("gzip").args(["-n", "-9", "-f"]).arg(program).stdin(Stdio::null()).output();
+    let ended = ended.context("failed to start gzip")?;
+    if !ended.status.success() {
+        bail!("gzip: {}", String::from_utf8_lossy(&ended.stderr).trim());
+    }
+    let mut name = program.as_os_str().to_owned();
+    name.push(".gz");
+    Ok(name.into())
 }
 
 /// The libraries that a program needs and a bare machine may lack, as `ldd` tells.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-KIT, OUT = Path(os.environ["KIT"]), Path(os.environ["OUT"])
+KIT, BIN, OUT = (Path(os.environ[name]) for name in ("KIT", "BIN", "OUT"))
 NS = 2_000_000
 ROUNDS = 3
 
@@ -58,7 +58,7 @@ def by_do_bench(kernel: Kernel) -> float:
 
 def by_harness(number: int) -> float:
     data = OUT / "data-beside" / str(number)
-    line = [KIT / "bin/gpu-suite", "--bench", "--platform", "gpu", "--no-lock", "--set", "all", "--data", data]
+    line = [BIN / "gpu-suite", "--bench", "--platform", "gpu", "--no-lock", "--set", "all", "--data", data]
     ran = subprocess.run([*line, "--repeats", "1", "--mode", "event", "SPIN-1"], capture_output=True, text=True)
     if ran.returncode:
         raise RuntimeError(ran.stdout + ran.stderr)

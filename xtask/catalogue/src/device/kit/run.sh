@@ -25,7 +25,9 @@ trap '[ -n "$running" ] && kill "$running" 2>/dev/null; exit 130' INT TERM
 
 # All caches of frameworks and compilers lie where they are removed.
 mkdir -p "$WORK/home" "$WORK/data-cache" "$OUT/data"
-export KIT OUT WORK PYTHON
+BIN=$WORK/bin
+mkdir "$BIN"
+export KIT OUT WORK PYTHON BIN
 export HOME="$WORK/home" XDG_CACHE_HOME="$WORK/home/.cache" XDG_DATA_HOME="$WORK/home/.local"
 export TRITON_CACHE_DIR="$WORK/triton" TORCHINDUCTOR_CACHE_DIR="$WORK/inductor" CUDA_CACHE_PATH="$WORK/cuda"
 export WEIGHBRIDGE_WORKER_PATH="$KIT/python" WEIGHBRIDGE_PYTHON="$PYTHON" PYTHONDONTWRITEBYTECODE=1
@@ -38,6 +40,12 @@ for folder in "$libraries" /usr/local/cuda/lib64; do
     [ -n "$folder" ] && LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder"
 done
 export LD_LIBRARY_PATH
+
+# Programs travel compressed.
+for program in "$KIT"/bin/*.gz; do
+    to=$BIN/$(basename "$program" .gz)
+    gzip -dc "$program" > "$to" && chmod +x "$to"
+done
 
 printf 'step\tstate\tseconds\tlimit\n' > "$OUT/steps.tsv"
 {

@@ -3,7 +3,7 @@
 code=0
 for mode in sync event cold hot; do
     echo "mode $mode"
-    "$KIT/bin/gpu-suite" --bench --platform gpu --no-lock --set all --data "$OUT/data" \
+    "$BIN/gpu-suite" --bench --platform gpu --no-lock --set all --data "$OUT/data" \
         --repeats 1 --min-time 1 --mode "$mode" SPIN-1 CYCLES-1 || code=$?
 done
 exit $code
