@@ -85,6 +85,12 @@ def memory_of(device: torch.device) -> dict[str, int]:
     return {"framework": torch.cuda.max_memory_allocated(device), "driver": total - free}
 
 
+def turned_there(tensor: torch.Tensor, bits: int) -> None:
+    """As `checkpointer.turned`, of a tensor on a device."""
+    lowest = tensor.reshape(-1).view(torch.uint8)[:: tensor.element_size()]
+    lowest.bitwise_xor_(bits)
+
+
 def settle(device: torch.device) -> None:
     """Returns when the device has done all that was enqueued, on whichever stream."""
     if device.type != "cpu":
@@ -102,6 +108,10 @@ class EventPhases(Phases):
         end.record()
         end.synchronize()
         self.took[name] = round(begin.elapsed_time(end) * 1e6)
+
+    def rest(self, step: int) -> None:
+        """What the host takes around events: the device is idle then."""
+        self.took["host"] = max(step - sum(self.took.values()), 0)
 
 
 class InOrder(torch.utils.data.Sampler[Key]):

@@ -167,6 +167,9 @@ class Phases:
         yield
         self.took[name] = now() - start
 
+    def rest(self, step: int) -> None:
+        """Notes what a step of this length has beside its phases, where that has a name."""
+
 
 class Training(Loader):
     """An open training. Its file says in which phases a step of its mode can be told apart."""
@@ -369,6 +372,7 @@ class Case(Streaming):
             start = now()
             self.loader.phases(index, clock)
             took = now() - start
+            clock.rest(took)
             if index >= skip:
                 times["step"].append(took)
                 for name, phase in clock.took.items():

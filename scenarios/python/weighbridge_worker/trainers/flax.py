@@ -430,4 +430,11 @@ def open(task: Task, place: Place) -> Flax:
     return Flax(task)
 
 
-ADAPTER = Trainer(framework="JAX (Flax NNX)", distribution="flax", entry_point="flax.nnx.Module", open=open, ranks=True)
+ADAPTER = Trainer(
+    framework="JAX (Flax NNX)",
+    distribution="flax",
+    entry_point="flax.nnx.Module",
+    open=open,
+    ranks=True,
+    platforms=("cpu", "gpu"),
+)

@@ -14,7 +14,7 @@ OUT=${1:-$KIT/results}
 chosen=" $* "
 mkdir -p "$OUT" || exit 1
 OUT=$(cd "$OUT" && pwd) || exit 1
-PYTHON=${WEIGHBRIDGE_PYTHON:-python3}
+PYTHON=$(command -v "${WEIGHBRIDGE_PYTHON:-python3}" || echo "${WEIGHBRIDGE_PYTHON:-python3}")
 seconds=${WEIGHBRIDGE_KIT_SECONDS:-480}
 begun=$(date +%s)
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/weighbridge-kit.XXXXXX") || exit 1
