@@ -98,3 +98,51 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::hostile::is_plain;
+    use crate::fixtures::{Home, around, case, home, run};
+
+    /// A folder of results with this run in it.
+    fn results(from: &Home, steps: &str) -> std::path::PathBuf {
+        let folder = from.directory.path().join("results");
+        copy(from.place.layout.data(), &folder.join("data")).unwrap();
+        fs::write(folder.join("steps.tsv"), format!("step\tstate\tseconds\tlimit\n{steps}")).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_run_that_came_back_is_stored_once_and_is_the_run_that_it_was() {
+        let (there, here) = (home(), home());
+        let record = run(vec![case("CV-1", "ours", &around(1e6))]);
+        let id = there.store(&record);
+        let folder = results(&there, "03-modes\tok\t9\t60\n");
+        let said = unpack(&folder, &here.place).unwrap();
+        assert!(said.exit == Exit::Fine && said.text.contains("; stored"), "{said:?}");
+        assert!(said.text.contains("step 03-modes: ok, 9 s"), "{}", said.text);
+        assert_eq!(here.place.runs().load_whole(&id).unwrap(), there.place.runs().load_whole(&id).unwrap());
+        let again = unpack(&folder, &here.place).unwrap();
+        assert!(again.text.contains("it is here already"), "{}", again.text);
+    }
+
+    #[test]
+    fn a_run_that_was_changed_on_its_way_is_refused_and_the_others_are_stored() {
+        let (there, here) = (home(), home());
+        let record = run(vec![case("CV-1", "ours", &around(1e6))]);
+        let id = there.store(&record);
+        let folder = results(&there, "03-modes\tok\t9\t60\n04\u{1b}[2J\tfailed: exit 1\t1\t60\n");
+        let file = folder.join("data/runs").join(id.to_string()).join("run.json");
+        let text = fs::read_to_string(&file).unwrap();
+        let changed = text.replacen("\"cpu\"", "\"gpu\"", 1);
+        assert_ne!(changed, text);
+        fs::write(&file, changed).unwrap();
+        let said = unpack(&folder, &here.place).unwrap();
+        assert_eq!(said.exit, Exit::Failed);
+        assert!(said.remarks[0].contains("was not stored"), "{:?}", said.remarks);
+        assert!(!here.place.layout.run(&id).exists());
+        is_plain(&said.printed(), "unpack");
+        is_plain(&said.printed_remarks(), "unpack");
+    }
+}
