@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_run_that_came_back_is_stored_once_and_is_the_run_that_it_was() {
         let (there, here) = (home(), home());
-        let record = run(vec![case("CV-1", "ours", &around(1e6))]);
+        let record = run(1_000, vec![case("CV-1", "ours", &around(1e6))]);
         let id = there.store(&record);
         let folder = results(&there, "03-modes\tok\t9\t60\n");
         let said = unpack(&folder, &here.place).unwrap();
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn a_run_that_was_changed_on_its_way_is_refused_and_the_others_are_stored() {
         let (there, here) = (home(), home());
-        let record = run(vec![case("CV-1", "ours", &around(1e6))]);
+        let record = run(1_000, vec![case("CV-1", "ours", &around(1e6))]);
         let id = there.store(&record);
         let folder = results(&there, "03-modes\tok\t9\t60\n04\u{1b}[2J\tfailed: exit 1\t1\t60\n");
         let file = folder.join("data/runs").join(id.to_string()).join("run.json");
