@@ -80,6 +80,9 @@ pub struct PipelineTask<'a> {
     /// True if what it hands out is to be on the device of the platform that the run was asked for, and not
     /// on the host.
     pub on_device: bool,
+    /// True if its work is to be on that device, whatever it hands out: weights and gradients, a state. Where
+    /// they really are is for the worker to say, and another backend than that of the run is refused.
+    pub works_on_device: bool,
 }
 
 /// An open pipeline.
@@ -89,8 +92,8 @@ struct Open {
     exchange: Exchange,
     what: OpenedPipeline,
     epoch: Option<ExpectedEpoch>,
-    /// The place where what it hands out is to be.
-    on: Platform,
+    /// True if what it hands out is to be in the memory of a device.
+    hands_out_on_device: bool,
     /// Memory that the worker's processes had made themselves while the pipeline was opened, in bytes: no
     /// file's. `None` where the system does not say.
     grown: Option<u64>,
@@ -169,7 +172,8 @@ impl Worker {
         let exchange = Exchange::create(folder.join("exchange"))?;
         let mut message = object("`open`", parts)?;
         add(&mut message, "contract", task.contract);
-        let on = if task.on_device { self.place.platform() } else { Platform::Cpu };
+        let is_there = task.on_device || task.works_on_device;
+        let on = if is_there { self.place.platform() } else { Platform::Cpu };
         add(&mut message, "device", on.name());
         add(&mut message, "exchange", &text(exchange.path())?);
         add(&mut message, "scratch", &text(&scratch)?);
@@ -225,7 +229,9 @@ impl Worker {
         let in_order = what.order == ElementOrder::Kept;
         let makers = what.executed.workers.max(1);
         let epoch = task.epoch.map(|epoch| ExpectedEpoch { in_order, makers, ..epoch });
-        self.open = Some(Open { folder, exchange, what, epoch, on, grown, files, failed: false });
+        let hands_out_on_device = task.on_device && on != Platform::Cpu;
+        self.open =
+            Some(Open { folder, exchange, what, epoch, hands_out_on_device, grown, files, failed: false });
         if active != on.name() {
             self.close()?;
             let what =
@@ -523,7 +529,7 @@ impl Remote for Worker {
             threads: ran.threads,
             compile: ran.compile,
             audits: ran.audit,
-            on_device: self.open.as_ref().is_some_and(|open| open.on != Platform::Cpu),
+            on_device: self.open.as_ref().is_some_and(|open| open.hands_out_on_device),
             ledger: Ledger {
                 begin: ran.ledger.begin,
                 warm_up: ran.ledger.warm_up,

@@ -5,7 +5,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use weighbridge::{
-    Count, Delivery, FieldCopy, FieldKind, ItemCopy, Operator, Remote, ResourceUse, Result, WorkReport, skip,
+    Count, Delivery, Error, FieldCopy, FieldKind, ItemCopy, Operator, Platform, Remote, ResourceUse, Result,
+    WorkReport, skip,
 };
 
 use crate::DataSet;
@@ -242,6 +243,23 @@ pub struct ExecutedWork {
     pub workers: u64,
 }
 
+/// Refuses a system that works elsewhere than the run was asked for: it would be ranked beside those that work
+/// there.
+///
+/// # Errors
+/// On a device a skip for a system that works on the host. On the host that it works on a device all the same.
+pub fn check_backend(ran_on: &str, asked: Platform) -> Result<()> {
+    match (asked, ran_on.starts_with(Platform::Cpu.name())) {
+        (Platform::Cpu, false) => {
+            Err(Error::new(format!("platform cpu was asked for, and it works on {ran_on}")))
+        }
+        (Platform::Gpu | Platform::Tpu, true) => {
+            Err(skip(format!("platform {asked}: it has no device path here, it works on the host")))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl ExecutedWork {
     /// The work report: this over a data set, done by what `entry_point` names where that is not the adapter
     /// itself.
@@ -269,6 +287,14 @@ impl ExecutedWork {
         }
     }
 
+    /// Refuses work that is done elsewhere than the run was asked for.
+    ///
+    /// # Errors
+    /// As [`check_backend`].
+    pub fn check_platform(&self, asked: Platform) -> Result<()> {
+        check_backend(&self.ran_on, asked)
+    }
+
     /// The work of a system of this crate itself, on the processor: complete when a call returns.
     pub fn ours(transforms: Vec<String>, delivery: Delivery, workers: u64) -> Self {
         Self {
@@ -281,5 +307,22 @@ impl ExecutedWork {
             delivery,
             workers,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_works_elsewhere_than_the_run_was_asked_for_is_refused_on_the_host_and_left_out_on_a_device() {
+        for (ran_on, asked) in [("cpu", Platform::Cpu), ("cpu (flex)", Platform::Cpu), ("gpu", Platform::Gpu)]
+        {
+            check_backend(ran_on, asked).unwrap();
+        }
+        let refused = check_backend("gpu", Platform::Cpu).unwrap_err();
+        assert!(!refused.is_skip() && refused.to_string().contains("it works on gpu"), "{refused}");
+        let left_out = check_backend("cpu", Platform::Gpu).unwrap_err();
+        assert!(left_out.is_skip() && left_out.to_string().contains("no device path"), "{left_out}");
     }
 }

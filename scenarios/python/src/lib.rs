@@ -22,6 +22,7 @@ pub use by_hand::{by_hand, script, serving};
 pub use framework::{Framework, without_lock};
 pub use interpreter::Interpreter;
 pub use meeting::{RankMessage, free_address};
+pub use package::worker_package;
 pub use peer::{
     CHECKPOINTER, FREE_THREADED, Installation, LEARNER, LOADER, PEERS, PREDICTOR, PYTHONS, Peer, PeerState,
     SERVER, SystemPackage, TRAINER, find, free_threaded, home, requirements,

@@ -33,6 +33,11 @@ pub(crate) fn package() -> PathBuf {
     found.unwrap_or(sources)
 }
 
+/// The package that every worker of a framework is started from, as it is carried to other machines.
+pub fn worker_package() -> PathBuf {
+    package().join("weighbridge_worker")
+}
+
 /// Environment variables that Python and its frameworks get, beside those that every worker gets.
 const VARIABLES: &[(&str, &str)] = &[
     ("PYTHONUNBUFFERED", "1"),

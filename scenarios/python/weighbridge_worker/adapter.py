@@ -139,6 +139,15 @@ class Loader(ABC):
     def can_save(self) -> bool:
         return type(self).save is not Loader.save
 
+    def where(self) -> str:
+        """The backend that its work is on, in the words of `--platform`: read from what the framework holds, and not
+        from what it was asked for."""
+        return self.device.backend
+
+    def device_memory(self) -> dict[str, int]:
+        """Bytes of the device: the most that the `framework` had, and what the `driver` says is taken now."""
+        return {}
+
     def close(self) -> None:  # noqa: B027 (there may be nothing to let go)
         """Lets everything go: processes, threads, files outside `converted`, shared memory."""
 

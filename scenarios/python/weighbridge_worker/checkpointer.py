@@ -92,6 +92,9 @@ class SaveOptions:
     compression: str | None = None
     """`none` or `zstd`; `None` is what the system does without being asked."""
 
+    device: str = "cpu"
+    """Where the state is, and where it is loaded to, in the words of `--platform`."""
+
     leaves: Mapping[str, Leaf] = field(default_factory=dict)
     """What the tree of the state has beside its tensors, by name."""
 
@@ -246,6 +249,10 @@ class Checkpoints(ABC):
         """A manager of the checkpoints of trainings that begin with the state."""
         raise Declined("a manager of checkpoints: it has none, and its users delete old checkpoints themselves")
 
+    def where(self) -> str:
+        """The backend that holds the state, read from what the system saves."""
+        return "cpu"
+
     def close(self) -> None:  # noqa: B027 (there may be nothing to let go)
         """Lets everything go."""
 
@@ -296,7 +303,7 @@ class Case:
         rank = Meeting(**said["rank"]) if "rank" in said else None
         if rank and not saver.ranks:
             raise Declined(f"{rank.of} processes: {saver.framework} saves from one here")
-        options = replace(save_options(said["state"]), rank=rank)
+        options = replace(save_options(said["state"]), rank=rank, device=said.get("device", "cpu"))
         kinds: dict[str, str] = said["state"].get("leaves", {})
         is_more = rank or options.onto is not None or options.replicas or options.layer != "checkpointer"
         if kinds and (not saver.leaves or is_more):
@@ -330,7 +337,8 @@ class Case:
             raise
         set_up = time.perf_counter_ns() - start
         costs = {"convert": None, "set_up": set_up, "compile": None}
-        self.opened = opened(saver.entry_point, Executed(()), costs)
+        backend = self.checkpoints.where()
+        self.opened = opened(saver.entry_point, Executed((), ran_on=backend), costs) | {"backend": backend}
 
     def call(self, name: str, message: Message) -> tuple[str, Message]:
         match name:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .exchange import Unready, weigh
 from .pipeline import Array, Batch
+
+
+NAMES = {"cuda": "gpu", "rocm": "gpu"}
+"""What frameworks call their devices, in the words of `--platform`, where those are others."""
+
+
+def backend_of(devices: Iterable[str]) -> str:
+    """The backend of what lies on devices of these kinds. Of several it is a name that nobody can ask for."""
+    return " and ".join(sorted({NAMES.get(device.lower(), device.lower()) for device in devices}))
 
 
 class Device:

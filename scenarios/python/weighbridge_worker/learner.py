@@ -221,8 +221,18 @@ class Learning(ABC):
         """As a loader's."""
         return None
 
+    def where(self) -> str:
+        """As a loader's: by the parameters."""
+        return "cpu"
+
     def executed(self) -> Executed:
-        return Executed(self.task.work, operators="native", library=self.library, synchronised=self.synchronised)
+        return Executed(
+            self.task.work,
+            operators="native",
+            library=self.library,
+            ran_on=self.where(),
+            synchronised=self.synchronised,
+        )
 
     def close(self) -> None:  # noqa: B027 (there may be nothing to let go)
         """Lets everything go."""
@@ -293,6 +303,9 @@ class Steps(Loader):
 
     def compilations(self) -> int | None:
         return self.learning.compilations()
+
+    def where(self) -> str:
+        return self.learning.where()
 
     def executed(self) -> Executed:
         return self.learning.executed()

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from .adapter import Declined
-from .device import HOST, Device, OnDevice
+from .device import HOST, Device, OnDevice, backend_of
 from .pipeline import Array, Pipeline
 
 
@@ -33,8 +33,13 @@ class Gpu(OnDevice):
 
 
 def device_of(pipeline: Pipeline) -> Device:
-    """Where the pipeline delivers, and so where JAX works unasked: a worker has one pipeline after the other."""
-    device = Gpu() if pipeline.device == "gpu" else HOST
+    """Where the pipeline delivers."""
+    return device_for(pipeline.device)
+
+
+def device_for(asked: str) -> Device:
+    """The device of a platform, on which JAX works unasked from here on: a worker has one case after the other."""
+    device = Gpu() if asked == "gpu" else HOST
     if jax.default_backend() != "cpu":
         jax.config.update("jax_default_device", device.where if isinstance(device, Gpu) else _processor())
     return device
@@ -46,6 +51,28 @@ def _processor() -> Any:
         return jax.devices("cpu")[0]
     except RuntimeError as why:
         raise Declined(f"JAX has no backend for the host here (JAX_PLATFORMS leaves it out): {why}") from why
+
+
+def multiply_f32(device: Device) -> None:
+    """Has products of `f32` on a device be of `f32`: XLA takes `tf32` there unless it is told."""
+    if device is not HOST:
+        jax.config.update("jax_default_matmul_precision", "highest")
+
+
+def multiplies_tf32(tree: Any) -> bool:
+    """Whether products of these arrays, which are of `f32`, are of `tf32`."""
+    return backend_of_arrays(tree) == "gpu" and jax.config.jax_default_matmul_precision not in ("highest", "float32")
+
+
+def backend_of_arrays(tree: Any) -> str:
+    return backend_of(device.platform for array in jax.tree.leaves(tree) for device in array.devices())
+
+
+def memory_of(device: Device) -> dict[str, int]:
+    """As `Loader.device_memory`."""
+    said = (device.where.memory_stats() or {}) if isinstance(device, Gpu) else {}
+    names = {"framework": "peak_bytes_in_use", "driver": "bytes_reserved"}
+    return {who: said[name] for who, name in names.items() if name in said}
 
 
 def allow_wide(dtypes: Iterable[np.dtype[Any]]) -> None:

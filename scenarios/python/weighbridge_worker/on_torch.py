@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 import torch.utils.data
 
+from .adapter import Declined
 from .data import Data
+from .device import backend_of
 from .pipeline import Array, Program, bf16, is_bf16
+from .trainer import Phases
 
 Sample = dict[str, Any]
 """An element: the raw bytes of each field, and its index where a step draws by it."""
@@ -50,6 +54,64 @@ def array_of(tensor: torch.Tensor) -> Array:
     if tensor.dtype == torch.bfloat16:
         return tensor.view(torch.int16).numpy().view(bf16())
     return tensor.numpy()
+
+
+def device_for(asked: str) -> torch.device:
+    """The device of a platform. There products of `f32` are of `f32`, and of `tf32` for nobody who did not ask."""
+    if asked != "gpu":
+        return torch.device("cpu")
+    if not torch.cuda.is_available():
+        raise Declined(f"torch {torch.__version__} sees no GPU here")
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+    return torch.device("cuda", torch.cuda.current_device())
+
+
+def backend_of_tensors(tensors: Iterable[torch.Tensor]) -> str:
+    return backend_of(tensor.device.type for tensor in tensors)
+
+
+def multiplies_tf32(tensors: Iterable[torch.Tensor]) -> bool:
+    """Whether products of these, which are of `f32`, are of `tf32`."""
+    is_allowed = torch.get_float32_matmul_precision() != "highest" or torch.backends.cudnn.allow_tf32
+    return is_allowed and backend_of_tensors(tensors) == "gpu"
+
+
+def memory_of(device: torch.device) -> dict[str, int]:
+    """As `Loader.device_memory`."""
+    if device.type == "cpu":
+        return {}
+    free, total = torch.cuda.mem_get_info(device)
+    return {"framework": torch.cuda.max_memory_allocated(device), "driver": total - free}
+
+
+def turned_there(tensor: torch.Tensor, bits: int) -> None:
+    """As `checkpointer.turned`, of a tensor on a device."""
+    lowest = tensor.reshape(-1).view(torch.uint8)[:: tensor.element_size()]
+    lowest.bitwise_xor_(bits)
+
+
+def settle(device: torch.device) -> None:
+    """Returns when the device has done all that was enqueued, on whichever stream."""
+    if device.type != "cpu":
+        torch.cuda.synchronize(device)
+
+
+class EventPhases(Phases):
+    """The clock of one step on a device: each phase by a pair of events on the stream that it is on."""
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        yield
+        end.record()
+        end.synchronize()
+        self.took[name] = round(begin.elapsed_time(end) * 1e6)
+
+    def rest(self, step: int) -> None:
+        """What the host takes around events: the device is idle then."""
+        self.took["host"] = max(step - sum(self.took.values()), 0)
 
 
 class InOrder(torch.utils.data.Sampler[Key]):

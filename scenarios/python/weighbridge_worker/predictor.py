@@ -71,9 +71,11 @@ class Task:
     generation: Generation | None
     work: tuple[str, ...]
     weights: Tensors
+    device: str = "cpu"
+    """Where it is predicted, in the words of `--platform`."""
 
     @classmethod
-    def from_dict(cls, said: Mapping[str, Any], weights: Data) -> Task:
+    def from_dict(cls, said: Mapping[str, Any], weights: Data, device: str = "cpu") -> Task:
         known = {"model", "decodes", "precision", "mode", "batch", "calls", "generation", "work"}
         if unknown := set(said) - known:
             raise Broken(f"a prediction has no {', '.join(sorted(unknown))}")
@@ -81,7 +83,7 @@ class Task:
             raise Broken(f"there is no mode `{said['mode']}` with the precision `{said['precision']}`")
         generation = Generation(**said["generation"]) if said["generation"] else None
         numbers = {name: array[0] for name, array in weights.load().items()}
-        return cls(**{**said, "generation": generation, "work": tuple(said["work"])}, weights=numbers)
+        return cls(**{**said, "generation": generation, "work": tuple(said["work"])}, weights=numbers, device=device)
 
     @property
     def layers(self) -> list[Layer]:
@@ -223,6 +225,7 @@ class Prediction(Loader):
             operators="native",
             library=self.library,
             environment=self.environment(),
+            ran_on=self.where(),
             synchronised=self.synchronised,
             workers=len(os.sched_getaffinity(0)),  # products of matrices are on as many threads as there may be
         )
@@ -249,7 +252,7 @@ class Case(Streaming):
 
     def __init__(self, predictor: Predictor, said: Message) -> None:
         before = resident()
-        task = Task.from_dict(said["prediction"], Data(said["weights"]))
+        task = Task.from_dict(said["prediction"], Data(said["weights"]), said.get("device", "cpu"))
         place = Place(Path(said["scratch"]), Path(said["converted"]))
         exchange = Exchange(said["exchange"])
         start = now()

@@ -29,6 +29,7 @@ class Streaming:
         """What `opened` says of it."""
         return {
             **opened(entry_point, executed, costs, self.loader.device),
+            "backend": self.loader.where(),
             "can_save": self.loader.can_save,
             "whole_pass": self.loader.whole_pass,
             "chunk": self.loader.chunk,
@@ -71,6 +72,8 @@ class Streaming:
         if name == "compilations":
             count = self.loader.compilations()
             return "answer", {"times": {} if count is None else {"compilations": [count]}}
+        if name == "device_memory":
+            return "answer", {"times": {who: [size] for who, size in self.loader.device_memory().items()}}
         raise Broken(f"`{name}` is no call of this contract")
 
     def close(self) -> None:

@@ -119,11 +119,15 @@ class Task:
     """Who this process is, where it is one of several."""
     components: Components | None = None
     """The ways that its components are to be written in; as the system has them where nothing is said."""
+    device: str = "cpu"
+    """Where it is trained, in the words of `--platform`."""
     order: tuple[int, ...] | None = None
     """For each step of the epoch the place of its samples among those of all steps; as they lie where there is none."""
 
     @classmethod
-    def from_dict(cls, said: Mapping[str, Any], data: Data, weights: Data, rank: Rank | None = None) -> Task:
+    def from_dict(
+        cls, said: Mapping[str, Any], data: Data, weights: Data, rank: Rank | None = None, device: str = "cpu"
+    ) -> Task:
         known = {"model", "optimiser", "schedule", "precision", "mode", "batch", "steps", "work", "components"}
         if unknown := set(said) - known:
             raise Broken(f"a training has no {', '.join(sorted(unknown))}")
@@ -135,7 +139,7 @@ class Task:
         named = {**said, "work": tuple(said["work"]), "schedule": Schedule.from_dict(said["schedule"])}
         if "components" in said:
             named["components"] = Components.from_dict(said["components"])
-        return cls(**named, data=data, weights=start, samples=data.load(), rank=rank)
+        return cls(**named, data=data, weights=start, samples=data.load(), rank=rank, device=device)
 
     @property
     def share(self) -> int:
@@ -168,6 +172,9 @@ class Phases:
         yield
         self.took[name] = now() - start
 
+    def rest(self, step: int) -> None:
+        """Notes what a step of this length has beside its phases, where that has a name."""
+
 
 class Training(Loader):
     """An open training. Its file says in which phases a step of its mode can be told apart."""
@@ -199,6 +206,10 @@ class Training(Loader):
     @abstractmethod
     def compute(self, index: int) -> tuple[float, Array, Tensors]:
         """Loss, logits and gradients of a step with the weights as they are, as the mode computes them."""
+
+    def clock(self) -> Phases:
+        """The clock of the phases of a step."""
+        return Phases()
 
     def operators(self, run: Callable[[], None]) -> Operators:
         """What the framework's own profiler sees while `run` does steps."""
@@ -279,6 +290,7 @@ class Training(Loader):
             operators="native",
             library=self.library,
             environment=self.environment(),
+            ran_on=self.where(),
             synchronised=self.synchronised,
             workers=len(os.sched_getaffinity(0)),  # products of matrices are on as many threads as there may be
         )
@@ -305,7 +317,7 @@ class Case(Streaming):
         rank = Rank(**said["rank"]) if "rank" in said else None
         if rank and not trainer.ranks:
             raise Declined(f"ranks {rank.of}: {trainer.framework} trains in one process here")
-        task = Task.from_dict(said["training"], data, weights, rank)
+        task = Task.from_dict(said["training"], data, weights, rank, said.get("device", "cpu"))
         place = Place(Path(said["scratch"]), Path(said["converted"]))
         exchange = Exchange(said["exchange"])
         start = now()
@@ -368,10 +380,11 @@ class Case(Streaming):
         self.loader.restart()
         times: dict[str, list[int]] = {"step": []}
         for index in range(skip + steps):
-            clock = Phases()
+            clock = self.loader.clock()
             start = now()
             self.loader.phases(index, clock)
             took = now() - start
+            clock.rest(took)
             if index >= skip:
                 times["step"].append(took)
                 for name, phase in clock.took.items():
@@ -420,11 +433,14 @@ def told(
     return {"optimiser": optimiser, **named, **of_steps, **{name: str(other) for name, other in others.items()}}
 
 
-def precision(weights: object, computed: object) -> str:
-    """What a model multiplies in, as the harness compares it, where its weights are of `f32`."""
+def precision(weights: object, computed: object, tf32: bool = False) -> str:
+    """What a model multiplies in, as the harness compares it, where its weights are of `f32`. `tf32` says that products
+    of `f32` are of that."""
 
     def short(dtype: object) -> str:
         name = str(dtype).removeprefix("torch.")
         return {"float32": "f32", "bfloat16": "bf16"}.get(name, name)
 
+    if tf32 and short(computed) == "f32":
+        return "tf32"
     return short(computed) if short(weights) == "f32" else f"{short(computed)} with weights of {short(weights)}"

@@ -30,6 +30,8 @@ pub(crate) enum CatalogueCommand {
     Bottleneck(crate::bottleneck::Bottleneck),
     /// Say how many operations a model takes, and which cells of a table of throughputs cannot all be true.
     Flops(crate::flops::FlopsArgs),
+    /// Pack a kit for a machine with a device and without cargo, and store the runs that come back.
+    Device(crate::device::DeviceArgs),
     /// Read suites of Orbax's benchmarks, and run what they say.
     Suite(crate::suite::OrbaxSuiteArgs),
     /// Write the page of all scenarios, `scenarios/docs/catalogue.md`, or check it.

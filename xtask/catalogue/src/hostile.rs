@@ -11,8 +11,8 @@ use crate::cli::Cli;
 use crate::fixtures::hostile::{is_markdown, is_plain, stored};
 use crate::fixtures::{Home, around, case, fed, metric};
 
-/// Commands that show nothing of what a run holds.
-const OTHERS: [&str; 7] = ["coverage", "data", "flops", "peers", "scenarios", "suite", "truth"];
+/// Commands that show nothing of what a run holds; `device` is tried beside its code.
+const OTHERS: [&str; 8] = ["coverage", "data", "device", "flops", "peers", "scenarios", "suite", "truth"];
 
 /// A loader that experiments were made on, and one beside a training.
 fn more(rate: f64) -> Vec<CaseRecord> {

@@ -9,6 +9,7 @@ mod bottleneck;
 mod cli;
 mod coverage;
 mod data;
+mod device;
 mod diagnosis;
 mod dry;
 mod flops;
@@ -52,6 +53,7 @@ fn answer(command: &CatalogueCommand, place: &Place) -> Result<CommandOutput> {
         CatalogueCommand::Report(args) => report::run(args, place),
         CatalogueCommand::Bottleneck(args) => bottleneck::run(args, place),
         CatalogueCommand::Flops(args) => flops::run(args),
+        CatalogueCommand::Device(args) => device::run(args, place),
         CatalogueCommand::Suite(args) => suite::run(args, place),
         CatalogueCommand::Scenarios(args) => scenarios::run(args, place),
         CatalogueCommand::Coverage(args) => coverage::run(args, place),

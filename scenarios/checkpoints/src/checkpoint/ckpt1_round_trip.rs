@@ -67,6 +67,7 @@ fn round_trip(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: 
     let data = Arc::new(state.open(&Cache::from_env())?);
     let place = medium.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
+    checkpoints.executed().check_platform(bencher.platform())?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
     let looked = LookedState { data: &data, onto: None };

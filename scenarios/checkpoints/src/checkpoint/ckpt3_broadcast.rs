@@ -72,6 +72,7 @@ fn broadcast(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: B
         Ok(onto)
     };
     let onto = prepare(&mut *stored)?;
+    stored.executed().check_platform(bencher.platform())?;
     bencher.work(stored.executed().report(&data, stored.entry_point()));
     let inventory = Inventory::of(&directory)?;
     let mut reads = ReplicaReads::new(&mut *stored, inventory.bytes, sharing);

@@ -66,6 +66,7 @@ fn replicas(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Re
     let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 4 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
+    checkpoints.executed().check_platform(bencher.platform())?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
     let looked = LookedState { data: &data, onto: None };

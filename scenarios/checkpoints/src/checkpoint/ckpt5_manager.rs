@@ -70,6 +70,7 @@ fn manager(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Man
     let place =
         Medium::Disk.place(bencher, state.bytes().saturating_mul(training.most_kept(&retention) + 1))?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
+    checkpoints.executed().check_platform(bencher.platform())?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
     let mut manager = checkpoints.manager(&retention)?;

@@ -54,6 +54,7 @@ fn cancel(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Canc
     let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
+    checkpoints.executed().check_platform(bencher.platform())?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
     let delay = cancel_delay_secs.0;

@@ -72,6 +72,7 @@ fn layers(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: Laye
     let data = Arc::new(state.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&options, &data))?;
+    checkpoints.executed().check_platform(bencher.platform())?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
     let looked = LookedState { data: &data, onto: None };

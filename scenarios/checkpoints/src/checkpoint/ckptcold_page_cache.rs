@@ -45,6 +45,7 @@ fn cold(
     let place = Medium::Disk.place(bencher, 3 * state.bytes())?;
     let mut checkpoints =
         bencher.open(|| checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), &data))?;
+    checkpoints.executed().check_platform(bencher.platform())?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     bencher.bytes(state.bytes() as usize);
     let looked = LookedState { data: &data, onto: None };

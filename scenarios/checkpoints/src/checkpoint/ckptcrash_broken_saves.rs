@@ -47,6 +47,7 @@ fn broken_saves(
     fs::create_dir(&saves)?;
     let mut checkpoints =
         bencher.open(|| checkpointer.open(&SaveOptions::whole(SaveWaiter::Blocking), &data))?;
+    checkpoints.executed().check_platform(bencher.platform())?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     // What is saved is no state that a system is opened with, and none that it has after the call.
     let lots = Lots::new();

@@ -72,6 +72,7 @@ fn measure(
 ) -> Result<()> {
     let opened = bencher.open(|| checkpointer.open_ranks(options, data))?;
     let mut checkpoints = RankedCheckpoints::new(opened, &options.placement, data)?;
+    checkpoints.executed().check_platform(bencher.platform())?;
     bencher.work(checkpoints.executed().report(data, checkpoints.entry_point()));
     let looked = LookedState { data, onto: Some(&options.placement) };
     let rounds = SaveRounds::new(bencher, &mut checkpoints, place, looked);

@@ -65,6 +65,7 @@ fn training_steps(
     let data = Arc::new(size.open(&Cache::from_env())?);
     let place = Medium::Disk.place(bencher, 3 * size.bytes())?;
     let mut checkpoints = bencher.open(|| checkpointer.open(&SaveOptions::whole(saving), &data))?;
+    checkpoints.executed().check_platform(bencher.platform())?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let file_system = File::open(place.path())?;
     let (lots, looked) = (Lots::new(), LookedState { data: &data, onto: None });

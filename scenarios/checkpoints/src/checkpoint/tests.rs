@@ -55,6 +55,7 @@ fn run_of(
     let data = Arc::new(Cache::at(place.path().join("data")).open(&state.data()).unwrap());
     let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
     let mut checkpoints = checkpointer.open(options, &data)?;
+    checkpoints.executed().check_platform(bencher.platform())?;
     bencher.work(checkpoints.executed().report(&data, checkpoints.entry_point()));
     let directory = place.path().join("checkpoints");
     fs::create_dir(&directory).unwrap();

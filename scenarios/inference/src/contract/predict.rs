@@ -78,7 +78,9 @@ impl Predict for Bencher {
             Some(told) => Some(told),
             None => before.zip(resident(process)).map(|(before, after)| [before, after]),
         };
-        self.work(predictions.executed().report(&weights, predictions.entry_point()));
+        let executed = predictions.executed();
+        executed.check_platform(self.platform())?;
+        self.work(executed.report(&weights, predictions.entry_point()));
         self.flops(spec.operations()?);
 
         let (first, mut notes) = (draw_epoch(), Vec::new());

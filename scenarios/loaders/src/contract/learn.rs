@@ -56,7 +56,9 @@ impl Learn for Bencher {
         live_learning(self, learner, task, data)?;
         let mut noted = Vec::new();
         let mut steps = self.open(|| learner.open(task, data))?;
-        self.work(steps.executed().report(data, steps.entry_point()));
+        let executed = steps.executed();
+        executed.check_platform(self.platform())?;
+        self.work(executed.report(data, steps.entry_point()));
         let before = steps.compilations()?;
         if let Some(remote) = steps.remote()? {
             self.stream_remote(remote, self.epoch())?;

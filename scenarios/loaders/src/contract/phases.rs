@@ -75,7 +75,7 @@ pub fn mean_phases(phases: &Phases) -> Result<Vec<(String, f64)>> {
 }
 
 /// Phases in the order of a step.
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 12] = [
     "data",
     "forward",
     "forward_backward",
@@ -87,6 +87,7 @@ const ORDER: [&str; 11] = [
     "forward_backward_optimiser",
     "forward_backward_communication_optimiser",
     "whole_step",
+    "host",
 ];
 
 /// The share of a step by which the sum of its phases may be off.

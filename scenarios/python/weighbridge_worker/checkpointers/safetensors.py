@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 
 from ..adapter import Declined, Place
 from ..checkpointer import Checkpoints, SaveOptions, Saver, State, blocking_only, turned
-from ..on_torch import array_of, tensor_of
+from ..on_torch import array_of, backend_of_tensors, device_for, settle, tensor_of, turned_there
 from ..pipeline import Array
 from ..stored import Header, Stored, StoredFiles, Tensor, flat_key
 
@@ -25,24 +25,36 @@ from ..stored import Header, Stored, StoredFiles, Tensor, flat_key
 class Safetensors(Checkpoints):
     """A file in the directory."""
 
-    def __init__(self, state: State) -> None:
-        self.state = {name: tensor_of(array) for name, array in state.items()}
+    def __init__(self, state: State, asked: str) -> None:
+        self.where_to = device_for(asked)
+        self.state = {name: tensor_of(array).to(self.where_to) for name, array in state.items()}
         self.held: dict[str, torch.Tensor] = {}
 
     def change(self, bits: Mapping[str, int]) -> None:
         for name, turning in bits.items():
-            turned(array_of(self.state[name]), turning)
+            if self.where_to.type == "cpu":
+                turned(array_of(self.state[name]), turning)
+            else:
+                turned_there(self.state[name], turning)
+        settle(self.where_to)
+
+    def where(self) -> str:
+        return backend_of_tensors(self.state.values())
 
     def save(self, directory: Path, durable: bool) -> None:
         directory.mkdir()
         save_file(self.state, directory / "model.safetensors")
 
     def load(self, directory: Path) -> None:
+        if self.where_to.type != "cpu":
+            self.held = load_file(directory / "model.safetensors", device=str(self.where_to))
+            settle(self.where_to)
+            return
         mapped = load_file(directory / "model.safetensors")
         self.held = {name: tensor.clone() for name, tensor in mapped.items()}
 
     def loaded(self, name: str) -> Array:
-        return array_of(self.held[name])
+        return array_of(self.held[name].cpu())
 
     def release(self) -> None:
         self.held = {}
@@ -110,7 +122,7 @@ def open_stored(files: StoredFiles, place: Place) -> StoredSafetensors:
 
 def open(state: State, options: SaveOptions, place: Place) -> Safetensors:
     blocking_only(options, "`save_file` returns when the file is written")
-    return Safetensors(state)
+    return Safetensors(state, options.device)
 
 
 ADAPTER = Saver(
@@ -118,6 +130,7 @@ ADAPTER = Saver(
     distribution="safetensors",
     entry_point="safetensors.torch.save_file",
     open=open,
+    platforms=("cpu", "gpu"),
     open_stored=open_stored,
     stored_entry_point="safetensors.torch.load_file",
 )

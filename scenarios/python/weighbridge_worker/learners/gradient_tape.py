@@ -18,6 +18,7 @@ import tensorflow as tf
 
 from ..adapter import Place
 from ..learner import KEPT, Given, Learner, Learning, Parameters, Task
+from ..on_tf import backend_of_variables, device_for
 from ..pipeline import Array
 
 Tensor = Any
@@ -103,6 +104,9 @@ class Learned(tf.Module):
 
 class Tape(Learning):
     """What both forms have: two graphs, the whole step and the way forward."""
+
+    def where(self) -> str:
+        return backend_of_variables(self.current())
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -217,9 +221,14 @@ class Function(Tape):
 
 
 def open(task: Task, place: Place) -> Tape:
+    device_for(task.pipeline.device)  # TensorFlow works there unasked, or is refused by where its parameters are
     return Modules(task) if task.form == "module" else Function(task)
 
 
 ADAPTER = Learner(
-    framework="tf.GradientTape", distribution="tensorflow-cpu", entry_point="tensorflow.GradientTape", open=open
+    framework="tf.GradientTape",
+    distribution="tensorflow-cpu",
+    entry_point="tensorflow.GradientTape",
+    open=open,
+    platforms=("cpu", "gpu"),
 )

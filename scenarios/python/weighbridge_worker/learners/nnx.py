@@ -23,7 +23,7 @@ from jax import Array
 
 from ..adapter import Place
 from ..learner import KEPT, Given, Learner, Learning, Parameters, Stage, Task
-from ..on_jax import Compilations
+from ..on_jax import Compilations, backend_of_arrays, device_for, multiply_f32
 from ..pipeline import Array as Numbers
 
 Arguments = tuple[Array, tuple[Array, ...]]
@@ -180,6 +180,13 @@ class Nnx(Learning):
         del self.back  # with what it kept of the way forward
         return np.asarray(of_rows), self.numbers(self.slopes)
 
+    def where(self) -> str:
+        return backend_of_arrays(self.parameters_there())
+
+    def parameters_there(self) -> Any:
+        """The parameters where they are."""
+        raise NotImplementedError
+
     def numbers(self, tree: Any) -> Parameters:
         return Parameters(np.asarray(tree["scale"]), np.asarray(tree["bias"]))
 
@@ -201,6 +208,9 @@ class Modules(Nnx):
             return jax.vjp(of, state, rows, has_aux=True)
 
         self.loss_of = loss_of
+
+    def parameters_there(self) -> Any:
+        return nnx.state(self.model, nnx.Param)
 
     def set(self, parameters: Parameters) -> None:
         affine = self.model.affine
@@ -243,6 +253,9 @@ class Function(Nnx):
 
         self.loss_of = loss_of
 
+    def parameters_there(self) -> Any:
+        return self.tree
+
     def set(self, parameters: Parameters) -> None:
         self.tree = {"scale": jnp.asarray(parameters.scale), "bias": jnp.asarray(parameters.bias)}
 
@@ -264,7 +277,10 @@ class Function(Nnx):
 
 
 def open(task: Task, place: Place) -> Nnx:
+    multiply_f32(device_for(task.pipeline.device))
     return Modules(task) if task.form == "module" else Function(task)
 
 
-ADAPTER = Learner(framework="Flax NNX", distribution="flax", entry_point="flax.nnx.jit", open=open)
+ADAPTER = Learner(
+    framework="Flax NNX", distribution="flax", entry_point="flax.nnx.jit", open=open, platforms=("cpu", "gpu")
+)

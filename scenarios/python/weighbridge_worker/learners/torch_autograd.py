@@ -18,6 +18,7 @@ from torch.nn import functional as F
 
 from ..adapter import Place
 from ..learner import KEPT, Given, Learner, Learning, Parameters, Task
+from ..on_torch import backend_of_tensors, device_for, settle
 from ..pipeline import Array
 
 
@@ -103,20 +104,26 @@ class Autograd(Learning):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
+        self.where_to = device_for(task.pipeline.device)
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")  # nobody writes to it
 
     def step(self, given: Given) -> tuple[Array, Array, float]:
         out = self.out_of(given)
         slopes = self.slopes_of()
         self.update()
-        return out.detach().numpy(), slopes.numpy(), self.loss.item()
+        settle(self.where_to)
+        return out.detach().cpu().numpy(), slopes.cpu().numpy(), self.loss.item()
 
     def out_of(self, given: Given) -> Tensor:
         """The way forward."""
-        self.rows = torch.from_numpy(given.rows).requires_grad_()
-        out = self.through(self.rows, torch.from_numpy(given.kept), given.corners)
+        self.rows = self.there(given.rows).requires_grad_()
+        out = self.through(self.rows, self.there(given.kept), given.corners)
         self.loss = loss_over(out, given.groups)
         return out
+
+    def there(self, array: Array) -> Tensor:
+        """An array of the host where it is learned."""
+        return torch.from_numpy(array).to(self.where_to)
 
     def through(self, rows: Tensor, kept: Tensor, corners: Sequence[Array]) -> Tensor:
         raise NotImplementedError
@@ -130,18 +137,19 @@ class Autograd(Learning):
 
     def forward(self, given: Given) -> tuple[Array, float]:
         out = self.out_of(given)
-        return out.detach().numpy(), self.loss.item()
+        return out.detach().cpu().numpy(), self.loss.item()
 
     def backward(self) -> tuple[Array, Parameters]:
         slopes = self.slopes_of()
         scale, bias = self.gradient()
-        return slopes.numpy(), Parameters(scale.numpy(), bias.numpy())
+        settle(self.where_to)
+        return slopes.cpu().numpy(), Parameters(scale.cpu().numpy(), bias.cpu().numpy())
 
 
 class Modules(Autograd):
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        self.model = Learned(task)
+        self.model = Learned(task).to(self.where_to)
         self.optimiser = torch.optim.SGD(self.model.parameters(), task.rate)
 
     def set(self, parameters: Parameters) -> None:
@@ -152,7 +160,10 @@ class Modules(Autograd):
 
     def parameters(self) -> Parameters:
         affine = self.model.affine
-        return Parameters(affine.scale.detach().numpy().copy(), affine.bias.detach().numpy().copy())
+        return Parameters(*(one.detach().cpu().numpy().copy() for one in (affine.scale, affine.bias)))
+
+    def where(self) -> str:
+        return backend_of_tensors(self.model.parameters())
 
     def through(self, rows: Tensor, kept: Tensor, corners: Sequence[Array]) -> Tensor:
         return self.model(rows, kept, corners)
@@ -167,20 +178,24 @@ class Modules(Autograd):
 
     def update(self) -> None:
         self.optimiser.step()
+        settle(self.where_to)
 
 
 class Function(Autograd):
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         normalises = any(stage.name == "Normalize" for stage in task.stages)
-        self.constants = tuple(map(torch.from_numpy, task.constants)) if normalises else ()
+        self.constants = tuple(map(self.there, task.constants)) if normalises else ()
 
     def set(self, parameters: Parameters) -> None:
-        scale, bias = (torch.from_numpy(numbers.copy()) for numbers in (parameters.scale, parameters.bias))
+        scale, bias = (self.there(numbers.copy()) for numbers in (parameters.scale, parameters.bias))
         self.scale, self.bias = scale.requires_grad_(), bias.requires_grad_()
 
     def parameters(self) -> Parameters:
-        return Parameters(self.scale.detach().numpy(), self.bias.detach().numpy())
+        return Parameters(self.scale.detach().cpu().numpy(), self.bias.detach().cpu().numpy())
+
+    def where(self) -> str:
+        return backend_of_tensors((self.scale, self.bias))
 
     def through(self, rows: Tensor, kept: Tensor, corners: Sequence[Array]) -> Tensor:
         x, left = rows, list(corners)
@@ -200,10 +215,17 @@ class Function(Autograd):
         pairs = zip((self.scale, self.bias), self.slopes, strict=True)
         down = ((one - self.task.rate * slope).detach() for one, slope in pairs)
         self.scale, self.bias = (one.requires_grad_() for one in down)
+        settle(self.where_to)
 
 
 def open(task: Task, place: Place) -> Autograd:
     return Modules(task) if task.form == "module" else Function(task)
 
 
-ADAPTER = Learner(framework="PyTorch autograd", distribution="torch", entry_point="torch.autograd.grad", open=open)
+ADAPTER = Learner(
+    framework="PyTorch autograd",
+    distribution="torch",
+    entry_point="torch.autograd.grad",
+    open=open,
+    platforms=("cpu", "gpu"),
+)

@@ -15,6 +15,7 @@ from jax import lax
 
 from ..adapter import Declined, Place
 from ..environments import of_jax
+from ..on_jax import backend_of_arrays, device_for, memory_of, multiply_f32
 from ..pipeline import Array
 from ..predictor import Prediction, Predictor, Task, short, told
 from .walk import Walk
@@ -85,6 +86,8 @@ class Jax(Prediction):
             raise Declined("mode tracked: JAX derives functions, and keeps nothing unless it is asked to")
         if task.generation and not task.generation.cached and task.mode == "compiled":
             raise Declined("mode compiled, cache off: each length of a generation would be compiled anew")
+        self.device_of_work = device_for(task.device)
+        multiply_f32(self.device_of_work)
         kind = jnp.bfloat16 if task.precision == "bf16" else jnp.float32
         self.weights = {name: jnp.asarray(array, kind) for name, array in task.weights.items()}
         self.kind = kind
@@ -134,6 +137,12 @@ class Jax(Prediction):
         (dtype,) = {array.dtype for array in self.weights.values()}
         return told(short(dtype), sum(array.size for array in self.weights.values()))
 
+    def where(self) -> str:
+        return backend_of_arrays(self.weights)
+
+    def device_memory(self) -> dict[str, int]:
+        return memory_of(self.device_of_work)
+
     def environment(self) -> dict[str, str]:
         return of_jax()
 
@@ -142,4 +151,6 @@ def open(task: Task, place: Place) -> Jax:
     return Jax(task)
 
 
-ADAPTER = Predictor(framework="JAX", distribution="jax", entry_point="jax.numpy.matmul", open=open)
+ADAPTER = Predictor(
+    framework="JAX", distribution="jax", entry_point="jax.numpy.matmul", open=open, platforms=("cpu", "gpu")
+)

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from ..adapter import Declined, Place
 from ..environments import of_tensorflow
+from ..on_tf import backend_of_variables, device_for, memory_of
 from ..pipeline import Array
 from ..predictor import Prediction, Predictor, Task, told
 from .walk import Walk
@@ -83,7 +84,9 @@ class TensorFlow(Prediction):
         super().__init__(task)
         if task.precision != "f32":
             raise Declined(f"precision {task.precision}: only its products of f32 are written here")
-        self.weights = {name: tf.Variable(array) for name, array in task.weights.items()}
+        self.device_of_work = device_for(task.device)
+        with tf.device(self.device_of_work):
+            self.weights = {name: tf.Variable(array) for name, array in task.weights.items()}
         self.forward, self.further = self._forward, self._further
         if task.mode == "compiled":
             self.forward = tf.function(self._forward, reduce_retracing=True, autograph=False)
@@ -132,6 +135,12 @@ class TensorFlow(Prediction):
         precision = {"float32": "f32"}.get(dtype, dtype)
         return told(precision, sum(int(np.prod(variable.shape)) for variable in self.weights.values()))
 
+    def where(self) -> str:
+        return backend_of_variables(self.weights.values())
+
+    def device_memory(self) -> dict[str, int]:
+        return memory_of(self.device_of_work)
+
     def environment(self) -> dict[str, str]:
         return of_tensorflow()
 
@@ -141,5 +150,9 @@ def open(task: Task, place: Place) -> TensorFlow:
 
 
 ADAPTER = Predictor(
-    framework="TensorFlow (inference)", distribution="tensorflow-cpu", entry_point="tensorflow.function", open=open
+    framework="TensorFlow (inference)",
+    distribution="tensorflow-cpu",
+    entry_point="tensorflow.function",
+    open=open,
+    platforms=("cpu", "gpu"),
 )

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from ..adapter import Declined, Place
 from ..environments import of_torch
+from ..on_torch import backend_of_tensors, device_for, memory_of
 from ..pipeline import Array
 from ..predictor import Layer, Prediction, Predictor, Task, short, told
 from ..trainers.pytorch import NORM, Builder, transposed
@@ -124,6 +125,8 @@ class PyTorch(Prediction):
                 one.parameter.copy_(one.theirs(torch.from_numpy(task.weights[one.name])))
             for name, statistic in builder.statistics.items():
                 statistic.copy_(torch.from_numpy(task.weights[name]))
+        self.where_to = device_for(task.device)
+        self.module = self.module.to(self.where_to)
         self.statistics = builder.statistics
         self.images = task.model["input"]["kind"] == "grid"
         if task.precision == "bf16":
@@ -133,15 +136,15 @@ class PyTorch(Prediction):
         self.model: Any = torch.compile(self.module) if task.mode == "compiled" else self.module
 
     def forward(self, inputs: Array) -> Array:
-        x = torch.from_numpy(inputs)
+        x = torch.from_numpy(inputs).to(self.where_to)
         if not self.task.takes_ids and self.task.precision == "bf16":
             x = x.bfloat16()
         if self.images:
             x = x.permute(0, 3, 1, 2)
         if self.task.mode == "tracked":
-            return self.model(x).detach().float().numpy()
+            return self.model(x).detach().float().cpu().numpy()
         with torch.inference_mode():
-            return self.model(x).float().numpy()
+            return self.model(x).float().cpu().numpy()
 
     def predict(self, inputs: Array) -> Array:
         self.kept.keeps, self.kept.before = False, 0
@@ -165,6 +168,12 @@ class PyTorch(Prediction):
         learned = sum(one.numel() for one in self.module.parameters())
         return told(short(dtype), learned + sum(one.numel() for one in self.statistics.values()))
 
+    def where(self) -> str:
+        return backend_of_tensors(self.module.parameters())
+
+    def device_memory(self) -> dict[str, int]:
+        return memory_of(self.where_to)
+
     def environment(self) -> dict[str, str]:
         return of_torch()
 
@@ -173,4 +182,10 @@ def open(task: Task, place: Place) -> PyTorch:
     return PyTorch(task)
 
 
-ADAPTER = Predictor(framework="PyTorch (inference)", distribution="torch", entry_point="torch.nn.Module", open=open)
+ADAPTER = Predictor(
+    framework="PyTorch (inference)",
+    distribution="torch",
+    entry_point="torch.nn.Module",
+    open=open,
+    platforms=("cpu", "gpu"),
+)

@@ -25,6 +25,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from ..adapter import Declined, Place
 from ..components import States, Ways, angles
 from ..environments import of_jax
+from ..on_jax import backend_of_arrays, device_for, memory_of, multiplies_tf32, multiply_f32
 from ..pipeline import Array as Numbers
 from ..profiles import Operators, by_jax
 from ..trainer import Layer, Phases, Precision, Rank, Schedule, Task, Tensors, Trainer, Training, precision, told
@@ -354,6 +355,8 @@ class Flax(Training):
             raise Declined("mode xla: it is what `compiled` is")
         if task.mode == "autotuned":
             raise Declined("mode autotuned: XLA tries no variants on a processor")
+        self.device_of_work = device_for(task.device)
+        multiply_f32(self.device_of_work)
         self.ranks = Ranks(task.rank) if task.rank else None
         self.overlaps = task.rank is not None and task.rank.communication == "overlapped"
         if self.overlaps and task.mode == "eager":
@@ -518,10 +521,16 @@ class Flax(Training):
             "adamw" if optax.ScaleByAdamState in stages else "sgd",
             set_here,
             rates,
-            precision=precision(dtype, product),
+            precision=precision(dtype, product, multiplies_tf32(self.parameters)),
             parameters=sum(leaf.size for leaf in leaves),
             batch=len(self.samples(0)[0]),
         )
+
+    def where(self) -> str:
+        return backend_of_arrays(self.parameters)
+
+    def device_memory(self) -> dict[str, int]:
+        return memory_of(self.device_of_work)
 
     def environment(self) -> dict[str, str]:
         return {**of_jax(), **(self.ways if self.task.components else {})}
@@ -585,4 +594,11 @@ def open(task: Task, place: Place) -> Flax:
     return Flax(task)
 
 
-ADAPTER = Trainer(framework="JAX (Flax NNX)", distribution="flax", entry_point="flax.nnx.Module", open=open, ranks=True)
+ADAPTER = Trainer(
+    framework="JAX (Flax NNX)",
+    distribution="flax",
+    entry_point="flax.nnx.Module",
+    open=open,
+    ranks=True,
+    platforms=("cpu", "gpu"),
+)

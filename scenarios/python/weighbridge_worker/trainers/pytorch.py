@@ -27,6 +27,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from ..adapter import Declined, Place
 from ..components import States, Ways, angles
 from ..environments import of_torch
+from ..on_torch import EventPhases, backend_of_tensors, device_for, memory_of, multiplies_tf32, settle
 from ..pipeline import Array
 from ..profiles import Operators, by_torch
 from ..trainer import Layer, Phases, Rank, Task, Tensors, Trainer, Training, precision, told
@@ -359,8 +360,9 @@ class PyTorch(Training):
         if task.mode == "xla":
             raise Declined("mode xla: that is of a package beside PyTorch")
         self.ways = task.components.ways(STATES, BESIDE) if task.components else OWN
+        self.where_to = device_for(task.device)
         builder = Builder({name: array.shape for name, array in task.weights.items()}, self.ways)
-        module = builder.layers(task.model["layers"])
+        module = builder.layers(task.model["layers"]).to(self.where_to)
         self.named, self.turns = builder.named, builder.turns
         self.images = task.model["input"]["kind"] == "grid"
         self.channels_last = self.images and self.ways["layout"] == "channels_last"
@@ -411,14 +413,20 @@ class PyTorch(Training):
             self.schedule.step()
 
     def precision(self) -> AbstractContextManager[Any]:
-        return torch.autocast("cpu", torch.bfloat16) if self.task.precision == "bf16" else nullcontext()
+        return torch.autocast(self.where_to.type, torch.bfloat16) if self.task.precision == "bf16" else nullcontext()
 
     def samples(self, index: int) -> tuple[Tensor, Tensor]:
         inputs, labels = self.task.of_step(index)
-        return self.entering(inputs), torch.from_numpy(labels).long()
+        return self.entering(inputs), self.there(torch.from_numpy(labels)).long()
+
+    def there(self, tensor: Tensor) -> Tensor:
+        """A tensor of the host where it is trained: on the way through pinned memory if that is a device."""
+        if self.where_to.type == "cpu":
+            return tensor
+        return tensor.pin_memory().to(self.where_to, non_blocking=True)
 
     def entering(self, inputs: Array) -> Tensor:
-        inputs = torch.from_numpy(inputs)
+        inputs = self.there(torch.from_numpy(inputs))
         inputs = inputs.permute(0, 3, 1, 2) if self.images else inputs
         return inputs if self.channels_last else inputs.contiguous()
 
@@ -435,6 +443,7 @@ class PyTorch(Training):
         if self.rank and not self.overlaps:
             self.average(self.rank)
         self.descend()
+        settle(self.where_to)
         return loss.item()
 
     def average(self, rank: Rank) -> None:
@@ -462,6 +471,7 @@ class PyTorch(Training):
         with clock.phase("optimiser"):
             self.descend()
             loss.item()
+            settle(self.where_to)
 
     def compute(self, index: int) -> tuple[float, Array, Tensors]:
         self.optimiser.zero_grad()
@@ -469,12 +479,12 @@ class PyTorch(Training):
         loss.backward()
         if self.rank and not self.overlaps:
             self.average(self.rank)
-        gradients = {one.name: one.ours(one.parameter.grad).numpy() for one in self.named}
-        return loss.item(), logits.detach().float().numpy(), gradients
+        gradients = {one.name: one.ours(one.parameter.grad).cpu().numpy() for one in self.named}
+        return loss.item(), logits.detach().float().cpu().numpy(), gradients
 
     def predict(self, inputs: Array) -> Array:
         with torch.no_grad(), self.precision():
-            return self.module(self.entering(inputs)).float().numpy()
+            return self.module(self.entering(inputs)).float().cpu().numpy()
 
     def compiling(self) -> dict[str, int]:
         return {what: count - self.before[what] for what, count in counted().items()}
@@ -483,7 +493,16 @@ class PyTorch(Training):
         return by_torch(run)
 
     def weights(self) -> Tensors:
-        return {one.name: one.ours(one.parameter.detach()).numpy() for one in self.named}
+        return {one.name: one.ours(one.parameter.detach()).cpu().numpy() for one in self.named}
+
+    def where(self) -> str:
+        return backend_of_tensors(self.module.parameters())
+
+    def clock(self) -> Phases:
+        return Phases() if self.where_to.type == "cpu" else EventPhases()
+
+    def device_memory(self) -> dict[str, int]:
+        return memory_of(self.where_to)
 
     def settings(self) -> dict[str, str]:
         (group,) = self.optimiser.param_groups
@@ -504,7 +523,7 @@ class PyTorch(Training):
             type(self.optimiser).__name__.lower(),
             numbers,
             rates,
-            precision=precision(dtype, computed),
+            precision=precision(dtype, computed, multiplies_tf32(self.module.parameters())),
             parameters=sum(one.numel() for one in self.module.parameters()),
             batch=len(x),
         )
@@ -538,4 +557,11 @@ def open(task: Task, place: Place) -> PyTorch:
     return PyTorch(task)
 
 
-ADAPTER = Trainer(framework="PyTorch", distribution="torch", entry_point="torch.nn.Module", open=open, ranks=True)
+ADAPTER = Trainer(
+    framework="PyTorch",
+    distribution="torch",
+    entry_point="torch.nn.Module",
+    open=open,
+    ranks=True,
+    platforms=("cpu", "gpu"),
+)

@@ -17,6 +17,7 @@ import tensorflow as tf
 from ..adapter import Declined, Place
 from ..components import States, Ways, angles
 from ..environments import of_tensorflow
+from ..on_tf import backend_of_variables, device_for, memory_of, multiplies_tf32
 from ..pipeline import Array
 from ..profiles import Operators, by_tensorflow
 from ..trainer import Layer, Phases, Precision, Schedule, Task, Tensors, Trainer, Training, precision, told
@@ -394,10 +395,12 @@ class TensorFlow(Training):
         if task.mode == "autotuned":
             raise Declined("mode autotuned: TensorFlow tries no variants on a processor")
         self.ways = task.components.ways(STATES) if task.components else OWN
+        self.device_of_work = device_for(task.device)
         builder = Builder({name: array.shape for name, array in task.weights.items()}, task.precision)
-        self.model, self.named = builder.layers(task.model["layers"]), builder.named
-        self.weights_here = [self.named[name] for name in task.weights]
-        self.optimiser = OPTIMISERS[task.optimiser["kind"]](task.optimiser, task.schedule, self.weights_here)
+        with tf.device(self.device_of_work):
+            self.model, self.named = builder.layers(task.model["layers"]), builder.named
+            self.weights_here = [self.named[name] for name in task.weights]
+            self.optimiser = OPTIMISERS[task.optimiser["kind"]](task.optimiser, task.schedule, self.weights_here)
         self.gradients_here, self.step_here = self.gradients_of, self.whole_step
         if task.mode != "eager":
             by_xla = task.mode == "xla"
@@ -465,6 +468,12 @@ class TensorFlow(Training):
     def weights(self) -> Tensors:
         return {name: self.named[name].numpy() for name in self.task.weights}
 
+    def where(self) -> str:
+        return backend_of_variables(self.weights_here)
+
+    def device_memory(self) -> dict[str, int]:
+        return memory_of(self.device_of_work)
+
     def environment(self) -> dict[str, str]:
         return {**of_tensorflow(), **(self.ways if self.task.components else {})}
 
@@ -487,5 +496,9 @@ def open(task: Task, place: Place) -> TensorFlow:
 
 
 ADAPTER = Trainer(
-    framework="TensorFlow", distribution="tensorflow-cpu", entry_point="tensorflow.GradientTape", open=open
+    framework="TensorFlow",
+    distribution="tensorflow-cpu",
+    entry_point="tensorflow.GradientTape",
+    open=open,
+    platforms=("cpu", "gpu"),
 )

@@ -77,13 +77,18 @@ impl Train for Bencher {
     ) -> Result<(Box<dyn TrainingLoop + 'a>, Vec<TrainedEpoch>)> {
         let Material { data, weights } = material;
         let mut training = self.open(|| trainer.open(spec, how, data, weights))?;
-        self.work(training.executed().report(data, training.entry_point()));
+        let executed = training.executed();
+        executed.check_platform(self.platform())?;
+        self.work(executed.report(data, training.entry_point()));
         self.flops(spec.flops()?.computed() * spec.batch as u64);
         tell_memory(self, &mut *training, spec.steps)?;
         let (first, mut notes) = (draw_epoch(), Vec::new());
         let mut steps = NotedSteps::from(first, &mut *training, &mut notes);
         stream_epochs(self, &mut steps, first, spec.expected()?, false, data)?;
         let epochs = training.noted()?.unwrap_or(notes);
+        for (who, bytes) in training.device_memory()? {
+            self.metric(&format!("memory/device_{who}"), bytes as f64, Unit::BYTES, Direction::Lower);
+        }
         weights.check_unchanged()?;
         Ok((training, epochs))
     }

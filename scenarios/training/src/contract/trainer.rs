@@ -105,6 +105,15 @@ pub trait TrainingLoop: Epochs {
         std::process::id()
     }
 
+    /// Bytes of the device that it trains on: the most that the `framework` has had, and what the `driver` says is
+    /// taken now. Nothing where it trains on the host.
+    ///
+    /// # Errors
+    /// As [`Epochs::begin`].
+    fn device_memory(&mut self) -> Result<BTreeMap<String, u64>> {
+        Ok(BTreeMap::new())
+    }
+
     /// Does so many of the very steps that are timed, from the beginning (`anew`) or from where it is. Gives
     /// the mean loss of each.
     ///

@@ -20,7 +20,13 @@ pub(super) fn open_state<'a>(
     let parts = StateParts::of(options, data);
     let converted = framework.converted(data.digest());
     let worker = framework.ready()?;
-    let task = PipelineTask { contract: CHECKPOINTER, converted: &converted, epoch: None, on_device: false };
+    let task = PipelineTask {
+        contract: CHECKPOINTER,
+        converted: &converted,
+        epoch: None,
+        on_device: false,
+        works_on_device: true,
+    };
     worker.open(task, &parts).map(drop)?;
     Ok(Box::new(OpenState::new(worker)?))
 }
@@ -35,8 +41,13 @@ pub(super) fn open_state_ranks(
     let (count, meet) = (options.placement.devices(), free_address()?);
     let opened = framework.on_ranks(count, |index, mut worker| {
         let parts = StateParts::of(options, data).ranked(RankMessage::new(index, count, meet));
-        let task =
-            PipelineTask { contract: CHECKPOINTER, converted: &converted, epoch: None, on_device: false };
+        let task = PipelineTask {
+            contract: CHECKPOINTER,
+            converted: &converted,
+            epoch: None,
+            on_device: false,
+            works_on_device: true,
+        };
         worker.open(task, &parts)?;
         OpenState::new(worker)
     })?;
@@ -51,7 +62,13 @@ pub(super) fn open_stored<'a>(
     let parts = StoredParts::of(files)?;
     let converted = framework.converted("stored");
     let worker = framework.ready()?;
-    let task = PipelineTask { contract: CHECKPOINTER, converted: &converted, epoch: None, on_device: false };
+    let task = PipelineTask {
+        contract: CHECKPOINTER,
+        converted: &converted,
+        epoch: None,
+        on_device: false,
+        works_on_device: true,
+    };
     worker.open(task, &parts).map(drop)?;
     Ok(Box::new(OpenStored::new(worker)?))
 }

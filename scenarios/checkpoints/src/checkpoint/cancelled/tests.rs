@@ -27,6 +27,7 @@ fn run(checkpoints: &mut dyn Checkpoints) -> Result<RepeatResult> {
     let place = tempfile::tempdir().unwrap();
     let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
     let data = state();
+    checkpoints.executed().check_platform(bencher.platform())?;
     bencher.work(checkpoints.executed().report(&data, None));
     CancelledRounds::new(&bencher, checkpoints, &data, place.path(), Duration::ZERO).run()?;
     bencher.finish()

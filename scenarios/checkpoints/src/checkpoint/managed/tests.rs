@@ -34,6 +34,7 @@ fn run(lie: Lie, saving: SaveWaiter, retention: Retention, operation: &str) -> R
     let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
     let mut checkpointer = ReferenceSharded;
     let mut checkpoints = checkpointer.open(&SaveOptions::whole(saving), &data)?;
+    checkpoints.executed().check_platform(bencher.platform())?;
     bencher.work(checkpoints.executed().report(&data, None));
     let directory = place.path().join("checkpoints");
     fs::create_dir(&directory).unwrap();

@@ -106,6 +106,7 @@ fn run(lie: Lie, sharing: Sharing) -> Result<RepeatResult> {
     let onto = place(&mut stored, DeviceMesh::grid(&[("replica", 2), ("model", 2)]), Cut::Replicas)?;
     stored.share(sharing == Sharing::Broadcast)?;
     let bencher = Bencher::new(Settings::new(Purpose::Measure, Budget::SMOKE));
+    stored.executed().check_platform(bencher.platform())?;
     bencher.work(stored.executed().report(&data, None));
     let mut reads = ReplicaReads::new(&mut stored, Inventory::of(&directory)?.bytes, sharing);
     measure(&bencher, &mut reads, Some(&directory), onto.as_ref())?;

@@ -28,7 +28,13 @@ pub(super) fn open_model<'a>(
     let converted = framework.converted(weights.digest());
     let epoch = Some(spec.expected()?);
     let worker = framework.ready()?;
-    let task = PipelineTask { contract: PREDICTOR, converted: &converted, epoch, on_device: false };
+    let task = PipelineTask {
+        contract: PREDICTOR,
+        converted: &converted,
+        epoch,
+        on_device: false,
+        works_on_device: true,
+    };
     worker.open(task, &parts).map(drop)?;
     Ok(Box::new(RemotePipeline::new(worker)?))
 }

@@ -63,7 +63,13 @@ pub fn open_learning<'a>(
     let converted = framework.converted(data.digest());
     let epoch = Some(task.expected()?);
     let worker = framework.ready()?;
-    let opened = PipelineTask { contract: LEARNER, converted: &converted, epoch, on_device: false };
+    let opened = PipelineTask {
+        contract: LEARNER,
+        converted: &converted,
+        epoch,
+        on_device: false,
+        works_on_device: true,
+    };
     worker.open(opened, &parts).map(drop)?;
     Ok(Box::new(RemoteLearning::new(worker, task)?))
 }
@@ -121,7 +127,12 @@ fn open_in_worker(
 ) -> Result<()> {
     let converted = format!("{short}/{}", parts.digest());
     let on_device = spec.destination == Destination::Device;
-    let task =
-        PipelineTask { contract: LOADER, converted: &converted, epoch: Some(spec.expected()?), on_device };
+    let task = PipelineTask {
+        contract: LOADER,
+        converted: &converted,
+        epoch: Some(spec.expected()?),
+        on_device,
+        works_on_device: false,
+    };
     worker.open(task, parts).map(drop)
 }

@@ -21,7 +21,13 @@ pub(super) fn open_training<'a>(
     let converted = framework.converted(data.digest());
     let epoch = Some(spec.expected()?);
     let worker = framework.ready()?;
-    let task = PipelineTask { contract: TRAINER, converted: &converted, epoch, on_device: false };
+    let task = PipelineTask {
+        contract: TRAINER,
+        converted: &converted,
+        epoch,
+        on_device: false,
+        works_on_device: true,
+    };
     worker.open(task, &parts).map(drop)?;
     Ok(Box::new(RemotePipeline::new(worker)?))
 }
@@ -41,8 +47,13 @@ pub(super) fn open_ranks(
     let converted = framework.converted(data.digest());
     let opened = framework.on_ranks(ranks.count, |index, mut worker| {
         let parts = TrainingParts::of(spec, how, data, weights)?.ranked(index, ranks, meet);
-        let task =
-            PipelineTask { contract: TRAINER, converted: &converted, epoch: Some(epoch), on_device: false };
+        let task = PipelineTask {
+            contract: TRAINER,
+            converted: &converted,
+            epoch: Some(epoch),
+            on_device: false,
+            works_on_device: true,
+        };
         worker.open(task, &parts)?;
         RemotePipeline::new(worker)
     })?;

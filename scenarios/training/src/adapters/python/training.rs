@@ -68,6 +68,11 @@ impl<W: DerefMut<Target = Worker>> TrainingLoop for RemotePipeline<W> {
         self.worker.opened().map(|opened| opened.settings.clone()).unwrap_or_default()
     }
 
+    fn device_memory(&mut self) -> Result<BTreeMap<String, u64>> {
+        let said = self.worker.call("device_memory", &json!({}))?;
+        Ok(said.into_iter().filter_map(|(who, bytes)| Some((who, *bytes.first()?))).collect())
+    }
+
     fn left(&mut self) -> Result<(usize, Tensors)> {
         let mut left = tensors(self.worker.call_for_batch("left", &json!({}))?)?.into_iter();
         match left.next() {

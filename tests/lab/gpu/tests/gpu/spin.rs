@@ -8,40 +8,7 @@ use weighbridge::{Error, Result};
 /// Two kernels: `spin` is busy for as many nanoseconds as its argument says, `cycles` for twice as many
 /// cycles: about as many nanoseconds at the full clock, and more at a lower one. The comments tell the fake;
 /// the text is what a device runs.
-const PTX: &str = "\
-// fake spin ns_arg=0 timer
-// fake cycles ns_arg=0
-.version 7.0
-.target sm_70
-.address_size 64
-.visible .entry spin(.param .u64 spin_ns)
-{
-    .reg .pred %p<2>;
-    .reg .b64 %rd<5>;
-    ld.param.u64 %rd1, [spin_ns];
-    mov.u64 %rd2, %globaltimer;
-LOOP:
-    mov.u64 %rd3, %globaltimer;
-    sub.u64 %rd4, %rd3, %rd2;
-    setp.lt.u64 %p1, %rd4, %rd1;
-    @%p1 bra LOOP;
-    ret;
-}
-.visible .entry cycles(.param .u64 cycles_half)
-{
-    .reg .pred %p<2>;
-    .reg .b64 %rd<6>;
-    ld.param.u64 %rd1, [cycles_half];
-    shl.b64 %rd5, %rd1, 1;
-    mov.u64 %rd2, %clock64;
-LOOP:
-    mov.u64 %rd3, %clock64;
-    sub.u64 %rd4, %rd3, %rd2;
-    setp.lt.u64 %p1, %rd4, %rd5;
-    @%p1 bra LOOP;
-    ret;
-}
-";
+const PTX: &str = include_str!("../../../../../xtask/catalogue/src/device/kit/spin.ptx");
 
 /// The kernel in the primary context, which every library of the process shares.
 #[derive(Clone, Copy)]

@@ -97,6 +97,7 @@ fn open<'a>(
         converted: "liar",
         epoch: Some(spec.expected()?),
         on_device: false,
+        works_on_device: false,
     };
     let said = worker.open(task, &Parts::of(spec, data))?.executed.clone();
     let executed = ExecutedWork {

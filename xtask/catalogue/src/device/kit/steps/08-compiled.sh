@@ -1,0 +1,3 @@
+# The same by `torch.compile`.
+# limit: 90 s
+exec "$PYTHON" "$KIT/vit5.py" compiled
