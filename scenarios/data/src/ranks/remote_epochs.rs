@@ -106,7 +106,7 @@ impl Rank for RemoteEpochs {
     }
 
     fn fetch(&mut self) -> Result<()> {
-        let copy = item(self.line.ask("fetch", (), &[])?)?;
+        let copy = item(&self.line.ask("fetch", (), &[])?)?;
         let kind = |field: &FieldCopy| FieldKind {
             name: field.name.clone(),
             dtype: field.dtype,
@@ -232,7 +232,7 @@ pub fn of_item(item: &ItemCopy) -> Result<LineMessage> {
 ///
 /// # Errors
 /// What is none.
-pub fn item(message: LineMessage) -> Result<ItemCopy> {
+pub fn item(message: &LineMessage) -> Result<ItemCopy> {
     let ItemHead { elements, fields } = message.read()?;
     let mut rest = &message.bytes[..];
     let mut copies = Vec::with_capacity(fields.len());

@@ -168,21 +168,21 @@ impl<'a> AnsweringTraining<'a> {
             "right" => LineMessage::of(training.right()?),
             _ => {
                 let answer = answer_epochs(training, place, asked)?;
-                self.note(asked)?;
-                answer.ok_or_else(|| Error::new(format!("a training is asked for `{}`", asked.word)))
+                let answer =
+                    answer.ok_or_else(|| Error::new(format!("a training is asked for `{}`", asked.word)))?;
+                self.note(asked, &answer)?;
+                Ok(answer)
             }
         }
     }
 
-    /// Notes an epoch that was begun, and the loss of a step.
-    fn note(&mut self, asked: &LineMessage) -> Result<()> {
+    /// Notes an epoch that was begun, and the loss of a step; at the end of the epoch there was none.
+    fn note(&mut self, asked: &LineMessage, answer: &LineMessage) -> Result<()> {
         match &*asked.word {
             "begin" => self.notes.push(TrainedEpoch { epoch: asked.read()?, losses: Vec::new() }),
-            "step" if self.training.rank().is_none() => {
+            "step" if self.training.rank().is_none() && !answer.with.is_null() => {
                 let batch = self.training.batch();
-                if batch.elements() > 0
-                    && let (Some(loss), Some(epoch)) = (singles(batch.bytes(0)).next(), self.notes.last_mut())
-                {
+                if let (Some(loss), Some(epoch)) = (singles(batch.bytes(0)).next(), self.notes.last_mut()) {
                     epoch.losses.push(loss);
                 }
             }
