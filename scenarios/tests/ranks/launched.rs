@@ -30,7 +30,8 @@ pub(crate) fn line(args: &[&str]) -> Vec<String> {
 pub(crate) fn run(command: &mut Command, folder: &Path) -> RunEnded {
     let data = folder.join("data");
     let command = command.env(PROGRAM, "1").env("WEIGHBRIDGE_DATA", &data);
-    let command = command.env("WEIGHBRIDGE_CACHE", folder.join("cache")).env("XDG_STATE_HOME", folder.join("state"));
+    let command =
+        command.env("WEIGHBRIDGE_CACHE", folder.join("cache")).env("XDG_STATE_HOME", folder.join("state"));
     let Output { status, stdout, stderr } = command.output().unwrap();
     let said = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     let runs = fs::read_dir(data.join("runs")).into_iter().flatten().flatten();
@@ -49,9 +50,9 @@ impl RunEnded {
     #[track_caller]
     pub(crate) fn case(&self, name: &str) -> Value {
         let cases = fs::read_dir(self.run.join("cases")).into_iter().flatten().flatten();
-        let file = cases.map(|entry| entry.path()).find(|path| {
-            path.file_name().is_some_and(|found| found.to_string_lossy().starts_with(name))
-        });
+        let file = cases
+            .map(|entry| entry.path())
+            .find(|path| path.file_name().is_some_and(|found| found.to_string_lossy().starts_with(name)));
         let file = file.unwrap_or_else(|| panic!("no case {name}: {}", self.said));
         let record: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
         record["record"].clone()
@@ -61,7 +62,8 @@ impl RunEnded {
     #[track_caller]
     pub(crate) fn ranks_of(case: &Value, metric: &str) -> u64 {
         let all = case["ranks"].as_array().unwrap_or_else(|| panic!("no ranks: {case}"));
-        let found = all.iter().find(|one| one["name"] == metric).unwrap_or_else(|| panic!("no {metric}: {all:?}"));
+        let found =
+            all.iter().find(|one| one["name"] == metric).unwrap_or_else(|| panic!("no {metric}: {all:?}"));
         found["ranks"].as_u64().unwrap_or_default()
     }
 }

@@ -54,7 +54,8 @@ fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let is_ignored = words.iter().any(|word| word == "--ignored");
     let wanted: Vec<&String> = words.iter().filter(|word| !word.starts_with('-')).collect();
-    let is_wanted = |name: &str| !is_ignored && (wanted.is_empty() || wanted.iter().any(|of| name.contains(&***of)));
+    let is_wanted =
+        |name: &str| !is_ignored && (wanted.is_empty() || wanted.iter().any(|of| name.contains(&***of)));
     let tests = TESTS.iter().filter(|(name, _)| is_wanted(name));
     if words.iter().any(|word| word == "--list") {
         tests.for_each(|(name, _)| println!("{name}: test"));

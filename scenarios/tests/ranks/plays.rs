@@ -8,7 +8,8 @@ use crate::cluster::Cluster;
 use crate::launched::{RunEnded, line, on_ranks, run};
 
 /// One tiny case of each family, of four workers.
-const MESH: &[&str] = &["DIST-2", "--adapter", "Reference", "--param", "DIST-2.variant=mesh_1d", "--samples", "640"];
+const MESH: &[&str] =
+    &["DIST-2", "--adapter", "Reference", "--param", "DIST-2.variant=mesh_1d", "--samples", "640"];
 const TRAINING: &[&str] = &[
     "TRAIN-4",
     "--adapter",
@@ -85,7 +86,7 @@ pub(crate) fn ranks_save_and_load_one_checkpoint() {
 pub(crate) fn what_ranks_cannot_share_is_a_skip() {
     let folder = tempfile::tempdir().unwrap();
     let ended = on_ranks("3", TRAINING, folder.path());
-    assert_eq!(ended.code, Some(5), "{}", ended.said);
+    assert!(ended.said.contains("measured=0 failed=0") && ended.said.contains("skipped=1"), "{}", ended.said);
     assert!(ended.said.contains("the 3 ranks of the launch do not share 4 workers evenly"), "{}", ended.said);
 }
 
