@@ -1,4 +1,5 @@
-//! `runs prune`: removes old runs, duels, rebuilt revisions and listings, and what killed ones left.
+//! `runs prune`: removes old runs with what their ranks kept, duels, launches, rebuilt revisions and listings,
+//! and what killed ones left.
 
 use std::fmt::Write;
 use std::fs::{self, DirEntry};
@@ -25,8 +26,18 @@ const FITS: &str = "a String takes all that is written";
 
 /// Removes what is not to be kept. Duels go by the rule for runs; of rebuilt revisions the newest few are
 /// kept, and those of them that were used within the time, if one is given.
-pub(crate) fn run(keep: PrunePolicy, place: &Place, now: SystemTime) -> Result<CommandOutput> {
+pub(crate) fn run(
+    keep: PrunePolicy,
+    shared: Option<&Path>,
+    place: &Place,
+    now: SystemTime,
+) -> Result<CommandOutput> {
     let runs = place.runs().prune(keep, now)?;
+    let ranks = place.runs().prune_ranks(keep, now)?;
+    let mut launches = weighbridge_launch::prune(place.layout.data(), keep, now)?;
+    if let Some(shared) = shared {
+        launches.extend(weighbridge_launch::prune(shared, keep, now)?);
+    }
     let duels = Duels::new(place.layout.clone()).prune(keep, now)?;
     let rebuilds = rebuilds(keep, place, now)?;
     let listings = listings(keep, place, now)?;
@@ -34,13 +45,26 @@ pub(crate) fn run(keep: PrunePolicy, place: &Place, now: SystemTime) -> Result<C
     for run in &runs.runs {
         writeln!(text, "removed {run}").expect(FITS);
     }
+    let of_ranks: usize = ranks.iter().map(|rank| rank.runs.len()).sum();
+    if of_ranks > 0 {
+        let bytes: u64 = ranks.iter().map(|rank| rank.bytes).sum();
+        writeln!(text, "removed {of_ranks} parts that ranks kept of runs, {bytes} bytes").expect(FITS);
+    }
+    for (launch, bytes) in &launches {
+        writeln!(text, "removed launch {launch}, {bytes} bytes").expect(FITS);
+    }
     for duel in &duels.runs {
         writeln!(text, "removed duel {duel}").expect(FITS);
     }
     for rebuild in &rebuilds {
         writeln!(text, "removed rebuild {rebuild}").expect(FITS);
     }
-    let scratch: Vec<_> = runs.scratch.iter().chain(&duels.scratch).collect();
+    let scratch: Vec<_> = runs
+        .scratch
+        .iter()
+        .chain(&duels.scratch)
+        .chain(ranks.iter().flat_map(|rank| &rank.scratch))
+        .collect();
     for (run, bytes) in &scratch {
         writeln!(text, "freed {bytes} bytes of scratch of {run}").expect(FITS);
     }
@@ -149,11 +173,33 @@ mod tests {
         home.store(&plain(1_000, 1.0, 1.0));
         home.store(&plain(2_000, 1.0, 1.0));
         let keep = PrunePolicy { newest: Some(1), within: None };
-        let said = run(keep, &home.place, SystemTime::now()).expect("pruned");
+        let said = run(keep, None, &home.place, SystemTime::now()).expect("pruned");
         let expected = "removed 19700101-001640-000007\nremoved 1 runs, 0 duels, 0 rebuilds, 0 listings and \
             0 leftovers; freed 0 bytes of scratch\n";
         assert_eq!(said.text, expected);
         assert_eq!(home.place.runs().list().expect("readable").runs.len(), 1);
+    }
+
+    #[test]
+    fn parts_of_ranks_go_by_the_rule_for_runs_and_launches_as_well_with_their_bytes() {
+        let home = home();
+        let shared = home.place.root.join("shared");
+        for id in [home.store(&plain(1_000, 1.0, 1.0)), home.store(&plain(2_000, 1.0, 1.0))] {
+            let of_rank = home.place.layout.data().join("ranks/00001/runs");
+            fs::create_dir_all(of_rank.join(id.to_string())).expect("writable");
+            let whole = home.place.layout.run(&id).join("run.json");
+            fs::copy(whole, of_rank.join(id.to_string()).join("run.json")).expect("writable");
+            for place in [home.place.layout.data(), &shared] {
+                let launch = place.join("weighbridge-launches").join(id.to_string());
+                fs::create_dir_all(&launch).expect("writable");
+                fs::write(launch.join("summary.json"), "{}").expect("writable");
+            }
+        }
+        let keep = PrunePolicy { newest: Some(1), within: None };
+        let said = run(keep, Some(&shared), &home.place, SystemTime::now()).expect("pruned").text;
+        assert!(said.contains("removed 1 parts that ranks kept of runs, "), "{said}");
+        assert_eq!(said.matches("removed launch 19700101-").count(), 2, "{said}");
+        assert_eq!(left(&home.place.layout.data().join("ranks/00001/runs")).len(), 1);
     }
 
     #[test]
@@ -169,11 +215,11 @@ mod tests {
         for name in [own.as_str(), "notes.json"] {
             fs::write(found.join(name), "{}").expect("writable");
         }
-        let said = run(PrunePolicy::default(), &home.place, SystemTime::now()).expect("pruned").text;
+        let said = run(PrunePolicy::default(), None, &home.place, SystemTime::now()).expect("pruned").text;
         assert!(said.contains(&format!("bytes of scratch of {run_id}")), "{said}");
         assert!(said.contains(" 0 listings") && left(&found).len() == 2, "{said}");
         let late = SystemTime::now() + 2 * FORGOTTEN;
-        let said = run(PrunePolicy::default(), &home.place, late).expect("pruned").text;
+        let said = run(PrunePolicy::default(), None, &home.place, late).expect("pruned").text;
         assert!(said.contains(" 1 listings") && said.contains("freed 0 bytes"), "{said}");
         assert_eq!(left(&found), ["notes.json"]);
     }

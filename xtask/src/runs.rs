@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
@@ -54,7 +55,7 @@ pub(crate) enum RunsAction {
     },
     /// Work out the digest of stored files anew that were edited on purpose.
     Digest(digest::Digest),
-    /// Remove old runs and duels, revisions that were rebuilt to compare with, and what killed ones left.
+    /// Remove old runs, duels and launches, revisions that were rebuilt to compare with, and what killed ones left.
     Prune {
         /// Keep the newest so many runs and duels of each suite.
         #[arg(long, value_name = "N", required_unless_present = "days")]
@@ -62,6 +63,9 @@ pub(crate) enum RunsAction {
         /// Keep those of the last so many days.
         #[arg(long, value_name = "DAYS")]
         days: Option<u64>,
+        /// Prune launches below this shared folder as well.
+        #[arg(long, value_name = "DIR")]
+        shared: Option<PathBuf>,
     },
 }
 
@@ -108,9 +112,10 @@ pub(crate) fn run(args: &RunsArgs, place: &Place) -> Result<CommandOutput> {
             Ok(CommandOutput { remarks: picked.remarks, ..CommandOutput::fine(text) })
         }
         RunsAction::Judge { run, write } => judge::run(run, *write, place),
-        RunsAction::Prune { keep, days } => {
+        RunsAction::Prune { keep, days, shared } => {
             let within = days.map(|days| Duration::from_secs(days.saturating_mul(86_400)));
-            prune::run(PrunePolicy { newest: *keep, within }, place, SystemTime::now())
+            let keep = PrunePolicy { newest: *keep, within };
+            prune::run(keep, shared.as_deref(), place, SystemTime::now())
         }
     }
 }

@@ -428,6 +428,15 @@ impl Bencher {
         Ok(released.word.unwrap_or_default())
     }
 
+    /// Has rank 0 measure for all, from here on: it gives the orders, as a process that is alone would give
+    /// them to threads, and no rank waits for another before a measured part. Another rank does its share as
+    /// it is told, and need measure nothing; its repeat counts as part of rank 0's.
+    pub fn led_by_first(&self) {
+        let is_led = self.rank() > 0;
+        *self.meeting.borrow_mut() = None;
+        self.state.borrow_mut().seen.led = is_led;
+    }
+
     fn of_collective<T>(&self, read: impl FnOnce(&Meeting) -> T) -> Option<T> {
         self.meeting.borrow().as_ref().filter(|meeting| meeting.place().collective).map(read)
     }
@@ -671,7 +680,7 @@ impl Bencher {
             ));
         }
         let has_values = !seen.custom.is_empty() || !seen.ranks.is_empty();
-        if bodies == 0 && regions.is_empty() && !has_values {
+        if bodies == 0 && regions.is_empty() && !has_values && !seen.led {
             return Err(Error::new(
                 "the scenario measured nothing: it called neither iter, stream, measure nor metric",
             ));

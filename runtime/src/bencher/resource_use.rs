@@ -1,9 +1,9 @@
 //! Resources that processes other than this one have used.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Resources that processes used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceUse {
     /// Time on a processor, in nanoseconds.
     pub cpu: Option<u64>,

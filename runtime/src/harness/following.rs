@@ -146,6 +146,10 @@ fn tell(
     let mut found = Vec::new();
     for case in &mut cases {
         super::bench::write_case(runs, &manifest.id, case)?;
+        // Its share was measured and proven by rank 0.
+        if journal.iter().any(|(id, repeat)| *id == case.id && repeat.is_led()) {
+            continue;
+        }
         let failing = case.findings.iter().filter(|finding| finding.severity == Severity::Fail);
         let differs = matches!(case.agreement, Agreement::Differs(_)).then(|| case.agreement.clone());
         let found_here = RankFindings { case: case.id.clone(), failing: failing.cloned().collect(), differs };

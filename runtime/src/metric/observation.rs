@@ -88,6 +88,9 @@ pub struct Observation {
     /// The distance between the ranks of it when they began, where they met.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skew: Option<RankSkew>,
+    /// True of a rank that did its share at the orders of rank 0, which measured for all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub led: bool,
     /// The data set, where it was too small for a pass, so that the epoch was begun again inside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ran_out: Option<RanOut>,

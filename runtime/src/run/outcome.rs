@@ -28,6 +28,13 @@ pub struct Repeat {
     pub outcome: Outcome,
 }
 
+impl Repeat {
+    /// Tells whether rank 0 measured it with its own.
+    pub(crate) fn is_led(&self) -> bool {
+        matches!(&self.outcome, Outcome::Measured { seen, .. } if seen.led)
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 fn is_first(surroundings: &u32) -> bool {
     *surroundings == 0

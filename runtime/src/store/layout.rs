@@ -73,12 +73,17 @@ impl Layout {
     /// ranks.
     #[must_use]
     pub(crate) fn of_rank(&self, rank: usize) -> Self {
-        Self { data: self.data.join("ranks").join(format!("{rank:05}")), ..self.clone() }
+        Self { data: self.ranks().join(format!("{rank:05}")), ..self.clone() }
+    }
+
+    /// The folder of what ranks keep.
+    pub(super) fn ranks(&self) -> PathBuf {
+        self.data.join("ranks")
     }
 
     /// The folder in which the ranks of a launch find each other, where none is named.
     pub(crate) fn meeting(&self) -> PathBuf {
-        self.data.join("ranks").join("meeting")
+        self.ranks().join("meeting")
     }
 
     /// The data directory itself.
@@ -281,6 +286,11 @@ pub(super) fn unborn_or_dying(name: &str) -> Option<RunId> {
 /// The duel whose children used a directory in versions that kept no journal, by its name.
 pub(super) fn scratch_of(name: &str) -> Option<RunId> {
     name.strip_prefix(".scratch-")?.parse().ok()
+}
+
+/// The rank that keeps its part in a directory, by its name.
+pub(super) fn rank_of(name: &str) -> Option<usize> {
+    name.parse().ok().filter(|rank| format!("{rank:05}") == name)
 }
 
 /// The duel that a file is of, by its name.

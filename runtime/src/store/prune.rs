@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use serde::Deserialize;
 
 use super::files::on_its_way_to;
-use super::layout::{directories_in, duel_of, is_of_run, scratch_of, unborn_or_dying};
+use super::layout::{directories_in, duel_of, is_of_run, rank_of, scratch_of, unborn_or_dying};
 use super::runs::names_or_none;
 use super::{Duels, Files, Runs, StoreError};
 use crate::device::on_all_processors;
@@ -39,6 +39,8 @@ pub struct PruneResult {
     pub runs: Vec<RunId>,
     /// The leftovers of killed writers.
     pub leftovers: usize,
+    /// The bytes on disk that the runs had.
+    pub bytes: u64,
     /// The bytes of scratch that killed runs had left, and that were freed.
     pub scratch: Vec<(RunId, u64)>,
 }
@@ -86,10 +88,25 @@ impl Runs {
                 }
             }
         }
+        pruned.bytes = pruned.runs.iter().map(|run| room(files, &self.layout.run(run))).sum();
         self.remove_all(&pruned.runs)?;
         let made_or_removed = |name: &str| unborn_or_dying(name).is_some();
         pruned.leftovers += sweep(files, &folder, now, LEFTOVER, |_| false, made_or_removed)?;
         Ok(pruned)
+    }
+
+    /// Removes the parts that ranks of runs of several have kept, by the same rules as if each rank's were runs
+    /// of their own. Returns what was removed of each rank.
+    ///
+    /// # Errors
+    /// As [`Runs::prune`].
+    pub fn prune_ranks(&self, keep: PrunePolicy, now: SystemTime) -> Result<Vec<PruneResult>, StoreError> {
+        let folder = self.layout.ranks();
+        if !is_folder(&*self.files, &folder)? {
+            return Ok(Vec::new());
+        }
+        let ranks = names_or_none(&*self.files, &folder)?.into_iter().filter_map(|name| rank_of(&name));
+        ranks.map(|rank| Self::new(self.layout.of_rank(rank)).prune(keep, now)).collect()
     }
 
     /// Removes what children of a run have left in their scratch directories, unless a process goes on with

@@ -131,7 +131,7 @@ impl CallAnswer {
 }
 
 /// The answer of the collectors of a worker: that they have begun, or what they found in a region.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CollectorAnswer {
     /// The metrics that were found.
     pub metrics: Vec<CollectedMetric>,
@@ -142,7 +142,7 @@ pub struct CollectorAnswer {
 }
 
 /// Something that a collector found.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CollectedMetric {
     /// Its name: `2_save_breakdown/total_s`.
     pub tag: String,
@@ -158,7 +158,7 @@ pub struct CollectedMetric {
 }
 
 /// The direction in which something that a collector found is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
     /// Less is better.

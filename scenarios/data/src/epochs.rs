@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use weighbridge::{
     Count, Delivery, Error, FieldCopy, FieldKind, ItemCopy, Operator, Platform, Remote, ResourceUse, Result,
     WorkReport, skip,
@@ -223,7 +224,7 @@ impl dyn Batch + '_ {
 }
 
 /// The work that a pipeline really does.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutedWork {
     /// The transforms that run, in order, by name.
     pub transforms: Vec<String>,

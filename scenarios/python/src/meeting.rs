@@ -1,11 +1,12 @@
 //! Where ranks of one case meet: processes of a framework that know of each other.
 
 use std::fmt::Display;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
 use serde::Serialize;
 use weighbridge::{Error, Result};
+use weighbridge_data::ranks::LaunchPlace;
 
 /// The place of a rank among several, and the address at which it meets the others.
 #[derive(Debug, Serialize)]
@@ -15,8 +16,10 @@ pub struct RankMessage {
     /// The way in which trainers exchange gradients.
     #[serde(skip_serializing_if = "Option::is_none")]
     communication: Option<String>,
-    /// An address of this machine that was free a moment ago: the first rank listens there.
+    /// An address of the first rank's machine that was free a moment ago: the first rank listens there.
     meet: SocketAddr,
+    /// The address by which others reach this rank's machine.
+    own: IpAddr,
     /// Time that a rank waits for the others, in nanoseconds.
     patience: u64,
 }
@@ -26,9 +29,19 @@ pub struct RankMessage {
 const PATIENCE: Duration = Duration::from_mins(1);
 
 impl RankMessage {
-    /// The `index`-th of so many that meet at this address.
+    /// The `index`-th of so many that meet at this address of this machine.
     pub fn new(index: usize, of: usize, meet: SocketAddr) -> Self {
-        Self { index, of, communication: None, meet, patience: PATIENCE.as_nanos() as u64 }
+        let patience = PATIENCE.as_nanos() as u64;
+        Self { index, of, communication: None, meet, own: meet.ip(), patience }
+    }
+
+    /// The same where they meet at the place of a launch.
+    #[must_use]
+    pub fn placed(self, place: Option<LaunchPlace>) -> Self {
+        match place {
+            Some(LaunchPlace { meet, own, .. }) => Self { meet, own, ..self },
+            None => self,
+        }
     }
 
     /// The same for trainers, which exchange gradients so.

@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import socket
+import struct
 from dataclasses import dataclass
 from datetime import timedelta
+
+ADDRESS_OF = 0x8915
+"""Linux's request for the address of an interface."""
+
+
+def interface(address: str) -> str:
+    """The network interface of this machine that has this address: `lo` has that of the machine's own loop."""
+    wanted = socket.inet_aton(address)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        for _, name in socket.if_nameindex():
+            try:
+                told = fcntl.ioctl(asking.fileno(), ADDRESS_OF, struct.pack("256s", name.encode()))
+            except OSError:
+                continue  # it has no address
+            if told[20:24] == wanted:
+                return name
+    if wanted[0] == 127:
+        return "lo"
+    raise RuntimeError(f"no network interface of this machine has the address {address}")
 
 
 @dataclass(frozen=True)
@@ -14,7 +36,9 @@ class Meeting:
     index: int
     of: int
     meet: str
-    """The address of this machine at which the first rank listens."""
+    """The address at which the first rank listens."""
+    own: str
+    """The address by which others reach this machine."""
     patience: int
     """How long the others are waited for, in nanoseconds."""
 
@@ -23,10 +47,10 @@ class Meeting:
         return self.patience / 1e9
 
     def by_torch(self) -> None:
-        """Meets the others in the way of PyTorch, by gloo, over this machine's own network alone."""
+        """Meets the others in the way of PyTorch, by gloo, over the network that they reach this machine by."""
         from torch import distributed
 
-        os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+        os.environ["GLOO_SOCKET_IFNAME"] = interface(self.own)
         distributed.init_process_group(
             "gloo",
             init_method=f"tcp://{self.meet}",

@@ -24,6 +24,11 @@ impl LaunchFolder {
         Self { root: shared.join(LAUNCHES).join(launch) }
     }
 
+    /// The folder of all launches below a shared one.
+    pub(crate) fn all(shared: &Path) -> PathBuf {
+        shared.join(LAUNCHES)
+    }
+
     /// A folder that a rank was told of.
     pub(crate) fn at(root: PathBuf) -> Self {
         Self { root }

@@ -29,6 +29,7 @@ mod follow;
 mod machine;
 mod outcome;
 mod progress;
+mod prune;
 mod request;
 mod spec;
 
@@ -45,6 +46,7 @@ pub use args::{CompareAction, EngineKind, LaunchArgs, LaunchMode, PreflightPolic
 pub use bundle::{BaselineProgram, Programs};
 pub use error::LaunchError;
 pub use progress::Shown;
+pub use prune::prune;
 
 use engine::{Checked, Engine, EngineJob, EngineOptions};
 use error::Result;

@@ -104,7 +104,9 @@ pub(crate) fn follow<E>(
         let _ = link.ended(turn.turn, why);
         let EndedRequest { outcome, start, slot, tree, stdout, stderr, .. } = ended;
         let Some((mut outcome, spots)) = outcome else { continue };
-        if let Outcome::Measured { evidence, .. } = &mut outcome {
+        if let Outcome::Measured { seen, evidence, .. } = &mut outcome
+            && !seen.led
+        {
             references.compare(task.plan, case, request.purpose, evidence, spots);
         }
         let nanoseconds = |time: Duration| time.as_nanos() as u64;

@@ -3,7 +3,7 @@
 //! Where each rank does the whole by itself, the slowest stands for all: its observation and its evidence are
 //! taken whole, so that figures and what proves them are of one process. Where all do one thing together, an
 //! iteration takes as long as on its slowest rank, and the work is that of all. In both the metrics of every
-//! rank stand beside, by rank.
+//! rank stand beside, by rank. Where rank 0 measured for all, its repeat is that of all.
 
 use std::collections::HashMap;
 
@@ -21,6 +21,8 @@ pub(crate) struct RepeatMerge {
     collective: bool,
     /// Ranks that have told something.
     told: usize,
+    /// Ranks that rank 0 has measured with its own.
+    led: usize,
     /// The repeat of the slowest rank so far, with its pace.
     standing: Option<(f64, Repeat)>,
     failed: Option<FailedRank>,
@@ -69,6 +71,7 @@ impl RepeatMerge {
             ranks,
             collective,
             told: 0,
+            led: 0,
             standing: None,
             failed: None,
             skipped: None,
@@ -88,6 +91,7 @@ impl RepeatMerge {
         self.slot = self.slot.max(repeat.slot);
         self.start = self.start.max(repeat.start);
         match &repeat.outcome {
+            Outcome::Measured { seen, .. } if seen.led => self.led += 1,
             Outcome::Measured { seen, .. } => {
                 self.add_measured(rank, seen);
                 let pace = pace(seen);
@@ -156,7 +160,12 @@ impl RepeatMerge {
         if let Some((repeat, why)) = self.skipped.take() {
             return Repeat { slot, start, outcome: Outcome::Skipped { why }, ..repeat };
         }
-        let (_, mut standing) = self.standing.take().expect("a rank has told something");
+        let Some((_, mut standing)) = self.standing.take() else {
+            unreachable!("rank 0 is led by nobody, and has told something");
+        };
+        if self.led > 0 {
+            return Repeat { slot, start, ..standing };
+        }
         if let Outcome::Measured { seen, evidence, .. } = &mut standing.outcome {
             if self.collective && seen.taken.is_some() {
                 if let Some(failure) = std::mem::take(&mut self.together).put_into(seen) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use weighbridge::Requirements;
 use weighbridge::prelude::*;
+use weighbridge_data::ranks::LaunchedRanks;
 use weighbridge_data::{Cache, DataSet};
 
 use super::collected::{CollectedAction, collect};
@@ -13,6 +14,7 @@ use super::medium::Medium;
 use super::operation::Operation;
 use super::proof::{Proof, prove};
 use super::ranked::RankedCheckpoints;
+use super::remote_ranks::{follow_checkpoints, open_all};
 use super::rounds::SaveRounds;
 use crate::contract::{Checkpointer, Checkpoints, SaveOptions, SaveWaiter};
 use crate::workload::{DeviceMesh, Placement, State};
@@ -50,27 +52,33 @@ struct ProcessesAxes {
 /// after a load; what was timed is done once more with collectors, as in CKPT-1, and what those of a rank
 /// find is called by its number. A rank that dies or hangs is named, and the others are ended.
 #[scenario(id = "CKPT-RANKS", category = "Checkpoints", sets = ["checkpoint-ranks"], equivalence = exact,
-    filter = fits, needs = needs, describe = describe)]
+    ranks = "collective", filter = fits, needs = needs, describe = describe)]
 fn processes(bencher: &mut Bencher, checkpointer: &mut dyn Checkpointer, axes: ProcessesAxes) -> Result<()> {
     let ProcessesAxes { variant, ranks, operation, saving, medium } = axes;
     let state = if bencher.is_smoke() { State::SMALL } else { variant };
     let options = SaveOptions::on(saving, Placement::spread(DeviceMesh::line(ranks), &state));
     let data = Arc::new(state.open(&Cache::from_env())?);
+    let mut launched = LaunchedRanks::meet(bencher, ranks)?;
+    if !launched.is_first() {
+        follow_checkpoints(checkpointer, &mut launched, &options, &data);
+        return data.check_unchanged();
+    }
     let place = medium.place(bencher, 3 * state.bytes())?;
     bencher.bytes(state.bytes() as usize);
-    measure(bencher, checkpointer, &options, &data, operation, place.path())
+    measure(bencher, checkpointer, &mut launched, &options, &data, operation, place.path())
 }
 
 /// Measures and proves an operation of all ranks of a state.
 fn measure(
     bencher: &Bencher,
     checkpointer: &mut dyn Checkpointer,
+    launched: &mut LaunchedRanks,
     options: &SaveOptions,
     data: &Arc<DataSet>,
     operation: Operation,
     place: &Path,
 ) -> Result<()> {
-    let opened = bencher.open(|| checkpointer.open_ranks(options, data))?;
+    let opened = bencher.open(|| open_all(checkpointer, launched, options, data, place))?;
     let mut checkpoints = RankedCheckpoints::new(opened, &options.placement, data)?;
     checkpoints.executed().check_platform(bencher.platform())?;
     bencher.work(checkpoints.executed().report(data, checkpoints.entry_point()));
@@ -87,11 +95,11 @@ fn measure(
     saved.inventory.tell(bencher);
     checkpoints.tell(bencher, operation);
     drop(checkpoints);
-    let mut anew = open(checkpointer, options, data)?;
+    let mut anew = open(checkpointer, launched, options, data, place)?;
     let proof = saved.proof(Proof::onto(data, &options.placement));
     prove(bencher, &mut *anew, proof, &saved.directory)?;
     drop(anew);
-    let opened = open(checkpointer, options, data);
+    let opened = open(checkpointer, launched, options, data, place);
     collect(bencher, opened, place, CollectedAction::of(operation, options.saving));
     Ok(())
 }
@@ -99,10 +107,12 @@ fn measure(
 /// Opens the state on its ranks once more.
 fn open<'a>(
     checkpointer: &'a mut dyn Checkpointer,
+    launched: &mut LaunchedRanks,
     options: &SaveOptions,
     data: &Arc<DataSet>,
+    place: &Path,
 ) -> Result<Box<dyn Checkpoints + 'a>> {
-    let ranks = checkpointer.open_ranks(options, data)?;
+    let ranks = open_all(checkpointer, launched, options, data, place)?;
     Ok(Box::new(RankedCheckpoints::new(ranks, &options.placement, data)?))
 }
 
@@ -267,7 +277,8 @@ mod tests {
         fs::create_dir(&directory).unwrap();
         let placement = Placement::spread(DeviceMesh::line(ranks), &State::SMALL);
         let options = SaveOptions::on(SaveWaiter::Blocking, placement);
-        measure(&bencher, checkpointer, &options, &data, operation, &directory)?;
+        let mut alone = LaunchedRanks::meet(&bencher, ranks)?;
+        measure(&bencher, checkpointer, &mut alone, &options, &data, operation, &directory)?;
         bencher.finish()
     }
 

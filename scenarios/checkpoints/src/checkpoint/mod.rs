@@ -26,6 +26,7 @@ mod medium;
 mod operation;
 mod proof;
 mod ranked;
+mod remote_ranks;
 mod replicas;
 mod rounds;
 mod shares;

@@ -1,12 +1,14 @@
 //! The checkpointer contract: a state in memory to files, and back.
 
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weighbridge::worker::CollectorAnswer;
 use weighbridge::{Error, ItemCopy, Result, skip};
+use weighbridge_data::ranks::LaunchPlace;
 use weighbridge_data::{DataSet, ExecutedWork};
 
 use crate::contract::{LookedPart, Manager, Retention, StoredCheckpoint, StoredFiles, TensorHeader};
@@ -68,6 +70,9 @@ pub struct SaveOptions {
     pub system: SystemOptions,
     /// Layer of the system that saves and loads.
     pub layer: SaveLayer,
+    /// The ranks that are this process's own, where others are of other processes of a launch; `None` where
+    /// all are.
+    pub place: Option<LaunchPlace>,
 }
 
 impl SaveOptions {
@@ -86,7 +91,13 @@ impl SaveOptions {
             compression: Setting::Own,
             system: SystemOptions::NONE,
             layer: SaveLayer::Checkpointer,
+            place: None,
         }
+    }
+
+    /// Returns the ranks that are this process's own.
+    pub fn own_ranks(&self) -> Range<usize> {
+        self.place.map_or(0..self.placement.devices(), |place| place.first..place.first + place.here)
     }
 
     /// Declines to save by a layer below.

@@ -1,9 +1,9 @@
 //! A look at a loaded tensor while the clock runs.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A tensor of what was loaded, or the part of it on a device, and the places that are looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LookedPart {
     /// The position of the tensor.
     pub field: usize,

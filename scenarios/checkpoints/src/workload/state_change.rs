@@ -1,11 +1,11 @@
 //! A change of a state between two saves: cheap, of any type of number, and the same wherever a tensor is
 //! cut.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A change of a state: in each tensor that it changes, some of the seven lowest bits of every number are
 /// turned over. Numbers stay as large as they are, and the same change once more takes it back.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StateChange(Vec<u8>);
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use weighbridge::remote::LifeData;
 use weighbridge::{Bencher, Direction, Error, Requirements, Result, Unit, WorkReport, Workload};
+use weighbridge_data::ranks::{AnswerPlace, LaunchedRanks, RemoteEpochs, answer_epochs};
 use weighbridge_data::{Cache, DataSet, Epochs};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -16,13 +17,19 @@ use crate::adapters::native::Reference;
 use crate::contract::{Loader, for_each_batch, open_data};
 use crate::workload::PipelineSpec;
 
-/// Runs a pipeline over a mesh.
+/// Runs a pipeline over a mesh. Where several processes of a launch share it, each has its places, and rank 0
+/// drives all of them.
 pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpec, mesh: Mesh) -> Result<()> {
     mesh.places(spec)?;
     let (spec, data) = open_data(bencher, spec)?;
     let places = mesh.places(&spec)?;
-    live(bencher, loader, &spec, &data, mesh)?;
-    let pipelines = open_places(loader, &places, &data, mesh)?;
+    let mut launched = LaunchedRanks::meet(bencher, mesh.workers())?;
+    if !launched.is_first() {
+        return follow(loader, &mut launched, &spec, &data, mesh);
+    }
+    live(bencher, loader, &mut launched, &spec, &data, mesh)?;
+    let opened = OpenedData { data: &data, is_part: false };
+    let pipelines = open_places(loader, &mut launched, &places, opened, mesh)?;
     let report = pipelines[0].executed().report(&data, pipelines[0].entry_point());
     let in_order = pipelines.iter().all(|pipeline| pipeline.in_order());
     let pipelines = with_bands(pipelines, &places);
@@ -59,15 +66,28 @@ pub(super) fn run(bencher: &Bencher, loader: &mut dyn Loader, spec: &PipelineSpe
     Ok(())
 }
 
+/// The data that pipelines are opened over: all of it, or the part that lives are over.
+#[derive(Clone, Copy)]
+struct OpenedData<'a> {
+    data: &'a Arc<DataSet>,
+    is_part: bool,
+}
+
 /// One pipeline for each place of a mesh.
 fn open_places<'a>(
     loader: &'a mut dyn Loader,
+    launched: &mut LaunchedRanks,
     places: &[MeshPlace],
-    data: &Arc<DataSet>,
+    OpenedData { data, is_part }: OpenedData<'_>,
     mesh: Mesh,
 ) -> Result<Vec<Box<dyn Epochs + Send + 'a>>> {
-    let specs: Vec<PipelineSpec> = places.iter().map(|place| place.spec.clone()).collect();
-    let pipelines = loader.open_many(&specs, data)?;
+    let own = launched.order(&is_part.into())?;
+    let own = own.map_or(places, |own| &places[own.first..][..own.here]);
+    let specs: Vec<PipelineSpec> = own.iter().map(|place| place.spec.clone()).collect();
+    let pipelines = loader.open_many(&specs, data);
+    let pipelines = launched.join(pipelines, |line, opened| {
+        Ok(Box::new(RemoteEpochs::new(line, &opened)?) as Box<dyn Epochs + Send>)
+    })?;
     if pipelines.len() == mesh.workers() {
         return Ok(pipelines);
     }
@@ -75,8 +95,42 @@ fn open_places<'a>(
     Err(Error::new(format!("`mesh` {mesh} has {asked} workers, and the loader made {got} pipelines")))
 }
 
+/// Opens this process's places of a mesh as often as rank 0 asks for it, and answers for them.
+fn follow(
+    loader: &mut dyn Loader,
+    launched: &mut LaunchedRanks,
+    spec: &PipelineSpec,
+    data: &Arc<DataSet>,
+    mesh: Mesh,
+) -> Result<()> {
+    let rank = launched.rank();
+    while let Some(order) = launched.next_order() {
+        let of_part = (order.with == true).then(|| part(spec));
+        let (spec, data) = match of_part {
+            Some(part) => {
+                let data = Arc::new(Cache::from_env().open(&part.source)?);
+                (part, data)
+            }
+            None => (spec.clone(), data.clone()),
+        };
+        let places = mesh.places(&spec)?;
+        let own = &places[order.place.first..][..order.place.here];
+        let specs: Vec<PipelineSpec> = own.iter().map(|place| place.spec.clone()).collect();
+        launched.serve(loader.open_many(&specs, &data), |index, pipeline, asked| {
+            answer_epochs(&mut **pipeline, AnswerPlace { rank, index }, asked)?
+                .ok_or_else(|| Error::new(format!("a pipeline is asked for `{}`", asked.word)))
+        });
+    }
+    data.check_unchanged()
+}
+
 /// A life may be over one of so many parts of the data.
 const PARTS: usize = 4;
+
+/// The pipeline over a part of the data.
+fn part(spec: &PipelineSpec) -> PipelineSpec {
+    spec.clone().cut_to(spec.elements().len() / spec.batch_size / PARTS)
+}
 
 /// Has the harness time lives of all workers, over all of the data and over its first quarter: whoever makes
 /// a shard with its first batch takes longer for each element that it has more. (Frameworks start a process
@@ -84,11 +138,12 @@ const PARTS: usize = 4;
 fn live(
     bencher: &Bencher,
     loader: &mut dyn Loader,
+    launched: &mut LaunchedRanks,
     spec: &PipelineSpec,
     data: &Arc<DataSet>,
     mesh: Mesh,
 ) -> Result<()> {
-    let part = spec.clone().cut_to(spec.elements().len() / spec.batch_size / PARTS);
+    let part = part(spec);
     if loader.is_elsewhere() || mesh.places(&part).is_err() {
         return Ok(());
     }
@@ -104,7 +159,8 @@ fn live(
             }
         };
         let places = mesh.places(spec)?;
-        let pipelines = with_bands(open_places(loader, &places, &data, mesh)?, &places);
+        let opened = OpenedData { data: &data, is_part: matches!(over, LifeData::Part(_)) };
+        let pipelines = with_bands(open_places(loader, launched, &places, opened, mesh)?, &places);
         std::thread::scope(|scope| WorkerPool::start(scope, "worker", pipelines)?.go_through(bencher.epoch()))
     })
 }

@@ -1,10 +1,12 @@
 //! The contract: what a scenario asks of a system that trains a model.
 
 mod noted_steps;
+mod remote_training;
 mod train;
 mod trainer;
 
 pub(crate) use noted_steps::{NotedSteps, draw_epoch};
+pub(crate) use remote_training::{AnsweringTraining, RemoteTraining};
 pub(crate) use train::tell_rank_phases;
 pub use train::{
     COMPILATION, FORWARD_MEMORY, Material, OPERATOR, PROFILED, RANK_PHASE, RANK_STEP, TRAINING_MEMORY, Train,

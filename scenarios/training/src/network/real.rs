@@ -7,6 +7,15 @@ use num_traits::{Float, FromPrimitive, NumAssign};
 pub trait Real:
     Float + FromPrimitive + NumAssign + LinalgScalar + ScalarOperand + Send + Sync + std::iter::Sum
 {
+    /// Bytes of a number.
+    const SIZE: usize;
+
+    /// Writes its bytes, the least first.
+    fn write(self, bytes: &mut Vec<u8>);
+
+    /// The number of these bytes; none of fewer.
+    fn read(bytes: &[u8]) -> Option<Self>;
+
     /// The error function.
     #[must_use]
     fn erf(self) -> Self;
@@ -29,12 +38,32 @@ pub trait Real:
 }
 
 impl Real for f32 {
+    const SIZE: usize = size_of::<Self>();
+
+    fn write(self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.to_le_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        bytes.first_chunk().map(|bytes| Self::from_le_bytes(*bytes))
+    }
+
     fn erf(self) -> Self {
         libm::erff(self)
     }
 }
 
 impl Real for f64 {
+    const SIZE: usize = size_of::<Self>();
+
+    fn write(self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.to_le_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        bytes.first_chunk().map(|bytes| Self::from_le_bytes(*bytes))
+    }
+
     fn erf(self) -> Self {
         libm::erf(self)
     }

@@ -2,14 +2,18 @@
 
 use std::time::Instant;
 
+use serde_json::Value;
 use weighbridge::prelude::*;
 use weighbridge::{Requirements, WorkReport};
-use weighbridge_data::ranks::{ClosedTogether, at_once};
+use weighbridge_data::ranks::{AnswerPlace, ClosedTogether, LaunchedRanks, at_once};
 use weighbridge_loaders::distribution::{Band, WorkerPool};
 
 use super::preset::Preset;
 use super::rank_proof::{TrainingRank, prove_ranks};
-use crate::contract::{NotedSteps, Trainer, draw_epoch, open_material, tell_rank_phases};
+use crate::contract::{
+    AnsweringTraining, Material, NotedSteps, RemoteTraining, Trainer, draw_epoch, open_material,
+    tell_rank_phases,
+};
 use crate::workload::{Compilation, GradientExchange, Scaling, TrainingRanks, TrainingSpec};
 
 /// The axes of TRAIN-4.
@@ -49,12 +53,12 @@ struct RanksAxes {
 /// the losses and logits of its own share, gradients averaged, and weights after three steps and after the
 /// timed ones, which are equal on all ranks bit by bit and agree with a training in one place on whole
 /// batches in `f64`.
-#[scenario(id = "TRAIN-4", category = "Training", sets = ["ranks"], equivalence = shape,
+#[scenario(id = "TRAIN-4", category = "Training", sets = ["ranks"], equivalence = shape, ranks = "collective",
     filter = fits, needs = needs, describe = describe)]
 fn ranks(bencher: &mut Bencher, trainer: &mut dyn Trainer, axes: RanksAxes) -> Result<()> {
     let RanksAxes { variant, ranks, mode, scaling, communication } = axes;
     let preset = if bencher.is_smoke() { Preset::ForTests } else { variant };
-    let asked = TrainingRanks { count: ranks, exchange: communication };
+    let asked = TrainingRanks::new(ranks, communication);
     train_on_ranks(bencher, trainer, mode, asked, &of_all(preset, ranks, scaling))
 }
 
@@ -82,7 +86,15 @@ pub fn train_on_ranks(
     asked.check(spec)?;
     let (spec, material) = open_material(bencher, spec)?;
     let (data, weights) = (&material.data, &material.weights);
-    let ranks = bencher.open(|| trainer.open_ranks(&spec, mode, asked, data, weights))?;
+    let mut launched = LaunchedRanks::meet(bencher, asked.count)?;
+    if !launched.is_first() {
+        follow(trainer, &mut launched, mode, asked, &spec, &material);
+        return data.check_unchanged();
+    }
+    let place = launched.order(&Value::Null)?;
+    let own =
+        bencher.open(|| trainer.open_ranks(&spec, mode, TrainingRanks { place, ..asked }, data, weights));
+    let ranks = launched.join(own, |line, opened| Ok(Box::new(RemoteTraining::new(line, &opened)?) as _))?;
     let mut ranks = ClosedTogether(ranks);
     let ranks = &mut ranks.0;
     if ranks.len() != asked.count {
@@ -103,6 +115,24 @@ pub fn train_on_ranks(
     let timed: Vec<_> = noted.into_iter().zip(notes).map(|(noted, notes)| noted.unwrap_or(notes)).collect();
     prove_ranks(ranks, &timed, asked, &spec, &material)?;
     tell(bencher, ranks, &spec)
+}
+
+/// Opens this process's own ranks, as rank 0 of the launch asks for it, and answers for them.
+fn follow(
+    trainer: &mut dyn Trainer,
+    launched: &mut LaunchedRanks,
+    mode: Compilation,
+    asked: TrainingRanks,
+    spec: &TrainingSpec,
+    material: &Material,
+) {
+    let rank = launched.rank();
+    while let Some(order) = launched.next_order() {
+        let asked = TrainingRanks { place: Some(order.place), ..asked };
+        let opened = trainer.open_ranks(spec, mode, asked, &material.data, &material.weights);
+        let noting = opened.map(|ranks| ranks.into_iter().map(AnsweringTraining::new).collect());
+        launched.serve(noting, |index, training, asked| training.answer(AnswerPlace { rank, index }, asked));
+    }
 }
 
 /// Steps of each rank whose phases are told, after those that find what only phases need.
@@ -127,7 +157,7 @@ fn tell(bencher: &Bencher, ranks: &mut [TrainingRank<'_>], spec: &TrainingSpec) 
 /// Refuses ranks that cannot be the same training, such as those that do not divide the batch, for the plan.
 fn fits(axes: &RanksAxes) -> Result<(), String> {
     let RanksAxes { variant, ranks, scaling, communication, .. } = axes;
-    let asked = TrainingRanks { count: *ranks, exchange: *communication };
+    let asked = TrainingRanks::new(*ranks, *communication);
     asked.check(&of_all(*variant, *ranks, *scaling)).map_err(|error| error.to_string())
 }
 
@@ -160,7 +190,7 @@ mod tests {
 
     fn trained(trainer: &mut dyn Trainer, count: usize) -> Result<weighbridge::RepeatResult> {
         let bencher = bencher();
-        let asked = TrainingRanks { count, exchange: GradientExchange::Apart };
+        let asked = TrainingRanks::new(count, GradientExchange::Apart);
         train_on_ranks(
             &bencher,
             trainer,

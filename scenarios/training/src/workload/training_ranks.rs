@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 use weighbridge::{Error, Result};
+use weighbridge_data::ranks::LaunchPlace;
 
 use super::TrainingSpec;
 use super::model::Layer;
@@ -17,6 +18,8 @@ pub struct TrainingRanks {
     pub count: usize,
     /// The point of a step at which gradients are averaged.
     pub exchange: GradientExchange,
+    /// Those of them that are this process's own; `None` where all are.
+    pub place: Option<LaunchPlace>,
 }
 
 /// The point of a step at which the gradients of the ranks are averaged.
@@ -57,6 +60,16 @@ impl fmt::Display for Scaling {
 }
 
 impl TrainingRanks {
+    /// So many ranks, all of them this process's.
+    pub fn new(count: usize, exchange: GradientExchange) -> Self {
+        Self { count, exchange, place: None }
+    }
+
+    /// Returns the ranks that are this process's own.
+    pub fn own(self) -> Range<usize> {
+        self.place.map_or(0..self.count, |place| place.first..place.first + place.here)
+    }
+
     /// Refuses what cannot be the same training on so many ranks.
     ///
     /// # Errors
@@ -95,7 +108,7 @@ mod tests {
     fn shares_are_equal_and_together_they_are_the_batch() {
         let spec = TrainingSpec::read(TrainingSpec::TINY).unwrap();
         for count in [1, 2, 4, 8] {
-            let ranks = TrainingRanks { count, exchange: GradientExchange::Apart };
+            let ranks = TrainingRanks::new(count, GradientExchange::Apart);
             ranks.check(&spec).unwrap();
             let all: Vec<usize> = (0..count).flat_map(|rank| ranks.of_batch(&spec, rank)).collect();
             assert_eq!(all, (0..spec.batch).collect::<Vec<_>>());
@@ -106,12 +119,12 @@ mod tests {
     fn ranks_that_do_not_divide_the_batch_and_batch_norms_are_refused_by_name() {
         let spec = TrainingSpec::read(TrainingSpec::TINY).unwrap();
         for count in [0, 3, 64] {
-            let said = TrainingRanks { count, exchange: GradientExchange::Apart }.check(&spec).unwrap_err();
+            let said = TrainingRanks::new(count, GradientExchange::Apart).check(&spec).unwrap_err();
             assert_eq!(said.to_string(), format!("`ranks` {count} do not divide `batch` 32"));
         }
         let model = super::super::model::Dimensions::Resnet50 { image: 32, width: 8, classes: 10 };
         let norms = TrainingSpec { model, ..spec };
-        let said = TrainingRanks { count: 2, exchange: GradientExchange::Apart }.check(&norms).unwrap_err();
+        let said = TrainingRanks::new(2, GradientExchange::Apart).check(&norms).unwrap_err();
         assert!(said.to_string().starts_with("a batch norm takes the mean"), "{said}");
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct ShardedRank {
 }
 
 impl ShardedRank {
-    /// One for each device of the placement, with as many threads together as there are processors.
+    /// One for each device of the placement that is this process's own, with as many threads together as there are processors.
     ///
     /// # Errors
     /// A part that a device cannot have; no memory for it; a layer or replicas, which ranks have not.
@@ -42,7 +42,7 @@ impl ShardedRank {
         let placement = &options.placement;
         let parts = MeshParts::of(&OwnedTensors::copy(data)?, placement, threads)?;
         let ranks = placement.devices();
-        let rank = |rank| {
+        let rank = |rank: usize| {
             let kept = |field| parts.kept(field, rank).map(|kept| kept.fields);
             let fields: Vec<FieldCopy> =
                 (0..data.kinds().count()).map(kept).collect::<Result<Vec<_>>>()?.concat();
@@ -50,7 +50,7 @@ impl ShardedRank {
                 ShardedCheckpoints::new(OwnedTensors::of(&fields)?, options.saving, (threads / ranks).max(1));
             Ok(Self { own, rank })
         };
-        (0..ranks).map(rank).collect()
+        options.own_ranks().map(rank).collect()
     }
 
     fn below(&self, directory: &Path) -> PathBuf {

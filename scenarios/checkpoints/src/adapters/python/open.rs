@@ -39,8 +39,10 @@ pub(super) fn open_state_ranks(
 ) -> Result<Vec<Box<dyn Checkpoints + Send + 'static>>> {
     let converted = framework.converted(data.digest());
     let (count, meet) = (options.placement.devices(), free_address()?);
-    let opened = framework.on_ranks(count, |index, mut worker| {
-        let parts = StateParts::of(options, data).ranked(RankMessage::new(index, count, meet));
+    let own = options.own_ranks();
+    let opened = framework.on_ranks(own.len(), |index, mut worker| {
+        let rank = RankMessage::new(own.start + index, count, meet).placed(options.place);
+        let parts = StateParts::of(options, data).ranked(rank);
         let task = PipelineTask {
             contract: CHECKPOINTER,
             converted: &converted,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use weighbridge::{Error, Result};
 
+use super::gradient_lines::GradientLines;
 use crate::network::{Gradients, Real};
 
 /// A place at which so many ranks meet, again and again.
@@ -15,6 +16,8 @@ pub(crate) struct Meeting<T> {
     changed: Condvar,
     /// The time that a rank waits for the others.
     patience: Duration,
+    /// The lines to ranks in other processes, where there are some.
+    across: Option<Mutex<GradientLines>>,
 }
 
 #[derive(Debug)]
@@ -31,7 +34,12 @@ impl<T> Meeting<T> {
     pub(crate) fn of(ranks: usize, patience: Duration) -> Self {
         let came = (0..ranks).map(|_| None).collect();
         let round = MeetingRound { came, number: 0, mean: Arc::default(), left: None };
-        Self { round: Mutex::new(round), changed: Condvar::new(), patience }
+        Self { round: Mutex::new(round), changed: Condvar::new(), patience, across: None }
+    }
+
+    /// The same for ranks that are not all of this process.
+    pub(crate) fn across(self, lines: GradientLines) -> Self {
+        Self { across: Some(Mutex::new(lines)), ..self }
     }
 
     /// Says that a rank will not come again: nobody waits for it any more.
@@ -52,7 +60,16 @@ impl<T: Real> Meeting<T> {
         let number = round.number;
         round.came[rank] = Some(own);
         if round.came.iter().all(Option::is_some) {
-            let all = round.came.iter_mut().filter_map(Option::take).collect();
+            let all: Vec<Gradients<T>> = round.came.iter_mut().filter_map(Option::take).collect();
+            let all = match &self.across {
+                Some(lines) => {
+                    lines.lock().unwrap_or_else(PoisonError::into_inner).all(all).inspect_err(|error| {
+                        round.left.get_or_insert_with(|| (rank, error.to_string()));
+                        self.changed.notify_all();
+                    })?
+                }
+                None => all,
+            };
             round.mean = Arc::new(mean(all));
             round.number += 1;
             self.changed.notify_all();

@@ -13,6 +13,7 @@ mod candle;
 mod candle_layers;
 #[cfg(any(feature = "burn", feature = "candle"))]
 mod derived_model;
+mod gradient_lines;
 mod meeting;
 mod phase_clock;
 mod settings;
@@ -41,6 +42,7 @@ pub(crate) use by_hand::ByHand;
 pub(crate) use by_hand::Losses;
 #[cfg(feature = "candle")]
 pub use candle::CandleTrainer;
+use gradient_lines::GradientLines;
 pub(crate) use meeting::{Meeting, RankSeat};
 
 /// A trainer by definition: every layer, gradient and step by its formula, in `f64`. The modes of other
@@ -69,27 +71,32 @@ impl Trainer for ReferenceTrainer {
         weights: &Arc<DataSet>,
     ) -> Result<Vec<Box<dyn TrainingLoop + Send + '_>>> {
         // Neither do the modes of others change what their exchange of gradients comes to.
-        threads::<f64>(spec, ranks.count, data, weights)
+        threads::<f64>(spec, ranks, data, weights)
     }
 }
 
 /// The time that a thread waits for the others in an exchange of gradients.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// One training on so many threads of this process.
+/// The ranks of one training that are threads of this process.
 fn threads<T: Real>(
     spec: &TrainingSpec,
-    of: usize,
+    ranks: TrainingRanks,
     data: &Arc<DataSet>,
     weights: &Arc<DataSet>,
 ) -> Result<Vec<Box<dyn TrainingLoop + Send + 'static>>> {
-    let meeting = Arc::new(Meeting::of(of, PATIENCE));
-    let open = |rank| {
-        let seat = RankSeat { share: rank, of, rank, meeting: meeting.clone() };
+    let (of, own) = (ranks.count, ranks.own());
+    let mut meeting = Meeting::of(own.len(), PATIENCE);
+    if let Some(place) = ranks.place {
+        meeting = meeting.across(GradientLines::meet(place, of, PATIENCE)?);
+    }
+    let meeting = Arc::new(meeting);
+    let open = |rank: usize| {
+        let seat = RankSeat { share: rank, of, rank: rank - own.start, meeting: meeting.clone() };
         let rank = ByHand::<T>::open(spec, data, weights)?.seated(seat);
         Ok(Box::new(rank) as Box<dyn TrainingLoop + Send>)
     };
-    (0..of).map(open).collect()
+    own.clone().map(open).collect()
 }
 
 /// Refuses what a program of Rust cannot be asked for here.
@@ -164,6 +171,6 @@ impl Trainer for NdarrayTrainer {
                 ranks.exchange
             )));
         }
-        threads::<f32>(spec, ranks.count, data, weights)
+        threads::<f32>(spec, ranks, data, weights)
     }
 }

@@ -45,8 +45,9 @@ pub(super) fn open_ranks(
     let share = TrainingSpec { batch: ranks.share(spec), ..spec.clone() };
     let (epoch, meet) = (share.expected()?, free_address()?);
     let converted = framework.converted(data.digest());
-    let opened = framework.on_ranks(ranks.count, |index, mut worker| {
-        let parts = TrainingParts::of(spec, how, data, weights)?.ranked(index, ranks, meet);
+    let own = ranks.own();
+    let opened = framework.on_ranks(own.len(), |index, mut worker| {
+        let parts = TrainingParts::of(spec, how, data, weights)?.ranked(own.start + index, ranks, meet);
         let task = PipelineTask {
             contract: TRAINER,
             converted: &converted,

@@ -58,7 +58,7 @@ impl TrainingParts {
 
     /// The same for the `index`-th of several ranks, which meet at this address.
     pub(super) fn ranked(self, index: usize, ranks: TrainingRanks, meet: SocketAddr) -> Self {
-        let rank = RankMessage::new(index, ranks.count, meet).exchanging(&ranks.exchange);
+        let rank = RankMessage::new(index, ranks.count, meet).placed(ranks.place).exchanging(&ranks.exchange);
         Self { rank: Some(rank), ..self }
     }
 }

@@ -1,10 +1,18 @@
 //! Several ranks at once: asking all of them together, closing them together, and naming the one that is at
-//! fault where several fail.
+//! fault where several fail. And ranks in the other processes of a launch, as rank 0 has them.
+
+mod launch;
+mod line;
+mod remote_epochs;
 
 use std::thread;
 use std::time::Instant;
 
 use weighbridge::{Error, ErrorKind, Result};
+
+pub use launch::{LaunchPlace, LaunchedRanks, OpenOrder};
+pub use line::{LineMessage, RankLine};
+pub use remote_epochs::{AnswerPlace, RemoteEpochs, answer_epochs, item, of_item};
 
 /// Asks all ranks at the same time, from threads of their own, and returns each one's answer: for whatever
 /// they wait for each other in.
