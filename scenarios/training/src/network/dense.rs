@@ -85,7 +85,7 @@ pub(super) fn parted_behind<T: Real>(of_y: &Array2<T>, more: usize, batch: usize
     let all = of_y.nrows() / batch;
     let samples = || of_y.axis_chunks_iter(Axis(0), all);
     let of_tokens = samples()
-        .fold(Array2::zeros((more, of_y.ncols())), |sum, sample| sum + &sample.slice(s![all - more.., ..]));
+        .fold(Array2::zeros((more, of_y.ncols())), |sum, sample| sum + sample.slice(s![all - more.., ..]));
     let own: Vec<_> = samples().map(|sample| sample.slice_move(s![..all - more, ..])).collect();
     (of_tokens, ndarray::concatenate(Axis(0), &own).expect("all are of one width"))
 }

@@ -104,6 +104,6 @@ impl<T: Real> RmsNorm<T> {
         let of_standard = of_y * &parameters[self.at];
         let count = T::of(of_y.ncols() as f64);
         let along = ((&of_standard * &self.standard).sum_axis(Axis(1)) / count).insert_axis(Axis(1));
-        (of_standard - &self.standard * &along) * &self.inverse.view().insert_axis(Axis(1))
+        (of_standard - &self.standard * &along) * self.inverse.view().insert_axis(Axis(1))
     }
 }

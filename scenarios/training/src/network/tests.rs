@@ -165,7 +165,7 @@ fn scores_of_rotary_attention_depend_on_where_places_lie_from_each_other_as_comp
             );
             re * by.cos() - im * by.sin()
         };
-        (pair(0) + pair(1)) / 2.0
+        f64::midpoint(pair(0), pair(1))
     };
     let found = Network::new(&model).unwrap().forward(x.as_slice().unwrap(), &weights).unwrap();
     for place in 0..length {

@@ -4,7 +4,7 @@
 use weighbridge::data::{CaseRecord, CaseStatus, Ratio, Unit, names, quantity};
 use weighbridge_training::training::{COMPILATION, PEAK};
 
-use super::configuration::{STATE, WAYS, axis, row_name, value, ways};
+use super::configuration::{STATE, WAYS, axis, value, ways};
 use super::field::name;
 use weighbridge_xtask::table::Table;
 
