@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch._dynamo.utils
 from torch import Tensor, distributed, nn
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
@@ -324,6 +325,10 @@ class PyTorch(Training):
 
     def weights(self) -> Tensors:
         return {one.name: one.ours(one.parameter.detach()).cpu().numpy() for one in self.named}
+
+    def compilations(self) -> int:
+        """Graphs that `torch.compile` has handed to its compiler in this process."""
+        return int(torch._dynamo.utils.counters["stats"]["unique_graphs"])
 
     def where(self) -> str:
         return backend_of_tensors(self.module.parameters())
