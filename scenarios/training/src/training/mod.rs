@@ -41,5 +41,6 @@ pub use train4_ranks::train_on_ranks;
 pub use trainer_choice::TrainerChoice;
 
 pub use crate::contract::{
-    FORWARD_MEMORY, OPERATOR, PHASE, PROFILED, RANK_PHASE, RANK_STEP, TRAINING_MEMORY, WHOLE_STEP,
+    DEVICE_MEMORY, FORWARD_MEMORY, OPERATOR, PHASE, PROFILED, RANK_PHASE, RANK_STEP, TRAINING_MEMORY,
+    WHOLE_STEP,
 };

@@ -79,7 +79,7 @@ impl Results {
 }
 
 fn step(line: &str) -> Option<DeviceStep> {
-    let mut fields = line.split('\t').map(|field| visible_in_line(field));
+    let mut fields = line.split('\t').map(visible_in_line);
     Some(DeviceStep { name: fields.next()?, state: fields.next()?, seconds: fields.next()? })
 }
 
