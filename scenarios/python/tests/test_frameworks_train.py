@@ -219,3 +219,44 @@ def test_going_forward_alone_changes_nothing(started, material, tmp_path, traine
     assert name == "answer" and said["times"] == {}, said
     asked(worker, "train", anew=False, steps=STEPS - 1)
     assert far(asked(worker, "left"), by_formula(material, SGD)) < 2e-6
+
+
+COUNTS = ("pytorch", "flax", "tensorflow")
+"""Who tells how often it has compiled."""
+
+
+@pytest.mark.parametrize("trainer", COUNTS)
+def test_what_is_compiled_compiles_and_calls_fewer_operations_than_what_is_not(started, material, tmp_path, trainer):
+    worker = started(f"trainers.{trainer}", ENVIRONMENTS[trainer])
+    made, called = {}, {}
+    for mode in ("eager", "compiled"):
+        name, said = opened(worker, material, tmp_path, mode=mode, optimiser=SGD)
+        assert name == "opened", said
+        before = compilations(worker)
+        asked(worker, "train", anew=True, steps=STEPS)
+        made[mode] = compilations(worker) - before
+        asked(worker, "train", anew=True, steps=STEPS)
+        assert compilations(worker) - before == made[mode], "the same steps compile nothing anew"
+        name, said = worker.ask("call", name="operators", steps=STEPS)
+        assert name == "answer", said
+        called[mode] = sum(calls for operator, (_, calls) in said["times"].items() if operator)
+        assert worker.ask("close")[0] == "closed"
+    # JAX compiles each operation by itself, which is its way to run one.
+    assert made["compiled"] > 0 and (made["eager"] == 0 or trainer == "flax"), made
+    assert 0 < called["compiled"] < called["eager"], called
+
+
+def compilations(worker):
+    name, said = worker.ask("call", name="compilations")
+    assert name == "answer", said
+    return said["times"]["compilations"][0]
+
+
+def test_autotuned_compiles_and_trains_as_the_formula_says(started, material, tmp_path):
+    worker = started("trainers.pytorch", ENVIRONMENTS["pytorch"])
+    name, said = opened(worker, material, tmp_path, mode="autotuned", optimiser=SGD)
+    assert name == "opened", said
+    before = compilations(worker)
+    asked(worker, "train", anew=True, steps=STEPS)
+    assert compilations(worker) > before
+    assert far(asked(worker, "left"), by_formula(material, SGD)) < 2e-6

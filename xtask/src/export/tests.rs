@@ -123,6 +123,78 @@ fn without_its_sdk_a_tracker_is_skipped_with_the_line_that_installs_it() {
     }
 }
 
+/// A stand-in for the SDK of W&B, which writes down what it is handed: a line for each call.
+const WANDB: &str = r#"
+import json, os
+
+class Error(Exception): pass
+
+def note(what, **said):
+    with open(os.environ["NOTED"], "a") as file:
+        print(json.dumps([what, said], sort_keys=True), file=file)
+
+def Settings(**said): return sorted(said)
+def Table(columns, data): return {"columns": columns, "data": data}
+def Image(path): raise Error("no Pillow here")
+
+class Artifact:
+    def __init__(self, name, type): self.said = {"name": name, "type": type, "folders": []}
+    def add_dir(self, path, name=None): self.said["folders"].append([name, sorted(os.listdir(path))])
+
+class Run:
+    def __init__(self, dir): self.dir = os.path.join(dir, "offline-run", "files")
+    def log(self, said, step=None): note("log", said=said, step=step)
+    def log_artifact(self, artifact): note("artifact", **artifact.said)
+    def finish(self): note("finish")
+
+def init(**said):
+    note("init", mode=os.environ["WANDB_MODE"], **{k: said[k] for k in ("project", "id", "group", "tags", "mode", "config")})
+    return Run(said["dir"])
+"#;
+
+#[test]
+fn what_wandb_is_handed_is_the_run_offline_with_every_repeat_the_table_and_the_records() {
+    if !needs::command(needs::Need::Python3) {
+        return;
+    }
+    let home = home();
+    home.store(&sample());
+    let at = |name: &str| home.directory.path().join(name);
+    fs::create_dir_all(at("sdk")).unwrap();
+    fs::write(at("sdk/wandb.py"), WANDB).unwrap();
+    let python = at("python");
+    let text = format!(
+        "#!/bin/sh\nNOTED='{}' PYTHONPATH='{}' exec python3 \"$@\"\n",
+        at("noted").display(),
+        at("sdk").display()
+    );
+    fs::write(&python, text).unwrap();
+    fs::set_permissions(&python, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let said = run(&Export { python, ..args("wandb", Some(&at("out"))) }, &home.place).expect("exported");
+    assert!(said.text.contains("wandb sync") && said.text.contains("artifact alone"), "{}", said.text);
+    let noted = fs::read_to_string(at("noted")).unwrap();
+    let noted: Vec<serde_json::Value> =
+        noted.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let named = |what: &str| noted.iter().filter(|one| one[0] == what).map(|one| &one[1]).collect::<Vec<_>>();
+    let init = named("init")[0];
+    assert_eq!((&init["mode"], &init["project"]), (&"offline".into(), &"weighbridge".into()));
+    assert_eq!(init["config"]["machine"]["cpu"], "Abacus 9");
+    let logs = named("log");
+    let times = &sample().cases[0].metrics[0].values;
+    for (step, value) in times.iter().enumerate() {
+        let at_step = logs.iter().find(|log| log["step"] == step).unwrap();
+        assert_eq!(at_step["said"]["CV-1/small/wall_time/Reference"].as_f64(), value.value());
+    }
+    let table = logs.iter().find_map(|log| log["said"].get("comparison_table")).unwrap();
+    let rows = table["data"].as_array().unwrap();
+    assert_eq!(table["columns"].as_array().unwrap().len(), rows[0].as_array().unwrap().len());
+    let failed = rows.iter().find(|row| row[2] == "Reference (fused)").unwrap();
+    assert!(failed[8] == false && failed[9] != "", "{failed}");
+    let artifact = named("artifact")[0];
+    assert!(artifact["folders"][0][1].as_array().unwrap().contains(&"run.json".into()), "{artifact}");
+    assert_eq!(named("finish").len(), 1);
+}
+
 #[test]
 fn several_formats_at_once_have_their_usual_names_below_a_folder_and_need_one() {
     let home = home();

@@ -361,7 +361,7 @@ impl Source for LearningStream<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use weighbridge::{Purpose, Settings};
     use weighbridge_data::{Batch, ExecutedWork};
 
@@ -369,20 +369,30 @@ mod tests {
     use crate::adapters::native::ReferenceLearner;
     use crate::contract::Phases;
     use crate::contract::changed_loader::{bencher, metrics};
-    use crate::workload::{Images, PipelineSpec, Transform};
+    use crate::workload::{Form, Images, PipelineSpec, Transform};
 
     /// The reference, which tells of itself what one in another process does: it compiles for every batch,
-    /// and a step takes four seconds.
-    struct TellingLearner(ReferenceLearner);
+    /// and a step takes as many seconds as are said of its form.
+    pub(crate) struct TellingLearner {
+        honest: ReferenceLearner,
+        seconds: fn(Form) -> u64,
+    }
 
-    struct ToldLoop<'a>(Box<dyn LearningLoop + 'a>, u64);
+    impl TellingLearner {
+        pub(crate) fn of(seconds: fn(Form) -> u64) -> Self {
+            Self { honest: ReferenceLearner, seconds }
+        }
+    }
+
+    /// A loop, how often it has compiled, and the seconds of a step.
+    struct ToldLoop<'a>(Box<dyn LearningLoop + 'a>, u64, u64);
 
     /// The number of compilations before it is opened.
     const SO_FAR: u64 = 1000;
 
     impl Learner for TellingLearner {
         fn open(&mut self, task: &LearningTask, data: &Arc<DataSet>) -> Result<Box<dyn LearningLoop + '_>> {
-            Ok(Box::new(ToldLoop(self.0.open(task, data)?, SO_FAR)))
+            Ok(Box::new(ToldLoop(self.honest.open(task, data)?, SO_FAR, (self.seconds)(task.form))))
         }
     }
 
@@ -423,7 +433,7 @@ mod tests {
             Ok(Some(self.1))
         }
         fn time(&mut self, steps: usize) -> Result<Option<Duration>> {
-            Ok(Some(Duration::from_secs(4 * steps as u64)))
+            Ok(Some(Duration::from_secs(self.2 * steps as u64)))
         }
         fn phases(&mut self, _skip: usize, steps: usize) -> Result<Option<Phases>> {
             let seconds = |seconds| vec![Duration::from_secs(seconds); steps];
@@ -438,7 +448,7 @@ mod tests {
         let images = PipelineSpec::images(&Images::floats(64, 8, 16)).map(Transform::Normalize);
         let bencher = bencher();
         let (task, data) = open_learning_task(&bencher, &LearningTask::new(images)).unwrap();
-        let mut learner = TellingLearner(ReferenceLearner);
+        let mut learner = TellingLearner::of(|_| 4);
         bencher.learn(&mut learner, &task, &data).unwrap();
         time_steps(&bencher, &mut learner, &task, &data).unwrap();
         assert_eq!(time_steps_of(&mut learner, &task, &data).unwrap(), Duration::from_secs(4 * 4));

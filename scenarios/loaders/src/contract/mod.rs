@@ -18,6 +18,8 @@ pub(crate) mod to_device;
 pub use deliver::deliver;
 pub use each_batch::for_each_batch;
 pub use experiments::{EXPERIMENT, Experiment};
+#[cfg(test)]
+pub(crate) use learn::tests::TellingLearner;
 pub use learn::{
     Learn, RECOMPILATIONS, check_gradient, open_learning_task, tell_recompilations, time_steps, time_steps_of,
 };

@@ -51,7 +51,20 @@ fn task(form: &Form, data: &Images) -> LearningTask {
 mod tests {
     use super::*;
     use crate::adapters::native::ReferenceLearner;
-    use crate::contract::changed_loader::bencher;
+    use crate::contract::TellingLearner;
+    use crate::contract::changed_loader::{bencher, metrics};
+
+    #[test]
+    fn what_a_module_costs_is_the_time_of_its_steps_over_that_of_the_function() {
+        let mut learner = TellingLearner::of(|form| if form == Form::Module { 3 } else { 2 });
+        for form in [Form::Module, Form::Function] {
+            let mut bencher = bencher();
+            modules(&mut bencher, &mut learner, form, Images::floats(64, 8, 16)).unwrap();
+            let told = metrics(bencher).unwrap();
+            let ratio = told.iter().find(|(name, _)| name == "module_over_function").unwrap().1;
+            assert!((ratio - 1.5).abs() < 1e-12, "{form:?}: {told:?}");
+        }
+    }
 
     #[test]
     fn both_forms_deliver_the_same_bits_and_say_what_they_cost() {

@@ -25,7 +25,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from ..adapter import Declined, Place
 from ..components import States, Ways, angles
 from ..environments import of_jax
-from ..on_jax import backend_of_arrays, device_for, memory_of, multiplies_tf32, multiply_f32
+from ..on_jax import Compilations, backend_of_arrays, device_for, memory_of, multiplies_tf32, multiply_f32
 from ..pipeline import Array as Numbers
 from ..profiles import Operators, by_jax
 from ..trainer import Layer, Phases, Precision, Rank, Schedule, Task, Tensors, Trainer, Training, precision, told
@@ -525,6 +525,9 @@ class Flax(Training):
             parameters=sum(leaf.size for leaf in leaves),
             batch=len(self.samples(0)[0]),
         )
+
+    def compilations(self) -> int:
+        return Compilations.so_far()
 
     def where(self) -> str:
         return backend_of_arrays(self.parameters)

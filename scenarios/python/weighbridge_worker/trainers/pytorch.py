@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch._dynamo.utils
 from torch import Tensor, distributed, nn
 from torch._dynamo import utils as dynamo
 from torch.nn import functional as F
@@ -494,6 +495,10 @@ class PyTorch(Training):
 
     def weights(self) -> Tensors:
         return {one.name: one.ours(one.parameter.detach()).cpu().numpy() for one in self.named}
+
+    def compilations(self) -> int:
+        """Graphs that `torch.compile` has handed to its compiler in this process."""
+        return int(torch._dynamo.utils.counters["stats"]["unique_graphs"])
 
     def where(self) -> str:
         return backend_of_tensors(self.module.parameters())

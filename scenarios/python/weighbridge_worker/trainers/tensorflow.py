@@ -468,6 +468,11 @@ class TensorFlow(Training):
     def weights(self) -> Tensors:
         return {name: self.named[name].numpy() for name in self.task.weights}
 
+    def compilations(self) -> int:
+        """How often the functions of this training were traced."""
+        made = (self.gradients_here, self.step_here)
+        return sum(one.experimental_get_tracing_count() for one in made if hasattr(one, "function_spec"))
+
     def where(self) -> str:
         return backend_of_variables(self.weights_here)
 

@@ -87,7 +87,7 @@ impl Train for Bencher {
         stream_epochs(self, &mut steps, first, spec.expected()?, false, data)?;
         let epochs = training.noted()?.unwrap_or(notes);
         for (who, bytes) in training.device_memory()? {
-            self.metric(&format!("memory/device_{who}"), bytes as f64, Unit::BYTES, Direction::Lower);
+            self.metric(&format!("{DEVICE_MEMORY}{who}"), bytes as f64, Unit::BYTES, Direction::Lower);
         }
         weights.check_unchanged()?;
         Ok((training, epochs))
@@ -100,6 +100,9 @@ pub const FORWARD_MEMORY: &str = "memory/forward";
 
 /// The same while it trains.
 pub const TRAINING_MEMORY: &str = "memory/training";
+
+/// How the metrics begin that have bytes of the device, by who counts them.
+pub const DEVICE_MEMORY: &str = "memory/device_";
 
 /// Steps whose memory is told.
 const HELD: usize = 3;

@@ -8,7 +8,8 @@ use anyhow::Result;
 use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, Reading, RunRecord, Unit, machine, quantity};
 use weighbridge_training::training::{
-    FORWARD_MEMORY, MEASURED_PEAK, OPERATOR, PAPER_PEAKS, PEAK, PHASE, PROFILED, TRAINING_MEMORY, WHOLE_STEP,
+    DEVICE_MEMORY, FORWARD_MEMORY, MEASURED_PEAK, OPERATOR, PAPER_PEAKS, PEAK, PHASE, PROFILED,
+    TRAINING_MEMORY, WHOLE_STEP,
 };
 use weighbridge_training::workload::model::{Dimensions, Flops};
 
@@ -196,6 +197,7 @@ fn memory(variant: &str, cases: &[&CaseRecord]) -> String {
             not_told(training),
             shown(training.zip(forward).map(|(training, forward)| training / forward), &Unit::RATIO),
             value(case, names::DEVICE_PEAK_MEMORY)
+                .or_else(|| value(case, &format!("{DEVICE_MEMORY}framework")))
                 .map_or_else(|| "no device".into(), |it| quantity::show(it, &Unit::BYTES)),
         ]);
     }
