@@ -54,7 +54,7 @@ impl GradientLines {
     /// # Errors
     /// A process that has left, or does not come in time.
     pub(super) fn all<T: Real>(&mut self, own: Vec<Gradients<T>>) -> Result<Vec<Gradients<T>>> {
-        let shapes: Vec<(usize, usize)> = own[0].iter().map(|one| one.dim()).collect();
+        let shapes: Vec<(usize, usize)> = own[0].iter().map(ndarray::ArrayBase::dim).collect();
         let each = T::SIZE * shapes.iter().map(|(rows, columns)| rows * columns).sum::<usize>();
         let mut bytes = Vec::with_capacity(self.of * each);
         own.iter().flatten().flatten().for_each(|number| number.write(&mut bytes));
