@@ -54,6 +54,10 @@ pub enum Need {
     Actionlint,
     /// The command `check-jsonschema`, likewise.
     CheckJsonschema,
+    /// The command `reframe`: a recipe for it is run.
+    Reframe,
+    /// The command `jube`, likewise.
+    Jube,
     /// The command `moto_server`: an object store of the S3 kind on this machine.
     Moto,
     /// The command `c++`: kernels for a device are compiled for the host, and tried there.
@@ -92,6 +96,8 @@ impl Need {
         Self::Orbax,
         Self::Actionlint,
         Self::CheckJsonschema,
+        Self::Reframe,
+        Self::Jube,
         Self::Moto,
         Self::Cxx,
         Self::Nvrtc,
@@ -122,6 +128,8 @@ impl Need {
             Self::Orbax => "orbax",
             Self::Actionlint => "actionlint",
             Self::CheckJsonschema => "check-jsonschema",
+            Self::Reframe => "reframe",
+            Self::Jube => "jube",
             Self::Moto => "moto",
             Self::Cxx => "c++",
             Self::Nvrtc => "nvrtc",
@@ -152,6 +160,8 @@ impl Need {
             Self::Orbax => "Orbax is not installed: `cargo catalogue peers install orbax`",
             Self::Actionlint => "there is no `actionlint`",
             Self::CheckJsonschema => "there is no `check-jsonschema`",
+            Self::Reframe => "there is no `reframe`, and `WEIGHBRIDGE_REFRAME` names none",
+            Self::Jube => "there is no `jube`, and `WEIGHBRIDGE_JUBE` names none",
             Self::Moto => "there is no `moto_server`, and `WEIGHBRIDGE_MOTO` names none",
             Self::Cxx => "there is no `c++`",
             Self::Nvrtc => "there is no library `libnvrtc`",
@@ -252,6 +262,21 @@ pub fn moto_server() -> Option<String> {
         skipped(Need::Moto);
     }
     there.then_some(server)
+}
+
+/// The command of a launcher that runs a recipe: the one that `WEIGHBRIDGE_REFRAME` or `WEIGHBRIDGE_JUBE`
+/// names, else the one of the need's name. `None` if it is not there: the calling test is then said to be
+/// skipped, and returns.
+#[track_caller]
+#[must_use]
+pub fn launcher(need: Need) -> Option<String> {
+    let variable = format!("WEIGHBRIDGE_{}", need.name().to_uppercase());
+    let command = std::env::var(variable).unwrap_or_else(|_| need.name().to_owned());
+    let there = succeeds(Command::new(&command).arg("--version"));
+    if !there {
+        skipped(need);
+    }
+    there.then_some(command)
 }
 
 /// The variable that names the Python with `SkyPilot`.

@@ -4,6 +4,7 @@ mod cluster;
 mod kubernetes;
 mod mpirun;
 mod ray;
+mod recipes;
 mod sky;
 mod slurm;
 

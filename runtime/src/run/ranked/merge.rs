@@ -355,6 +355,24 @@ mod tests {
     }
 
     #[test]
+    fn where_rank_0_measured_for_all_its_repeat_is_that_of_all_and_who_failed_fails_it() {
+        let mut led = repeat(&[]);
+        let Outcome::Measured { seen: own, .. } = &mut led.outcome else { unreachable!() };
+        (own.led, own.taken) = (true, None);
+        let repeats = [repeat(&[1_000, 9_000]), led.clone(), led.clone()];
+        for order in [[0, 1, 2], [0, 2, 1]] {
+            let one = merged(true, &repeats, &order);
+            assert_eq!((&seen(&one).samples[..], seen(&one).elements), (&[1_000, 9_000][..], 200));
+            assert!(
+                seen(&one).ranks.is_empty() && !one.is_led(),
+                "what ranks told rank 0 is in its own repeat"
+            );
+        }
+        let one = merged(true, &[repeat(&[1_000]), led, failed(How::Panic, "planted")], &[0, 1, 2]);
+        assert!(matches!(one.outcome, Outcome::Failed(_)), "{one:?}");
+    }
+
+    #[test]
     fn ranks_that_ran_other_numbers_of_iterations_together_have_no_figure() {
         let mut other = repeat(&[1_000]);
         let Outcome::Measured { seen, .. } = &mut other.outcome else { unreachable!() };
