@@ -42,6 +42,7 @@ pub(super) struct BenchArgs {
     pub(super) ranks: Option<u64>,
     pub(super) rank_patience: Option<Duration>,
     pub(super) no_lock: bool,
+    pub(super) no_samples: bool,
     pub(super) resume: Option<String>,
     pub(super) anyway: bool,
     pub(super) dry_run: bool,

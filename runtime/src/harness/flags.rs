@@ -227,6 +227,13 @@ pub(super) const FLAGS: &[Flag] = &[
         "shuffled (the default) or declared",
         read!(together.order = order),
     ),
+    flag(
+        "no-samples",
+        None,
+        Measure,
+        "do not look at the machine's use ten times a second while a repeat is measured",
+        switch!(no_samples),
+    ),
     flag("seed", Some("N"), Measure, "seed of order, data and draws (default 42)", read!(run.seed = number)),
     flag("allow-debug", None, Measure, "measure although debug assertions are on", switch!(allow_debug)),
     flag(

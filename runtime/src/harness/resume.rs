@@ -95,6 +95,7 @@ fn of_today(today: &BenchArgs, then: BenchArgs) -> BenchArgs {
         ranks: today.ranks,
         rank_patience: today.rank_patience,
         no_lock: today.no_lock,
+        no_samples: today.no_samples,
         dry_run: today.dry_run,
         save_baseline: today.save_baseline.clone(),
         baseline: today.baseline.clone(),

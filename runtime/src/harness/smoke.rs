@@ -94,6 +94,7 @@ pub(super) fn program(context: &Context<'_>) -> Result<Program, TargetError> {
     let typed = context.args.for_children().into_iter();
     let variables = typed.filter_map(|(name, value)| Some((name.to_owned(), value?.clone())));
     own.variables.extend(variables);
+    own.samples = !context.args.no_samples;
     own.variables.extend(context.styled.variables.iter().cloned());
     Ok(own)
 }

@@ -10,7 +10,7 @@ use crate::metric::names;
 use crate::metric::{
     Custom, DEVICE_METRICS, Direction, Ledger, METRICS, Metric, Observation, OnDevice, Reading, Region, Unit,
 };
-use crate::run::{Outcome, Repeat};
+use crate::run::{Outcome, Repeat, UtilisationPoint};
 use crate::stats;
 
 /// One measured repeat and what it saw.
@@ -46,6 +46,7 @@ pub(super) fn metrics(measured: &[MeasuredRepeat<'_>]) -> Vec<MetricRecord> {
             record(metric.name, &metric.unit, metric.direction, measured.iter().map(read))
         })
         .collect();
+    metrics.extend(energy(measured));
     metrics.extend(ledger(measured));
     metrics.extend(phases(measured));
     metrics.extend(regions(measured));
@@ -79,6 +80,41 @@ fn record(
     let known: Vec<f64> = values.iter().filter_map(Reading::value).collect();
     let estimate = if is_bounded(&values) { None } else { Estimate::of(&known) };
     MetricRecord { name: name.to_owned(), unit: unit.clone(), direction, values, estimate, looped: None }
+}
+
+/// Energy of an element, and elements for a joule, where the machine told its power while the repeat was
+/// measured: that of the processors' packages, and that of the device. Whoever else used them is in it.
+fn energy(measured: &[MeasuredRepeat<'_>]) -> Vec<MetricRecord> {
+    let power: [(&str, ReadPower); 2] =
+        [("processors", |point| point.watts), ("device", |point| point.device?.watts)];
+    let mut found = Vec::new();
+    for (of, watts) in power {
+        let joules: Vec<Option<f64>> = measured.iter().map(|one| joules_per_element(one, watts)).collect();
+        if joules.iter().all(Option::is_none) {
+            continue;
+        }
+        let mut add = |name: String, unit, value: fn(f64) -> f64| {
+            let reading = |joules: &Option<f64>| {
+                joules.map_or_else(
+                    || Reading::absent("no power was told"),
+                    |joules| Reading::Value(value(joules)),
+                )
+            };
+            found.push(record(&name, &unit, Direction::Information, joules.iter().map(reading)));
+        };
+        add(format!("energy/{of}"), Unit::other("J/elem"), |joules| joules);
+        add(format!("elements_per_joule/{of}"), Unit::other("elem/J"), |joules| 1.0 / joules);
+    }
+    found
+}
+
+type ReadPower = fn(&UtilisationPoint) -> Option<f64>;
+
+/// The mean power of the measured part, for as long as its windows took.
+fn joules_per_element(one: &MeasuredRepeat<'_>, watts: ReadPower) -> Option<f64> {
+    let watts = one.repeat.utilisation.as_ref()?.mean(watts)?;
+    let elements = one.seen.elements as f64;
+    (elements > 0.0).then(|| watts * one.seen.wall as f64 * 1e-9 / elements)
 }
 
 /// A metric of the occurrences of a `measure` block in one repeat.

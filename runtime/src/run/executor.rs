@@ -8,6 +8,7 @@ use super::program::Program;
 use super::protocol::RepeatRequest;
 use super::repeat::{Resident, execute};
 use super::supervised_child::{ChildWatch, EndedRequest, SupervisedChild};
+use super::utilisation::SampledMachine;
 use super::{ChildFault, Failure, How, Outcome, Repeat};
 use crate::bencher::{Phase, Spot};
 use crate::plan::{Isolation, Plan, PlannedCase};
@@ -57,6 +58,7 @@ pub(super) struct ChildExecutor<'a> {
     timeout: Duration,
     memory: u64,
     interrupted: &'a AtomicBool,
+    samples: Option<SampledMachine>,
     shared: HashMap<ProcessKey, SupervisedChild>,
 }
 
@@ -71,12 +73,14 @@ enum ProcessKey {
 
 impl<'a> ChildExecutor<'a> {
     pub(super) fn new(program: Program, plan: &Plan, interrupted: &'a AtomicBool) -> Self {
+        let samples = program.samples.then(|| SampledMachine::of(plan.run.platform));
         Self {
             program: program.on(plan.run.platform),
             isolation: plan.together.isolation,
             timeout: plan.timeout(),
             memory: plan.memory,
             interrupted,
+            samples,
             shared: HashMap::new(),
         }
     }
@@ -107,6 +111,7 @@ impl Executor for ChildExecutor<'_> {
             memory: self.memory,
             interrupted: self.interrupted,
             until: turn.most.map(|most| begun + most),
+            samples: self.samples.as_ref(),
         };
         let ended = process.run(request, watch, last, tick);
         if ended.alive {
@@ -127,6 +132,7 @@ fn ended(outcome: Outcome, spots: Vec<Spot>, slot: Duration) -> EndedRequest {
         slot,
         away: Duration::ZERO,
         tree: None,
+        utilisation: None,
         stdout: Vec::new(),
         stderr: Vec::new(),
         alive: true,

@@ -24,6 +24,7 @@ mod schedule;
 mod stop;
 mod supervised_child;
 mod time_share;
+mod utilisation;
 
 pub use child::{ServedRequest, Serving, serve};
 pub use child_fault::ChildFault;
@@ -41,6 +42,7 @@ pub use protocol::{CHILD_FLAG, DUEL_FLAG};
 pub(crate) use ranked::{FollowEnd, FollowTask, RankLead, follow};
 pub use schedule::RunTask;
 pub(crate) use stop::half_width;
+pub use utilisation::UtilisationPoint;
 
 use crate::plan::Isolation;
 

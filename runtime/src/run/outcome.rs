@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ChildFault;
+use super::utilisation::Utilisation;
 use crate::bencher::{ClockFault, Evidence, Phase, Purpose, SkipReason, Work, WorkFault};
 use crate::metric::Observation;
 
@@ -20,6 +21,9 @@ pub struct Repeat {
     pub start: Option<u64>,
     /// The memory of the process and its descendants as the parent saw it, where there were any.
     pub tree: Option<TreeMemory>,
+    /// The use of the machine meanwhile; `None` where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub utilisation: Option<Utilisation>,
     /// The surroundings that it was measured in: 0 are those in which the run began, else it is the number of
     /// those among the manifest's others.
     #[serde(default, skip_serializing_if = "is_first")]

@@ -24,6 +24,8 @@ pub struct Program {
     pub path: PathBuf,
     /// Variables set for every child.
     pub variables: Vec<(String, String)>,
+    /// True if the parent is to look at the machine's use while a child measures.
+    pub samples: bool,
     /// The folder in which children are started; `None` for that of this process.
     directory: Option<PathBuf>,
     /// The stamp of the file then; `None` where children are started as what this very process runs.
@@ -56,7 +58,7 @@ impl Program {
     pub fn own() -> io::Result<Self> {
         let path = std::env::current_exe()?;
         let stamp = if Path::new(OWN).exists() { None } else { Some(FileStamp::of(&path)?) };
-        Ok(Self { path, variables: Vec::new(), directory: None, stamp })
+        Ok(Self { path, variables: Vec::new(), samples: true, directory: None, stamp })
     }
 
     /// The fault of a child that could not be started.
@@ -79,7 +81,7 @@ impl Program {
     /// When there is none.
     pub fn apart(path: &Path, directory: &Path) -> io::Result<Self> {
         let (path, directory) = (path.to_owned(), Some(directory.to_owned()));
-        Ok(Self { stamp: Some(FileStamp::of(&path)?), path, variables: Vec::new(), directory })
+        Ok(Self { stamp: Some(FileStamp::of(&path)?), path, variables: Vec::new(), samples: true, directory })
     }
 
     /// Returns the digest that tells this program from any other: the 128-bit XXH3 hash of its file, in

@@ -108,7 +108,7 @@ pub(super) fn go<E>(
             _ => None,
         };
         let _ = std::fs::remove_dir_all(&ask.scratch); // there only if the scenario asked for it
-        let EndedRequest { outcome, start, slot, away, tree, stdout, stderr, alive: _ } = ended;
+        let EndedRequest { outcome, start, slot, away, tree, utilisation, stdout, stderr, alive: _ } = ended;
         away_so_far += away;
         if outcome.is_some() && !away.is_zero() && progress.repeat_again() {
             sink(Event::Away { case: &case.id, away })?;
@@ -137,6 +137,7 @@ pub(super) fn go<E>(
             slot: nanoseconds(slot),
             start: start.map(nanoseconds),
             tree,
+            utilisation,
             surroundings: task.surroundings,
             outcome,
         };

@@ -107,7 +107,7 @@ mod tests {
         };
         let outcome = Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() };
         let (purpose, slot) = (Purpose::Measure, wall + 1_000_000_000);
-        Repeat { number, purpose, slot, start: None, tree: None, surroundings: 0, outcome }
+        Repeat { number, purpose, slot, start: None, tree: None, utilisation: None, surroundings: 0, outcome }
     }
 
     fn seen(centres: &[u64], within: u64) -> CaseRepeats {

@@ -13,8 +13,9 @@ use super::program::Program;
 use super::protocol::{
     CHILD_FLAG, ChildAnswer, ChildMessage, LONGEST, ParentMessage, RepeatRequest, VERSION,
 };
+use super::utilisation::{SampledMachine, Sampler, Utilisation};
 use super::{ChildFault, Failure, How, Outcome, TreeMemory};
-use crate::bencher::{ClaimedTime, ClockFault, PerIteration, Phase, Spot, visible};
+use crate::bencher::{ClaimedTime, ClockFault, PerIteration, Phase, Purpose, Spot, visible};
 use crate::device::own_priority;
 use crate::metric::{Block, Entry, TimedBy};
 use crate::process::{ChildPlace, MemoryWatch, Output, ReceivedBytes, SpawnOptions, Subprocess, leftovers};
@@ -43,6 +44,8 @@ pub(super) struct ChildWatch<'a> {
     pub(super) interrupted: &'a AtomicBool,
     /// The end of the time that the run has for it: then it ends as if it had been interrupted.
     pub(super) until: Option<Instant>,
+    /// The machine whose use is looked at in a measured repeat; `None` to look at none.
+    pub(super) samples: Option<&'a SampledMachine>,
 }
 
 /// Outcome of one request.
@@ -55,6 +58,7 @@ pub(super) struct EndedRequest {
     /// The time in which the machine slept or this process was stopped meanwhile.
     pub(super) away: Duration,
     pub(super) tree: Option<TreeMemory>,
+    pub(super) utilisation: Option<Utilisation>,
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
     /// True if the process can take another ask.
@@ -113,9 +117,12 @@ impl SupervisedChild {
         let begun = if self.asked { Instant::now() } else { self.started };
         self.asked = true;
         let mut seen = self.listening(begun);
+        let sampled = watch.samples.filter(|_| request.purpose == Purpose::Measure);
+        seen.sampler = sampled.map(|machine| Sampler::new(begun, machine.clone()));
         self.send(request);
         let end = self.answer(watch, &mut seen, tick);
-        self.ended(end, &seen, watch, last)
+        let utilisation = seen.sampler.take().map(Sampler::end);
+        EndedRequest { utilisation, ..self.ended(end, &seen, watch, last) }
     }
 
     /// Asks for one paced repeat in a fresh process and waits until it has come to its blocks; or to its end,
@@ -178,7 +185,7 @@ impl SupervisedChild {
         }
         let outcome = self.outcome(end, seen, slot, watch, &stderr);
         let (start, tree, away) = (seen.start, seen.tree, seen.absence.away());
-        EndedRequest { outcome, start, slot, away, tree, stdout, stderr, alive }
+        EndedRequest { outcome, start, slot, away, tree, utilisation: None, stdout, stderr, alive }
     }
 
     /// Listens past the greeting.
@@ -256,6 +263,9 @@ impl SupervisedChild {
                 if bytes > watch.memory {
                     return ListeningEnd::TooLarge(bytes);
                 }
+            }
+            if let Some(sampler) = &mut seen.sampler {
+                sampler.look();
             }
             if self.child.receive() == ReceivedBytes::End {
                 return ListeningEnd::Died;
@@ -440,6 +450,8 @@ struct ListeningState {
     /// The time until the repeat was over, and it had only to be told.
     over: Option<Duration>,
     absence: Absence,
+    /// The looks at the machine's use, where there are any.
+    sampler: Option<Sampler>,
 }
 
 impl ListeningState {
@@ -455,11 +467,15 @@ impl ListeningState {
             priority: None,
             beyond: None,
             absence: Absence::new(),
+            sampler: None,
         }
     }
 
     fn pass_into(&mut self, phase: Phase) {
         self.phase = phase;
+        if let Some(sampler) = &mut self.sampler {
+            sampler.note_phase(phase);
+        }
         if phase != Phase::SetUp {
             self.set_up.get_or_insert_with(Instant::now);
         }
@@ -480,6 +496,9 @@ impl ListeningState {
 
     /// A process alone measures its own peak; the parent's samples matter when there are several.
     fn note(&mut self, bytes: u64, processes: usize) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.note_memory(bytes);
+        }
         if processes > 1 || self.tree.is_some() {
             let before = self.tree.unwrap_or(TreeMemory { bytes: 0, processes: 0 });
             let (bytes, processes) = (before.bytes.max(bytes), before.processes.max(processes));
@@ -501,6 +520,7 @@ mod tests {
             memory: u64::MAX,
             interrupted: &interrupted,
             until: None,
+            samples: None,
         };
         let mut listened = ListeningState::since(Instant::now());
         assert_eq!(listened.allowed(watch(false)), timeout);
@@ -513,8 +533,14 @@ mod tests {
     fn nobody_is_late_for_the_time_in_which_the_machine_slept() {
         let interrupted = AtomicBool::new(false);
         let timeout = Duration::ZERO;
-        let watch =
-            ChildWatch { timeout, patient: false, memory: u64::MAX, interrupted: &interrupted, until: None };
+        let watch = ChildWatch {
+            timeout,
+            patient: false,
+            memory: u64::MAX,
+            interrupted: &interrupted,
+            until: None,
+            samples: None,
+        };
         let mut listened = ListeningState::since(Instant::now());
         assert!(listened.is_late(watch));
         listened.absence = Absence::of(Duration::from_hours(1));

@@ -81,6 +81,7 @@ pub(crate) fn repeat(number: u32, samples: usize) -> Repeat {
         slot: wall + 1_000_000,
         start: Some(900_000),
         tree: None,
+        utilisation: None,
         surroundings: 0,
         outcome: Outcome::Measured {
             seen: Box::new(seen),

@@ -1,5 +1,6 @@
 //! What the repeats of a case saw, condensed to what a chart can show.
 
+use super::use_over_time::UseView;
 use serde::Serialize;
 use weighbridge::data::{Claim, Ledger, Observation, Outcome, Purpose, Repeat, quantile};
 
@@ -66,6 +67,9 @@ pub(crate) struct RepeatView {
     pub(crate) slot: u64,
     /// The samples that were disturbed: by what, and how many.
     pub(crate) disturbed: Vec<(&'static str, usize)>,
+    /// The use of the machine meanwhile, where somebody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) used: Option<UseView>,
     /// The reason why it has no samples, where it failed or was skipped.
     pub(crate) failure: Option<String>,
 }
@@ -96,7 +100,8 @@ impl Detail {
 
 impl RepeatView {
     fn of(repeat: &Repeat, room: usize) -> (Self, Vec<f64>) {
-        let bare = Self { number: repeat.number, slot: repeat.slot, ..Self::default() };
+        let used = UseView::of(repeat);
+        let bare = Self { number: repeat.number, slot: repeat.slot, used, ..Self::default() };
         match &repeat.outcome {
             Outcome::Measured { seen, .. } => bare.with(seen, room),
             Outcome::Failed(failure) => (Self { failure: Some(failure.to_string()), ..bare }, Vec::new()),
@@ -166,6 +171,7 @@ mod tests {
             slot: 9_000,
             start: None,
             tree: None,
+            utilisation: None,
             surroundings: 0,
             outcome,
         }

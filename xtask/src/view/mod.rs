@@ -12,6 +12,7 @@ mod history;
 pub mod learning_curve;
 mod load;
 mod trade_off;
+mod use_over_time;
 
 use std::collections::HashMap;
 

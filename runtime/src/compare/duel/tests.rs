@@ -184,6 +184,7 @@ fn repeat(samples: &[u64]) -> Repeat {
         slot: 1,
         start: None,
         tree: None,
+        utilisation: None,
         surroundings: 0,
         outcome: Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() },
     }

@@ -17,7 +17,7 @@ mod kernels;
 mod libraries;
 mod memory;
 #[cfg(feature = "nvml")]
-mod nvml;
+pub(super) mod nvml;
 mod pinned_words;
 mod probe;
 
@@ -69,6 +69,14 @@ fn about(driver: &Driver) -> Result<DeviceInfo, DeviceError> {
         Err(_) => info,
     };
     Ok(info)
+}
+
+/// The management library and its handle of the device that [`find`] finds, without a context.
+#[cfg(feature = "nvml")]
+pub(super) fn monitor() -> Option<nvml::Nvml> {
+    let driver = Driver::find().ok()?;
+    let info = describe::describe(&driver, describe::device().ok()?).ok()?;
+    nvml::Nvml::open(&driver, &info).ok()
 }
 
 /// An open device. It belongs to the thread that opened it.

@@ -18,6 +18,7 @@ type NvmlIndex = unsafe extern "C" fn(NvmlHandle, c_uint, *mut c_uint) -> c_int;
 type Rates = unsafe extern "C" fn(NvmlHandle, *mut [c_uint; 2]) -> c_int;
 type Modes = unsafe extern "C" fn(NvmlHandle, *mut c_uint, *mut c_uint) -> c_int;
 type NvmlProcesses = unsafe extern "C" fn(NvmlHandle, *mut c_uint, *mut NvmlProcess) -> c_int;
+type NvmlMemoryInfo = unsafe extern "C" fn(NvmlHandle, *mut [c_ulonglong; 3]) -> c_int;
 type NvmlText = unsafe extern "C" fn(*mut c_char, c_uint) -> c_int;
 
 /// `nvmlClockType_t`.
@@ -42,7 +43,7 @@ struct NvmlProcess {
 
 /// The library and its handle of the device. What it lacks is not told.
 #[derive(Debug)]
-pub(super) struct Nvml {
+pub(in super::super) struct Nvml {
     handle: NvmlHandle,
     power: Option<NvmlNumber>,
     power_limit: Option<NvmlNumber>,
@@ -52,6 +53,7 @@ pub(super) struct Nvml {
     temperature: Option<NvmlIndex>,
     throttle: Option<Wide>,
     rates: Option<Rates>,
+    memory: Option<NvmlMemoryInfo>,
     partition: Option<Modes>,
     persistence: Option<NvmlNumber>,
     processes: Option<NvmlProcesses>,
@@ -71,6 +73,18 @@ impl Nvml {
         let opened = Self::of(&library, info);
         std::mem::forget(library); // functions of it are kept as plain pointers
         opened
+    }
+
+    /// What a look ten times a second asks for, and the bytes in use on the device.
+    pub(in super::super) fn look(&self) -> (Telemetry, Option<u64>) {
+        let telemetry = Telemetry {
+            sm_clock_mhz: self.which(self.clock, SM).map(f64::from),
+            power_watts: self.number(self.power).map(|value| f64::from(value) * 1e-3),
+            temperature: self.which(self.temperature, DIE).map(f64::from),
+            utilisation: self.utilisation(),
+            ..Telemetry::default()
+        };
+        (telemetry, self.memory_in_use())
     }
 
     fn of(library: &Library, info: &DeviceInfo) -> Result<Self, String> {
@@ -98,6 +112,7 @@ impl Nvml {
                 throttle: symbol(library, "nvmlDeviceGetCurrentClocksEventReasons")
                     .or_else(|| symbol(library, "nvmlDeviceGetCurrentClocksThrottleReasons")),
                 rates: symbol(library, "nvmlDeviceGetUtilizationRates"),
+                memory: symbol(library, "nvmlDeviceGetMemoryInfo"),
                 partition: symbol(library, "nvmlDeviceGetMigMode"),
                 persistence: symbol(library, "nvmlDeviceGetPersistenceMode"),
                 processes: symbol(library, "nvmlDeviceGetComputeRunningProcesses_v3"),
@@ -158,6 +173,12 @@ impl Nvml {
         let mut rates = [0; 2]; // of kernels, of memory: `nvmlUtilization_t`
         // SAFETY: as above.
         (unsafe { self.rates?(self.handle, &raw mut rates) } == 0).then(|| f64::from(rates[0]) / 100.0)
+    }
+
+    fn memory_in_use(&self) -> Option<u64> {
+        let mut bytes = [0; 3]; // all, free, in use: `nvmlMemory_t`
+        // SAFETY: as above.
+        (unsafe { self.memory?(self.handle, &raw mut bytes) } == 0).then_some(bytes[2])
     }
 
     fn partitioned(&self) -> Option<bool> {

@@ -43,7 +43,16 @@ fn seen(milliseconds: u64) -> Observation {
 
 fn repeat(number: u32, seen: Observation) -> Repeat {
     let outcome = Outcome::Measured { seen: Box::new(seen), work: None, evidence: Box::default() };
-    Repeat { number, purpose: Purpose::Measure, slot: 0, start: None, tree: None, surroundings: 0, outcome }
+    Repeat {
+        number,
+        purpose: Purpose::Measure,
+        slot: 0,
+        start: None,
+        tree: None,
+        utilisation: None,
+        surroundings: 0,
+        outcome,
+    }
 }
 
 fn repeats(milliseconds: &[u64]) -> Vec<Repeat> {

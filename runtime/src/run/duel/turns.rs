@@ -344,7 +344,7 @@ impl Duel<'_> {
 
     fn watch(&self, patient: bool) -> ChildWatch<'_> {
         let (timeout, memory) = (self.settings.timeout, self.settings.memory);
-        ChildWatch { timeout, patient, memory, interrupted: self.interrupted, until: None }
+        ChildWatch { timeout, patient, memory, interrupted: self.interrupted, until: None, samples: None }
     }
 
     fn start(&self, program: &Program, side: usize, drawn: u64) -> Result<SupervisedChild, BrokenDuel> {
@@ -371,6 +371,7 @@ fn whole(side: usize, ended: EndedRequest, ask: &RepeatRequest) -> Result<(Repea
                 slot: nanoseconds(slot),
                 start: start.map(nanoseconds),
                 tree,
+                utilisation: None,
                 surroundings: 0,
                 outcome,
             };

@@ -102,7 +102,7 @@ pub(crate) fn follow<E>(
         };
         // Rank 0 that is gone is noticed when the next turn is waited for.
         let _ = link.ended(turn.turn, why);
-        let EndedRequest { outcome, start, slot, tree, stdout, stderr, .. } = ended;
+        let EndedRequest { outcome, start, slot, tree, utilisation, stdout, stderr, .. } = ended;
         let Some((mut outcome, spots)) = outcome else { continue };
         if let Outcome::Measured { seen, evidence, .. } = &mut outcome
             && !seen.led
@@ -116,6 +116,7 @@ pub(crate) fn follow<E>(
             slot: nanoseconds(slot),
             start: start.map(nanoseconds),
             tree,
+            utilisation,
             surroundings: task.surroundings,
             outcome,
         };

@@ -303,6 +303,7 @@ mod tests {
             slot: 7,
             start: None,
             tree: None,
+            utilisation: None,
             surroundings: 0,
             outcome,
         }

@@ -61,6 +61,7 @@ impl Executor for Mock<'_> {
             slot: turn.most.map_or(slot, |most| slot.min(most)),
             away: std::mem::take(&mut self.away),
             tree: None,
+            utilisation: None,
             stdout: Vec::new(),
             stderr: Vec::new(),
             alive: false,
@@ -182,6 +183,7 @@ fn what_an_earlier_part_of_the_run_finished_is_not_run_again() {
         slot: 0,
         start: None,
         tree: None,
+        utilisation: None,
         surroundings: 0,
         outcome,
     };
@@ -248,6 +250,7 @@ fn a_run_that_is_taken_up_again_hashes_its_references_once_more_and_journals_not
             slot: 1,
             start: None,
             tree: None,
+            utilisation: None,
             surroundings: 0,
             outcome: measured(),
         };
@@ -438,7 +441,16 @@ fn a_run_with_a_target_that_is_taken_up_again_repeats_nothing() {
         let (purpose, slot) = (Purpose::Measure, 1);
         (
             plan.cases[id].id.clone(),
-            Repeat { number, purpose, slot, start: None, tree: None, surroundings: 0, outcome },
+            Repeat {
+                number,
+                purpose,
+                slot,
+                start: None,
+                tree: None,
+                utilisation: None,
+                surroundings: 0,
+                outcome,
+            },
         )
     };
     let finished: Vec<_> =

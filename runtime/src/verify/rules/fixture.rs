@@ -135,6 +135,7 @@ impl Case {
             slot: self.slot,
             start: None,
             tree: None,
+            utilisation: None,
             surroundings: 0,
             outcome: outcome(number),
         };

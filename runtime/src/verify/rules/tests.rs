@@ -775,6 +775,7 @@ fn found_in_failed(how: How) -> Vec<String> {
         slot: 1,
         start: None,
         tree: None,
+        utilisation: None,
         surroundings: 0,
         outcome,
     };

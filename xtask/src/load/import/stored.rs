@@ -88,7 +88,16 @@ fn repeat(args: &LoadArgs, number: u32, window: &ForeignWindow) -> Repeat {
         None => measured(&figures),
     };
     let slot = u64::try_from(window.length.as_nanos()).unwrap_or(u64::MAX);
-    Repeat { number, purpose: Purpose::Measure, slot, start: None, tree: None, surroundings: 0, outcome }
+    Repeat {
+        number,
+        purpose: Purpose::Measure,
+        slot,
+        start: None,
+        tree: None,
+        utilisation: None,
+        surroundings: 0,
+        outcome,
+    }
 }
 
 fn refused(args: &LoadArgs, figures: &Figures) -> Option<String> {

@@ -114,6 +114,10 @@ fn details(view: &View<'_>) -> String {
         let mut line = facts(view, case);
         if let Some(detail) = view.details.get(at) {
             line["seen"] = seen(detail);
+            let median = detail.repeats.iter().find(|one| Some(one.number) == case.record.median_repeat);
+            if let Some(used) = median.and_then(|one| one.used.as_ref()).filter(|_| view.room.all_repeats) {
+                line["used"] = json!(used);
+            }
         }
         if let Some(other) = others.and_then(|against| against.others.get(at)).filter(|other| other.count > 0)
         {

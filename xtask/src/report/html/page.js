@@ -231,6 +231,32 @@
     });
   };
 
+  const use = (host, { at, lines, measured }, unit) => draw(host, 180, () => {
+    const own = lines.filter(([, of]) => of === unit);
+    const series = own.map(([name], line) => ({ label: name, stroke: line ? COLOURS[line] : css("--accent"), width: 1.5, points: { show: at.length < 3 } }));
+    const outside = (plot) => {
+      if (!measured) return;
+      const { ctx, bbox } = plot;
+      ctx.save();
+      ctx.fillStyle = css("--line");
+      ctx.globalAlpha = 0.5;
+      const place = (x) => Math.min(Math.max(plot.valToPos(x, "x", true), bbox.left), bbox.left + bbox.width);
+      const [begin, end] = measured.map(place);
+      ctx.fillRect(bbox.left, bbox.top, begin - bbox.left, bbox.height);
+      ctx.fillRect(end, bbox.top, bbox.left + bbox.width - end, bbox.height);
+      ctx.restore();
+    };
+    const top = unit === "%" ? 100 : null;
+    return {
+      options: {
+        series: [{ label: "seconds" }, ...series], hooks: { drawClear: [outside] },
+        scales: { x: { time: false, range: whole(at, 0, at[at.length - 1]) }, y: { range: (_, from, to) => [0, top ?? (to * 1.1 || 1)] } },
+        axes: [{ label: "seconds since the repeat began" }, { label: unit, size: 64 }],
+      },
+      values: [at, ...own.map(([, , values]) => values)],
+    };
+  });
+
   const past = (host, { points, unit, metric, changes }) => draw(host, 260, () => {
     const x = points.map((_, at) => at);
     const { series, values, bands } = banded([{ name: metric, points: points.map(([, , median, low, high]) => [median, low, high]) }], x);
@@ -335,6 +361,17 @@
         beyond.className = "dim";
       });
       later.push(() => cumulated(share, seen, one.other, data.other));
+    }
+    if (one.used) {
+      const looked = ` Looking took the harness ${one.used.cost} % of one processor.`;
+      const without = one.used.no_watts ? ` No watts: ${one.used.no_watts}.` : "";
+      const units = [...new Set(one.used.lines.map(([, unit]) => unit))];
+      units.forEach((unit, at) => {
+        const lines = plot("use of the machine in " + unit);
+        const about = "The whole machine over the median repeat; grey is what was not measured.";
+        grid.append(card("Use over time, " + unit, at ? "" : about + looked + without, lines));
+        later.push(() => use(lines, one.used, unit));
+      });
     }
     if (one.past) {
       const line = plot("history");

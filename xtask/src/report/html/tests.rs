@@ -17,6 +17,7 @@ pub(super) fn repeat(number: u32) -> Repeat {
         slot: 9_000_000,
         start: None,
         tree: None,
+        utilisation: None,
         surroundings: 0,
         outcome,
     }
