@@ -9,6 +9,7 @@ mod bottleneck;
 mod cli;
 mod coverage;
 mod data;
+mod declared;
 mod diagnosis;
 mod dry;
 mod flops;
