@@ -22,6 +22,7 @@ mod cut;
 mod digits;
 mod draw;
 mod either;
+mod encoded;
 mod epochs;
 mod generate;
 mod layout;
@@ -29,6 +30,7 @@ mod leaf;
 mod manifest;
 mod network;
 mod normal_stream;
+mod object_store;
 pub mod photograph;
 pub mod processes;
 pub mod ranks;
@@ -49,10 +51,12 @@ pub use cache::Cache;
 pub use cut::cut;
 pub use digits::DIGITS;
 pub use draw::{Draw, Draws, split};
+pub use encoded::{TAR_BLOCK, TAR_END, encoded, encoded_name, tar_header, tar_places};
 pub use epochs::{Batch, Epochs, ExecutedWork, Rank, time_epoch};
 pub use leaf::Leaf;
 pub use manifest::Normalisation;
 pub use network::NetworkCopy;
+pub use object_store::{ObjectStore, SHARD, StoreCounts, StoreTerms};
 pub use real_sets::{REAL_SETS, RealSet, SetStatus};
 pub use safetensors_files::{
     FiledTensor, no_file_missing, of_safetensors, safetensors_files, safetensors_headers, safetensors_kinds,

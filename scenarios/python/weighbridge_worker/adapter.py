@@ -206,6 +206,10 @@ class Adapter(System):
     first_example: Callable[[Pipeline, Data, Place], Loader] | None = None
     """Opens a pipeline as its users start: by the first example of its documentation. `None` where that is what `open`
     does."""
+    stored: tuple[str, ...] = ()
+    """What it reads from an object store over HTTP: `stored-files`, `stored-tar`."""
+    no_store: str = "nobody has shown it an object store here"
+    """Why it reads nothing else from one."""
     modes: tuple[str, ...] = ()
     """The ways to run a list of steps that can be asked for."""
 

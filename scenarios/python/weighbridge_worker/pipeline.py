@@ -116,6 +116,15 @@ class Mixing:
 
 
 @dataclass(frozen=True)
+class Store:
+    """An object store that elements are read from."""
+
+    url: str
+    in_flight: int
+    """Requests that are under way at once."""
+
+
+@dataclass(frozen=True)
 class Pipeline:
     """The specification, as `open` has it."""
 
@@ -143,6 +152,8 @@ class Pipeline:
     """`free_threaded`: by an interpreter without a global lock, so that workers may be threads."""
     setting: str = "best"
     """`default`: set up as the first example of its documentation has it, in place of what was found to be best."""
+    store: Store | None = None
+    """Where the elements lie with an access of `stored-files` or `stored-tar`."""
     mode: str | None = None
     """In which way the steps are run and no other: `eager`, `vectorised`, `compiled` or `fused`."""
 
@@ -151,7 +162,7 @@ class Pipeline:
         def gate(one: Mapping[str, Any]) -> Gate:
             return Gate(one["position"], one["decided_at"], one["from"], one["below"])
 
-        mixing = said.get("mixing")
+        mixing, store = said.get("mixing"), said.get("store")
         return cls(
             first=said["first"],
             end=said["end"],
@@ -174,6 +185,7 @@ class Pipeline:
             operators=said.get("operators", "shared"),
             python=said.get("python", "default"),
             setting=said.get("setting", "best"),
+            store=Store(store["url"], store["in_flight"]) if store else None,
             mode=said.get("mode"),
         )
 

@@ -63,6 +63,9 @@ class Case(Streaming):
         if (mode := self.pipeline.mode) and mode not in adapter.modes:
             ways = ", ".join(adapter.modes) or "its own alone"
             raise Declined(f"mode {mode}: {adapter.framework} runs steps here in these ways: {ways}")
+        access = self.pipeline.access
+        if self.pipeline.store is not None and access not in adapter.stored:
+            raise Declined(f"{access}: {adapter.no_store}")
         opens = adapter.open
         if self.pipeline.setting == "default":
             if adapter.first_example is None:

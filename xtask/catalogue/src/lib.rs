@@ -9,6 +9,7 @@ mod bottleneck;
 mod cli;
 mod coverage;
 mod data;
+mod declared;
 mod device;
 mod diagnosis;
 mod dry;

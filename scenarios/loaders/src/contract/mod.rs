@@ -2,6 +2,7 @@
 
 #[cfg(any(test, feature = "testing"))]
 pub mod changed_loader;
+mod counted;
 mod deliver;
 mod each_batch;
 mod experiments;
@@ -15,6 +16,7 @@ mod phases;
 #[cfg(feature = "cuda")]
 pub(crate) mod to_device;
 
+pub use counted::{cold_start, load_counted};
 pub use deliver::deliver;
 pub use each_batch::for_each_batch;
 pub use experiments::{EXPERIMENT, Experiment};

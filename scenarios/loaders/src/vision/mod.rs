@@ -7,3 +7,4 @@ pub mod cv4_multi_resolution;
 pub mod hcv1_imagenet_scale;
 pub mod hcv2_segmentation;
 pub mod jpeg1_photographs;
+pub mod jpeg2_object_store;

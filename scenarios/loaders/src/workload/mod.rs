@@ -21,7 +21,7 @@ pub use learning_task::{Form, LearningTask, Parameters};
 pub use mode::ExecutionMode;
 pub use operators::Operators;
 pub use route::{Route, Touch};
-pub use spec::{Access, PROCESS, PipelineSpec, Shard};
+pub use spec::{Access, PROCESS, PipelineSpec, Shard, StoreAddress};
 pub use structure::{Merge, MixRule, Structure, TransformGate};
 pub use transform::{Transform, TransformEffect};
 pub use variants::{Clicks, Images, Tokens, VariantTable};

@@ -20,6 +20,8 @@ pub struct PipelineSpec {
     pub source: DataSpec,
     /// The place that rows are taken from while the pipeline runs.
     pub access: Access,
+    /// The object store that they lie in, where they do.
+    pub store: Option<StoreAddress>,
     /// The transforms, in order.
     pub transforms: Vec<Transform>,
     /// Elements in a batch; the last batch of an epoch holds what is left.
@@ -50,6 +52,7 @@ impl PipelineSpec {
         Self {
             source,
             access: Access::Memory,
+            store: None,
             transforms: Vec::new(),
             batch_size,
             workers: 0,
@@ -158,6 +161,12 @@ impl PipelineSpec {
     #[must_use]
     pub fn access(self, access: Access) -> Self {
         Self { access, ..self }
+    }
+
+    /// Sets the object store that the rows lie in.
+    #[must_use]
+    pub fn in_store(self, store: StoreAddress) -> Self {
+        Self { store: Some(store), ..self }
     }
 
     /// Takes one part of the data set.
@@ -417,6 +426,19 @@ pub enum Access {
     Tar,
     /// The system's own format of records, written in set-up.
     Records,
+    /// A file for each element in an object store, which is read over HTTP.
+    StoredFiles,
+    /// A tar file of them there.
+    StoredTar,
+}
+
+/// An object store that rows are read from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StoreAddress {
+    /// What the names of objects are appended to, with a slash between.
+    pub url: String,
+    /// Requests that are under way at once.
+    pub in_flight: usize,
 }
 
 /// One of several equal, contiguous parts of a data set.

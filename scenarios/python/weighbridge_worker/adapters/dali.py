@@ -240,4 +240,5 @@ ADAPTER = Adapter(
     first_example=first_example,
     platforms=("cpu", "gpu"),
     own="on_dali",
+    no_store="its readers know files and S3, and plain HTTP is neither",
 )

@@ -253,4 +253,5 @@ ADAPTER = Adapter(
     entry_point="megatron.energon.get_val_dataset",
     open=open,
     first_example=first_example,
+    no_store="its remotes are profiles of a storage client, and plain HTTP is none of them",
 )

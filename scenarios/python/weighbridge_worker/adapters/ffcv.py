@@ -234,4 +234,5 @@ ADAPTER = Adapter(
     open=open,
     first_example=first_example,
     own="on_ffcv",
+    no_store="it maps a file of this machine",
 )

@@ -138,6 +138,10 @@ class OwnGrain(Grain):
         source = Records if pipeline.access == "records" else stored.Elements
         self.samples: Any = source(pipeline, data, place)
         super().__init__(pipeline, data)
+        if pipeline.store is not None:
+            self.options = grain.ReadOptions(
+                num_threads=pipeline.store.in_flight, prefetch_buffer_size=2 * pipeline.store.in_flight
+            )
 
     def begin(self, epoch: int) -> Iterator[Batch]:
         self.close()
@@ -198,4 +202,6 @@ ADAPTER = Adapter(
     open=open,
     first_example=first_example,
     own="on_albumentations",
+    stored=("stored-files",),
+    no_store="its sources are indexed, and a tar file has no index",
 )

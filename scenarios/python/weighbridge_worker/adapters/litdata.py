@@ -256,4 +256,5 @@ ADAPTER = Adapter(
     open=open,
     first_example=first_example,
     own="on_torch",
+    no_store="its inputs are stores by protocols of their own (S3, GCS, Azure), and plain HTTP is none of them",
 )

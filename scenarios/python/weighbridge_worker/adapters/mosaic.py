@@ -258,4 +258,5 @@ ADAPTER = Adapter(
     open=open,
     first_example=first_example,
     own="on_torch",
+    no_store="its remotes are stores by protocols of their own (S3, GCS, OCI, Azure), and plain HTTP is none of them",
 )

@@ -194,7 +194,7 @@ class Photographs(NumPy):
         def job(number: int) -> Batch:
             random = np.random.default_rng((self.pipeline.seed, epoch, number))
             places = range(number * size, min((number + 1) * size, len(elements)))
-            return self.own.batch([self.own.sample(elements[place], random) for place in places])
+            return self.own.batch([self.own.sample(sample, random) for sample in elements.many(places)])
 
         numbers = range(self.pipeline.batches)
         if self.pool is None:
@@ -205,6 +205,12 @@ class Photographs(NumPy):
 
     def executed(self) -> Executed:
         return Executed(self.pipeline.work, "native", self.library, workers=self.pipeline.workers)
+
+    def close(self) -> None:
+        self.let_go()
+        self.elements.close()
+        if self.pool is not None:
+            self.pool.shutdown()
 
     def save(self) -> bytes:
         raise Declined("a place in an epoch: its draws are those of one generator")
@@ -222,4 +228,12 @@ def open(pipeline: Pipeline, data: Data, place: Place) -> NumPy:
     return NumPy(pipeline, data)
 
 
-ADAPTER = Adapter(framework="NumPy", distribution="numpy", entry_point="numpy.frombuffer", open=open, own="on_pillow")
+ADAPTER = Adapter(
+    framework="NumPy",
+    distribution="numpy",
+    entry_point="numpy.frombuffer",
+    open=open,
+    own="on_pillow",
+    stored=("stored-files",),
+    no_store="it has no reader of tar files",
+)

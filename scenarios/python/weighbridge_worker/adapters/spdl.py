@@ -90,13 +90,17 @@ class OwnSpdl(Spdl):
         def load(number: int) -> Batch:
             random = np.random.default_rng((self.pipeline.seed, epoch, number))
             places = range(number * size, min((number + 1) * size, len(elements)))
-            samples = [self.own.sample(elements[place], random) for place in places]
+            samples = [self.own.sample(sample, random) for sample in elements.many(places)]
             return self.own.batch(samples, random)
 
         return load
 
     def executed(self) -> Executed:
         return Executed(self.pipeline.work, "native", self.library, workers=self.threads)
+
+    def close(self) -> None:
+        super().close()
+        self.elements.close()
 
 
 class RowByRow(Spdl):
@@ -149,4 +153,6 @@ ADAPTER = Adapter(
     open=open,
     first_example=first_example,
     own="on_spdl",
+    stored=("stored-files",),
+    no_store="a job loads an object by its name, and a tar file is one",
 )

@@ -37,6 +37,7 @@ from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data
 from ..first_example import FirstExample
 from ..own import stored
+from ..own.remote import Objects
 from ..pipeline import Batch, Pipeline, Program, Touch
 
 EXACT = (
@@ -219,10 +220,25 @@ class OwnTfData(TfData):
             case "files":
                 paths = [str(path) for path in stored.files(self.pipeline, self.data, self.place)]
                 return tf.data.Dataset.from_tensor_slices(paths).map(lambda path: {name: tf.io.read_file(path)})
+            case "stored-files":
+                return self.in_store(name)
             case "records":
                 folder = self.place.converting(f"records-{self.pipeline.first}-{self.pipeline.end}", self.write)
                 return tf.data.TFRecordDataset(str(folder / "all.tfrecord")).map(lambda record: {name: record})
         raise Declined(f"{self.pipeline.access}: tf.data reads files and TFRecords")
+
+    def in_store(self, name: str) -> Any:
+        """The images of an object store, by a function of Python: TensorFlow's own file systems have no HTTP."""
+        objects = Objects(self.pipeline)
+
+        def fetch(number: int) -> bytes:
+            return objects[number].tobytes()
+
+        def stored(number: Any) -> dict[str, Any]:
+            content = tf.numpy_function(fetch, [number], tf.string, stateful=False)
+            return {name: tf.ensure_shape(content, ())}
+
+        return tf.data.Dataset.range(self.pipeline.elements).map(stored, num_parallel_calls=objects.in_flight)
 
     def write(self, folder: Path) -> None:
         """The images as a file of records."""
@@ -296,4 +312,6 @@ ADAPTER = Adapter(
     open=open,
     first_example=first_example,
     own="on_tf",
+    stored=("stored-files",),
+    no_store="it reads TFRecords, and no tar files",
 )

@@ -156,6 +156,10 @@ class Samples(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
     def __getitem__(self, number: int) -> dict[str, torch.Tensor]:
         return self.own.sample(self.elements[number])  # type: ignore[no-any-return]
 
+    def __getitems__(self, numbers: list[int]) -> list[dict[str, torch.Tensor]]:
+        """The samples of a batch, which a loader asks for at once."""
+        return [self.own.sample(sample) for sample in self.elements.many(numbers)]
+
 
 class OwnTorch(Torch):
     """A `DataLoader` that fetches samples and stacks them."""
@@ -238,5 +242,7 @@ ADAPTER = Adapter(
     first_example=first_example,
     platforms=("cpu", "gpu"),
     own="on_torch",
+    stored=("stored-files",),
+    no_store="its datasets are indexed, and a tar file has no index",
     modes=("eager", "vectorised"),
 )

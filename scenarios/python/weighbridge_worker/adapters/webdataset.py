@@ -36,6 +36,7 @@ from ..adapter import Adapter, Declined, Executed, Loader, Place
 from ..data import Data, Rows
 from ..first_example import FirstExample
 from ..own import stored
+from ..own.remote import SHARD as SHARD_THERE
 from ..pipeline import Batch, Pipeline, Program
 
 SHARD = 64 << 20
@@ -125,11 +126,17 @@ class Photographs(WebDataset):
     def __init__(self, pipeline: Pipeline, data: Data, place: Place) -> None:
         from ..own import on_pillow  # which is imported where it is used
 
-        if pipeline.access != "tar":
+        if pipeline.access not in ("tar", "stored-tar"):
             raise Declined(f"{pipeline.access}: its samples come from tar files")
         self.own, self.library = on_pillow.Own(pipeline, data.sources), on_pillow.LIBRARY
         self.pipeline, (self.name,) = pipeline, data.names
-        self.shards = [str(path) for path in stored.shards(pipeline, data, place, parts(pipeline))]
+        if pipeline.store is not None:
+            # Its documentation's way: an address is a shard, and the program `curl` reads it.
+            if pipeline.workers:
+                raise Declined(f"{pipeline.workers} workers: each reads shards of its own, and the store has one")
+            self.shards = [f"{pipeline.store.url}/{SHARD_THERE}"]
+        else:
+            self.shards = [str(path) for path in stored.shards(pipeline, data, place, parts(pipeline))]
         self.epoch = multiprocessing.get_context("fork").Value("q", 0, lock=False)
         self.take_workers()
 
@@ -217,4 +224,6 @@ ADAPTER = Adapter(
     open=open,
     first_example=first_example,
     own="on_pillow",
+    stored=("stored-tar",),
+    no_store="its samples come from tar files",
 )

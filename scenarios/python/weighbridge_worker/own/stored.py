@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from ..adapter import Declined, Place
 from ..data import Data
 from ..pipeline import Array, Batch, Pipeline
+from .remote import Objects
 
 SHARD = 64 << 20
 """Bytes of a shard, about."""
@@ -74,12 +76,15 @@ class Elements:
         self.arrays: Batch = {}
         self.files: list[Path] | None = None
         self.encoded: list[Array] | None = None
+        self.objects: Objects | None = None
         if not pipeline.decodes:
             self.arrays = data.arrays()
             return
         (self.name,) = data.names
         if pipeline.access == "files":
             self.files = files(pipeline, data, place)
+        elif pipeline.access == "stored-files":
+            self.objects = Objects(pipeline)
         elif pipeline.access == "memory":
             self.encoded = [np.frombuffer(image(data, index), np.uint8) for index in indices(pipeline)]
         else:
@@ -89,8 +94,21 @@ class Elements:
         return self.elements
 
     def __getitem__(self, number: int) -> Batch:
+        if self.objects is not None:
+            return {self.name: self.objects[number]}
         if self.files is not None:
             return {self.name: np.fromfile(self.files[number], np.uint8)}
         if self.encoded is not None:
             return {self.name: self.encoded[number]}
         return {name: array[self.first + number] for name, array in self.arrays.items()}
+
+    def many(self, numbers: Sequence[int]) -> list[Batch]:
+        """Some elements; those of an object store as many at once as may be under way."""
+        if self.objects is None:
+            return [self[number] for number in numbers]
+        return [{self.name: array} for array in self.objects.many(numbers)]
+
+    def close(self) -> None:
+        """Lets connections go."""
+        if self.objects is not None:
+            self.objects.close()

@@ -95,6 +95,7 @@ const TARGET: &str = "TRAIN-2";
 const LATENCY: &str = "INF-1";
 const BATCHES: &str = "INF-2";
 const TOKENS: &str = "INF-3";
+const STORE: &[&str] = &["JPEG-2"];
 const SERVED: &[&str] = &["SERVE-1"];
 
 /// Points of scenarios that have several.
@@ -123,6 +124,10 @@ pub(super) const POINTS: &[(&str, &str)] = &[
     (TOKENS, "model=tiny"),
     (TOKENS, "prompt=prompt_4"),
     (TOKENS, "tokens=tokens_4"),
+    ("JPEG-2", "variant=tiny"),
+    ("JPEG-2", "form=files"),
+    ("JPEG-2", "in_flight=16"),
+    ("JPEG-2", "latency=1"),
     ("SERVE-1", "model=gpt_tiny"),
     ("SERVE-1", "load=users_4"),
 ];
@@ -144,6 +149,7 @@ pub(super) const CLASSES: &[LieClass] = &[
     class("starts", By::Adapters, "0.1"),
     class("any-order", By::Adapters, "0.1"),
     class("remembered", By::Adapters, "0.1"),
+    class("stores", By::Adapters, "0.1"),
     class("whole-pass", By::Adapters, "0.02"),
     class("approximate", By::Adapters, "0.02"),
     LieClass { needs: Some(Needs::Program("python3")), ..class("worker", By::Adapters, "2") },
@@ -195,6 +201,9 @@ pub(super) const LIES: &[CataloguedLie] = &[
     lie("remembered", "kept-in-memory", ALL, &["unstopped", "outside"]),
     lie("remembered", "kept-on-disk", WIDER, &["files", "spot-check"]),
     twin("remembered", "four-buffers", ALL),
+    lie("stores", "from-the-disk", STORE, &["the store sent"]),
+    lie("stores", "reads-the-store-once", STORE, &["the store sent", "unstopped", "outside"]),
+    twin("stores", "reads-ranges", STORE),
     lie("whole-pass", "not-made", ALL, &["spot-check"]),
     lie("whole-pass", "shown-twice", ALL, &["count", "items and showed"]),
     lie("whole-pass", "never-shown", ALL, &["count", "items and showed"]),

@@ -3,11 +3,12 @@
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use weighbridge::{Error, Result};
-use weighbridge_data::DataSet;
+use weighbridge_data::{DataSet, TAR_BLOCK, TAR_END, encoded, encoded_name, tar_header, tar_places};
 
 /// The folder of the files of a data set with one field, in which each element is a file, filled up with
 /// zeros. They are made first if they are not there: under another name, so that a folder with this one is
@@ -24,7 +25,7 @@ pub(super) fn of(data: &DataSet) -> Result<PathBuf> {
     let making = folder.with_extension(format!("making-{}", std::process::id()));
     fs::create_dir_all(&making).map_err(failed)?;
     for element in 0..data.elements() {
-        fs::write(making.join(name(element)), image(data, element)).map_err(failed)?;
+        fs::write(making.join(encoded_name(element)), encoded(data, element)).map_err(failed)?;
     }
     match fs::rename(&making, &folder) {
         // Another process was as quick.
@@ -39,7 +40,7 @@ pub(super) fn of(data: &DataSet) -> Result<PathBuf> {
 /// # Errors
 /// Where it cannot be read.
 pub(super) fn read(folder: &Path, element: usize, mut room: &mut [u8]) -> Result<()> {
-    let path = folder.join(name(element));
+    let path = folder.join(encoded_name(element));
     let failed = |error: std::io::Error| Error::new(format!("failed to read {}: {error}", path.display()));
     let mut file = File::open(&path).map_err(failed)?;
     while !room.is_empty() {
@@ -58,12 +59,9 @@ pub(super) fn read(folder: &Path, element: usize, mut room: &mut [u8]) -> Result
 pub(super) struct ShardFile {
     path: PathBuf,
     file: File,
-    /// The first byte of each, and how many it has.
-    places: Vec<(u64, usize)>,
+    /// The bytes of each.
+    places: Vec<Range<u64>>,
 }
-
-/// Bytes of a block of a tar file.
-const BLOCK: usize = 512;
 
 impl ShardFile {
     /// The shard of a data set with one field, made first if it is not there.
@@ -78,25 +76,17 @@ impl ShardFile {
             let making = path.with_extension(format!("making-{}", std::process::id()));
             let mut tar = BufWriter::new(File::create(&making).map_err(failed)?);
             for element in 0..data.elements() {
-                let content = image(data, element);
-                tar.write_all(&header(element, content.len())).map_err(failed)?;
+                let content = encoded(data, element);
+                tar.write_all(&tar_header(element, content.len())).map_err(failed)?;
                 tar.write_all(content).map_err(failed)?;
-                let rest = content.len().next_multiple_of(BLOCK) - content.len();
-                tar.write_all(&[0; BLOCK][..rest]).map_err(failed)?;
+                let rest = content.len().next_multiple_of(TAR_BLOCK) - content.len();
+                tar.write_all(&[0; TAR_BLOCK][..rest]).map_err(failed)?;
             }
-            tar.write_all(&[0; 2 * BLOCK]).map_err(failed)?;
+            tar.write_all(&[0; TAR_END]).map_err(failed)?;
             tar.flush().map_err(failed)?;
             fs::rename(&making, &path).map_err(failed)?;
         }
-        let mut at = 0;
-        let place = |element| {
-            let size = image(data, element).len();
-            let first = at + BLOCK as u64;
-            at = first + size.next_multiple_of(BLOCK) as u64;
-            (first, size)
-        };
-        let places = (0..data.elements()).map(place).collect();
-        Ok(Self { file: File::open(&path).map_err(failed)?, path, places })
+        Ok(Self { file: File::open(&path).map_err(failed)?, path, places: tar_places(data) })
     }
 
     /// Reads an element; what is left of the room is zeros.
@@ -104,39 +94,13 @@ impl ShardFile {
     /// # Errors
     /// Where it cannot be read.
     pub(super) fn read(&self, element: usize, room: &mut [u8]) -> Result<()> {
-        let (first, size) = self.places[element];
-        let (image, rest) = room.split_at_mut(size);
+        let place = &self.places[element];
+        let (image, rest) = room.split_at_mut((place.end - place.start) as usize);
         rest.fill(0);
         let failed =
             |error: std::io::Error| Error::new(format!("failed to read {}: {error}", self.path.display()));
-        self.file.read_exact_at(image, first).map_err(failed)
+        self.file.read_exact_at(image, place.start).map_err(failed)
     }
-}
-
-/// The header of an entry, in the form `ustar`.
-fn header(element: usize, size: usize) -> [u8; BLOCK] {
-    let mut header = [0; BLOCK];
-    let mut put = |at: usize, text: &str| header[at..][..text.len()].copy_from_slice(text.as_bytes());
-    put(0, &name(element));
-    put(100, "0000644\0");
-    put(124, &format!("{size:011o}\0"));
-    put(136, "00000000000\0");
-    put(148, "        ");
-    put(156, "0");
-    put(257, "ustar\x0000");
-    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
-    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    header
-}
-
-/// The bytes of an element without the zeros behind its end.
-fn image(data: &DataSet, element: usize) -> &[u8] {
-    let row = data.rows(0, element..element + 1);
-    &row[..row.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)]
-}
-
-fn name(element: usize) -> String {
-    format!("{element:09}.jpg")
 }
 
 #[cfg(test)]
@@ -167,7 +131,7 @@ mod tests {
                 "000000000.jpg\n000000001.jpg\n000000002.jpg\n"
             );
         }
-        fs::remove_file(of(&data).unwrap().join(name(1))).unwrap();
+        fs::remove_file(of(&data).unwrap().join(encoded_name(1))).unwrap();
         let said = read(&of(&data).unwrap(), 1, &mut [0; 8]).unwrap_err().to_string();
         assert!(said.contains("000000001.jpg"), "{said}");
     }

@@ -12,6 +12,7 @@ use weighbridge_data::DataSet;
 use super::buffer::{Bytes, row_bytes};
 use crate::adapters::native::files;
 use crate::adapters::native::files::ShardFile;
+use crate::adapters::native::store::StoreReader;
 use crate::workload::{Access, PipelineSpec};
 
 /// Rows of the data set, from memory or from its files. A clone has buffers of its own and shares the rest.
@@ -39,6 +40,11 @@ enum InputSource {
         shard: Arc<ShardFile>,
         rows: Bytes,
     },
+    /// An object store.
+    Store {
+        reader: StoreReader,
+        rows: Bytes,
+    },
 }
 
 impl Input {
@@ -54,6 +60,9 @@ impl Input {
             Access::Files => InputSource::Each { folder: Arc::new(files::of(data)?), rows: Bytes::default() },
             Access::Tar => {
                 InputSource::Shard { shard: Arc::new(ShardFile::of(data)?), rows: Bytes::default() }
+            }
+            Access::StoredFiles | Access::StoredTar => {
+                InputSource::Store { reader: StoreReader::open(spec, data)?, rows: Bytes::default() }
             }
         };
         Ok(Self { data: data.clone(), from })
@@ -72,6 +81,9 @@ impl Input {
             }
             InputSource::Shard { shard, .. } => {
                 InputSource::Shard { shard: shard.clone(), rows: Bytes::default() }
+            }
+            InputSource::Store { reader, .. } => {
+                InputSource::Store { reader: reader.another(), rows: Bytes::default() }
             }
         };
         Self { data: self.data.clone(), from }
@@ -108,6 +120,12 @@ impl Input {
                 for (element, room) in elements.zip(room.chunks_exact_mut(row)) {
                     shard.read(element, room)?;
                 }
+                Ok(room)
+            }
+            InputSource::Store { reader, rows } => {
+                let row = row_bytes(data.kinds().nth(field).expect("a chain is made for a field"));
+                let room = rows.room(elements.len() * row);
+                reader.read(elements, room.chunks_exact_mut(row))?;
                 Ok(room)
             }
         }

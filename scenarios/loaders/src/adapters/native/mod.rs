@@ -35,6 +35,7 @@ mod rayon_blocks;
 mod reference;
 mod reference_fused;
 mod slowdown;
+mod store;
 
 #[cfg(not(feature = "burn"))]
 pub use absent::burn::{BurnData, BurnLearner};

@@ -8,7 +8,8 @@ use weighbridge_data::DataSet;
 use weighbridge_python::Interpreter;
 
 use crate::workload::{
-    Access, ExecutionMode, FrameworkSetting, Merge, MixRule, PipelineSpec, Transform, TransformGate,
+    Access, ExecutionMode, FrameworkSetting, Merge, MixRule, PipelineSpec, StoreAddress, Transform,
+    TransformGate,
 };
 
 /// The message of `open` for a pipeline.
@@ -49,6 +50,8 @@ struct PipelineMessage {
     end: usize,
     batch_size: usize,
     access: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<StoreMessage>,
     workers: usize,
     seed: u64,
     operators: String,
@@ -69,6 +72,12 @@ struct PipelineMessage {
     asks: Vec<String>,
     work: Vec<String>,
     output: Vec<FieldKind>,
+}
+
+#[derive(Debug, Serialize)]
+struct StoreMessage {
+    url: String,
+    in_flight: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -134,6 +143,10 @@ impl PipelineMessage {
             MixRule::MixUp { alpha } => MixRequest { kind: "mixup", alpha },
             MixRule::CutMix { alpha } => MixRequest { kind: "cutmix", alpha },
         };
+        let store = |store: &StoreAddress| {
+            let StoreAddress { url, in_flight } = store.clone();
+            StoreMessage { url, in_flight }
+        };
         Ok(Self {
             first: spec.elements().start,
             end: spec.elements().end,
@@ -145,7 +158,10 @@ impl PipelineMessage {
                 Access::Files => "files",
                 Access::Tar => "tar",
                 Access::Records => "records",
+                Access::StoredFiles => "stored-files",
+                Access::StoredTar => "stored-tar",
             },
+            store: spec.store.as_ref().map(store),
             workers: spec.workers,
             seed: spec.seed,
             operators: spec.operators.to_string(),

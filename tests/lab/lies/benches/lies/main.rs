@@ -23,6 +23,7 @@ mod predictors;
 mod remembered;
 mod servers;
 mod starts;
+mod stores;
 mod trainings;
 mod whole_pass;
 mod worker;
