@@ -157,13 +157,13 @@ impl OneRound<'_> {
         let first = random.below(2) as usize;
         let second = 1 - first;
         let one = match self.open(first, random.draw(), tick)? {
-            SideState::Blocks(opened) => opened,
-            SideState::End(repeat) => return self.repeats(first, repeat, &mut random, tick),
+            SideState::Blocks(opened) => *opened,
+            SideState::End(repeat) => return self.repeats(first, *repeat, &mut random, tick),
         };
         let SideState::Blocks(two) = self.open(second, random.draw(), tick)? else {
             return Err(unlike(SIDES[first], SIDES[first]));
         };
-        let mut sides = [one, two];
+        let mut sides = [one, *two];
         if first == 1 {
             sides.swap(0, 1);
         }
@@ -229,7 +229,7 @@ impl OneRound<'_> {
         of[first].push(repeat);
         for side in [1 - first, 1 - first, first] {
             match self.open(side, random.draw(), tick)? {
-                SideState::End(repeat) => of[side].push(repeat),
+                SideState::End(repeat) => of[side].push(*repeat),
                 SideState::Blocks(_) => return Err(unlike(SIDES[first], SIDES[side])),
             }
         }
@@ -242,14 +242,14 @@ impl OneRound<'_> {
         let ask = self.duel.ask(case, self.scratch(side), Purpose::Measure);
         let watch = self.duel.watch(case.resident);
         match self.duel.start(self.programs[side], side, drawn)?.open(&ask, watch, tick) {
-            Ok(opened) => Ok(SideState::Blocks(opened)),
+            Ok(opened) => Ok(SideState::Blocks(Box::new(opened))),
             Err(ended) => {
                 self.note(ended.away);
                 let (mut repeat, spots) = whole(side, *ended, &ask)?;
                 if let (Outcome::Measured { evidence, .. }, Some(known)) = (&mut repeat.outcome, self.known) {
                     known.note(ask.purpose, evidence, &spots);
                 }
-                Ok(SideState::End(repeat))
+                Ok(SideState::End(Box::new(repeat)))
             }
         }
     }
@@ -393,8 +393,8 @@ fn time_of(block: &Block, passed: Duration) -> Duration {
 
 /// The state of a side after its start.
 enum SideState {
-    Blocks(PacedChild),
-    End(Repeat),
+    Blocks(Box<PacedChild>),
+    End(Box<Repeat>),
 }
 
 fn broken(side: usize, outcome: Option<Outcome>) -> BrokenDuel {
