@@ -64,6 +64,7 @@ fn repeat(number: u32, of: u32) -> Repeat {
         ..Observation::default()
     };
     Repeat {
+        utilisation: None,
         number,
         purpose: Purpose::Measure,
         slot: wall + 1_000_000,

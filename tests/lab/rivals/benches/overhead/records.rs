@@ -176,6 +176,7 @@ fn repeat(number: u32, salt: u64) -> Repeat {
     let wall = samples.iter().sum();
     let seen = Observation { samples, iterations_per_sample: 1, passes: 1, wall, ..Observation::default() };
     Repeat {
+        utilisation: None,
         number,
         purpose: Purpose::Measure,
         slot: wall + 1_000_000,
