@@ -148,7 +148,7 @@ class Run:
     def finish(self): note("finish")
 
 def init(**said):
-    note("init", mode=os.environ["WANDB_MODE"], **{k: said[k] for k in ("project", "id", "group", "tags", "mode", "config")})
+    note("init", wanted=os.environ["WANDB_MODE"], **{k: said[k] for k in ("project", "id", "mode", "config")})
     return Run(said["dir"])
 "#;
 
@@ -177,7 +177,8 @@ fn what_wandb_is_handed_is_the_run_offline_with_every_repeat_the_table_and_the_r
         noted.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let named = |what: &str| noted.iter().filter(|one| one[0] == what).map(|one| &one[1]).collect::<Vec<_>>();
     let init = named("init")[0];
-    assert_eq!((&init["mode"], &init["project"]), (&"offline".into(), &"weighbridge".into()));
+    assert_eq!((&init["mode"], &init["wanted"]), (&"offline".into(), &"offline".into()));
+    assert_eq!(init["project"], "weighbridge");
     assert_eq!(init["config"]["machine"]["cpu"], "Abacus 9");
     let logs = named("log");
     let times = &sample().cases[0].metrics[0].values;

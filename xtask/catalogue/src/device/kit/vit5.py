@@ -2,9 +2,9 @@
 
     python vit5.py eager|compiled|autotuned [--rehearse]
 
-ViT-5 Small: 224 x 224 pixels, patches of 16, width 384, 6 heads, 12 blocks, 201 tokens. That 201 is 196 patches, a token
-of the class and 4 registers is assumed; so is that rotary positions turn patches alone, by row and column. The data are
-random and stay on the device. `--rehearse` runs a tiny model on the host: no figure of it is one of a device.
+ViT-5 Small: 224 x 224 pixels, patches of 16, width 384, 6 heads, 12 blocks, 201 tokens. It is assumed that 201 are 196
+patches, a token of the class and 4 registers, and that rotary positions turn patches alone, by row and column. The data
+are random and stay on the device. `--rehearse` runs a tiny model on the host: no figure of it is one of a device.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PEAKS = {
     "RTX 3090": 71.0,
     "B200": 2250.0,
 }
-"""Dense bf16 with sums of f32, TFLOP/s, as NVIDIA's data sheets and white papers have it; the first that fits the name."""
+"""Dense bf16 with sums of f32, TFLOP/s, as NVIDIA's data sheets and white papers have it; the first that fits."""
 
 
 @dataclass(frozen=True)
