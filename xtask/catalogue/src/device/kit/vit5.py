@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import sys
 import time
@@ -25,6 +26,7 @@ from torch.nn import functional as F
 MODES = {"eager": None, "compiled": "default", "autotuned": "max-autotune"}
 
 PEAKS = {
+    "H200 NVL": 835.0,
     "H200": 989.4,
     "H100 PCIe": 756.0,
     "H100 NVL": 835.0,
@@ -236,7 +238,11 @@ def measured(state: str, mode: str, shape: Shape, device: torch.device, least: f
 
 
 def named_peak(name: str) -> float | None:
-    return next((peak for part, peak in PEAKS.items() if part.replace(" ", "") in name.replace(" ", "")), None)
+    """By whole words of the device's name: an L40 is no L4, and another variant than those of the table has no peak."""
+    words = set(re.split(r"[\s-]+", name))
+    if words & {"D", "Laptop", "Ti", "MIG"}:
+        return None
+    return next((peak for part, peak in PEAKS.items() if set(part.split()) <= words), None)
 
 
 def main() -> None:
