@@ -16,6 +16,7 @@ import re
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -164,7 +165,7 @@ class ViT5(nn.Module):
         return self.head(self.norm(x)[:, 0])
 
 
-def timed(step, device: torch.device, least: float) -> list[float]:
+def timed(step: Callable[[], None], device: torch.device, least: float) -> list[float]:
     """Milliseconds of steps, by the device's events where there are such, each complete before it ends."""
     times, until = [], time.perf_counter() + least
     while len(times) < 10 or time.perf_counter() < until:
