@@ -171,7 +171,7 @@ fn what_wandb_is_handed_is_the_run_offline_with_every_repeat_the_table_and_the_r
     fs::write(&python, text).unwrap();
     fs::set_permissions(&python, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let said = run(&Export { python, ..args("wandb", Some(&at("out"))) }, &home.place).expect("exported");
-    assert!(said.text.contains("wandb sync") && said.text.contains("artifact alone"), "{}", said.text);
+    assert!(said.text.contains("written offline") && said.text.contains("wandb sync"), "{}", said.text);
     let noted = fs::read_to_string(at("noted")).unwrap();
     let noted: Vec<serde_json::Value> =
         noted.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
