@@ -194,7 +194,8 @@ mod tests {
             }
         }
         let mut named: Vec<&str> = SCRIPTS.iter().map(|(name, _)| *name).collect();
-        (there.sort(), named.sort_unstable());
+        there.sort();
+        named.sort_unstable();
         assert_eq!(there, named);
         for (name, text) in SCRIPTS.iter().filter(|(name, _)| name.starts_with("steps/")) {
             let limit =
