@@ -244,11 +244,12 @@ pub struct ExecutedWork {
     pub workers: u64,
 }
 
-/// Refuses a system that works elsewhere than the run was asked for: it would be ranked beside those that work
-/// there.
+/// Refuses a system that works elsewhere than the run was asked for: it would be ranked beside those that
+/// work there.
 ///
 /// # Errors
-/// On a device a skip for a system that works on the host. On the host that it works on a device all the same.
+/// On a device a skip for a system that works on the host. On the host that it works on a device all the
+/// same.
 pub fn check_backend(ran_on: &str, asked: Platform) -> Result<()> {
     match (asked, ran_on.starts_with(Platform::Cpu.name())) {
         (Platform::Cpu, false) => {

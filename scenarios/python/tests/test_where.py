@@ -75,7 +75,9 @@ def files(*folders: str) -> list[Path]:
     return [file for folder in folders for file in sorted((PACKAGE / folder).glob("[a-z]*.py"))]
 
 
-@pytest.mark.parametrize("file", files("trainers", "predictors", "learners", "checkpointers"), ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file", files("trainers", "predictors", "learners", "checkpointers"), ids=lambda file: file.stem
+)
 def test_who_has_a_device_path_says_where_its_work_is(file):
     text = file.read_text()
     if 'platforms=("cpu", "gpu")' in text:
@@ -123,7 +125,7 @@ def test_on_a_gpu_products_of_f32_are_of_f32_and_who_sees_none_declines(monkeypa
 
     assert on_torch.device_for("cpu").type == "cpu"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(Declined, match="torch .* sees no GPU"):
+    with pytest.raises(Declined, match=r"torch .* sees no GPU"):
         on_torch.device_for("gpu")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
@@ -146,6 +148,7 @@ def test_on_a_gpu_products_of_f32_are_of_f32_and_who_sees_none_declines(monkeypa
 def test_a_state_on_a_device_is_changed_there_as_it_is_on_the_host():
     torch = pytest.importorskip("torch")
     import numpy as np
+
     from weighbridge_worker.checkpointer import turned
     from weighbridge_worker.on_torch import turned_there
 

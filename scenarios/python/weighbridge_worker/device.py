@@ -9,7 +9,6 @@ from typing import Any
 from .exchange import Unready, weigh
 from .pipeline import Array, Batch
 
-
 NAMES = {"cuda": "gpu", "rocm": "gpu"}
 """What frameworks call their devices, in the words of `--platform`, where those are others."""
 

@@ -210,7 +210,13 @@ impl Feeder for Far {
                 name: std::process::id(),
             },
         };
-        let task = PipelineTask { contract: "feeder", converted: "far", epoch: None, on_device: false, works_on_device: false };
+        let task = PipelineTask {
+            contract: "feeder",
+            converted: "far",
+            epoch: None,
+            on_device: false,
+            works_on_device: false,
+        };
         worker.open(task, &parts)?;
         bencher.work(report());
         bencher.stream_remote(worker, 0)?;
@@ -250,7 +256,13 @@ impl Feeder for Far {
             keeps: false,
             renewed: false,
         });
-        let task = PipelineTask { contract: "feeder", converted: "far", epoch, on_device: false, works_on_device: false };
+        let task = PipelineTask {
+            contract: "feeder",
+            converted: "far",
+            epoch,
+            on_device: false,
+            works_on_device: false,
+        };
         let opened = worker.open(task, &parts)?;
         bencher.work(WorkReport { transforms: opened.executed.transforms.clone(), ..report() });
         bencher.stream_remote(worker, 0)?;

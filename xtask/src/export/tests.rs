@@ -148,7 +148,7 @@ class Run:
     def finish(self): note("finish")
 
 def init(**said):
-    note("init", mode=os.environ["WANDB_MODE"], **{k: said[k] for k in ("project", "id", "group", "tags", "mode", "config")})
+    note("init", wanted=os.environ["WANDB_MODE"], **{k: said[k] for k in ("project", "id", "mode", "config")})
     return Run(said["dir"])
 "#;
 
@@ -171,13 +171,14 @@ fn what_wandb_is_handed_is_the_run_offline_with_every_repeat_the_table_and_the_r
     fs::write(&python, text).unwrap();
     fs::set_permissions(&python, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let said = run(&Export { python, ..args("wandb", Some(&at("out"))) }, &home.place).expect("exported");
-    assert!(said.text.contains("wandb sync") && said.text.contains("artifact alone"), "{}", said.text);
+    assert!(said.text.contains("written offline") && said.text.contains("wandb sync"), "{}", said.text);
     let noted = fs::read_to_string(at("noted")).unwrap();
     let noted: Vec<serde_json::Value> =
         noted.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let named = |what: &str| noted.iter().filter(|one| one[0] == what).map(|one| &one[1]).collect::<Vec<_>>();
     let init = named("init")[0];
-    assert_eq!((&init["mode"], &init["project"]), (&"offline".into(), &"weighbridge".into()));
+    assert_eq!((&init["mode"], &init["wanted"]), (&"offline".into(), &"offline".into()));
+    assert_eq!(init["project"], "weighbridge");
     assert_eq!(init["config"]["machine"]["cpu"], "Abacus 9");
     let logs = named("log");
     let times = &sample().cases[0].metrics[0].values;

@@ -490,7 +490,7 @@ class TensorFlow(Training):
             type(self.optimiser).__name__.lower(),
             {name: number.numpy() for name, number in self.optimiser.set.items()},
             {step: self.optimiser.rate(tf.constant(step, tf.float32)).numpy() for step in steps},
-            precision=precision(dtype.name, self.model(x).dtype.name),
+            precision=precision(dtype.name, self.model(x).dtype.name, multiplies_tf32(self.weights_here)),
             parameters=sum(int(np.prod(variable.shape)) for variable in self.model.trainable_variables),
             batch=len(x),
         )

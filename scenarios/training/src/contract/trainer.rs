@@ -105,8 +105,8 @@ pub trait TrainingLoop: Epochs {
         std::process::id()
     }
 
-    /// Bytes of the device that it trains on: the most that the `framework` has had, and what the `driver` says is
-    /// taken now. Nothing where it trains on the host.
+    /// Bytes of the device that it trains on: the most that the `framework` has had, and what the `driver`
+    /// says is taken now. Nothing where it trains on the host.
     ///
     /// # Errors
     /// As [`Epochs::begin`].

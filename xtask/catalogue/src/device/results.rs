@@ -67,7 +67,7 @@ impl Results {
         steps.ok_or_else(|| stop::usage(format!("{}: a line of it is no step", path.display())))
     }
 
-    /// The data directories in it: that of all steps, and those of a step that starts a program several times.
+    /// The data directories in it: that of all steps, and those of a step that starts a program often.
     pub(super) fn data(&self) -> Vec<PathBuf> {
         let mut all = vec![self.folder.join("data")];
         let beside = fs::read_dir(self.folder.join("data-beside")).into_iter().flatten().flatten();

@@ -44,7 +44,8 @@ pub(super) fn unpack(folder: &Path, place: &Place) -> Result<CommandOutput> {
     if !wrong.is_empty() {
         let again = wrong.iter().map(|name| format!(" {name}")).collect::<String>();
         said.remarks.push(format!(
-            "{} of {} steps did not end well; what each printed is in {}; on the device: ./run.sh again{again}",
+            "{} of {} steps did not end well; what each printed is in {}; on the device: ./run.sh \
+             again{again}",
             wrong.len(),
             steps.len(),
             folder.display()

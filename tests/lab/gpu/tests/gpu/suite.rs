@@ -92,7 +92,16 @@ fn feed(on_device: bool) -> Result<()> {
     let pipeline = BTreeMap::from([("transforms", none), ("asks", none)]);
     let parts = BTreeMap::from([("pipeline", pipeline)]);
     worker
-        .open(PipelineTask { contract: "feeder", converted: "far", epoch: None, on_device, works_on_device: false }, &parts)
+        .open(
+            PipelineTask {
+                contract: "feeder",
+                converted: "far",
+                epoch: None,
+                on_device,
+                works_on_device: false,
+            },
+            &parts,
+        )
         .map(drop)
 }
 

@@ -6,7 +6,8 @@
 #
 # It needs a driver and a Python with frameworks, named by WEIGHBRIDGE_PYTHON [default: python3]; no cargo, no home, no
 # network. Each step is a file of `steps`, with its limit in its second line; all together have 8 minutes
-# (WEIGHBRIDGE_KIT_SECONDS). A step that fails ends nothing. `cargo catalogue device unpack FOLDER` stores what came back.
+# (WEIGHBRIDGE_KIT_SECONDS). A step that fails ends nothing. What comes back is stored by the command `device unpack` of
+# the machine that packed this.
 set -u
 KIT=$(cd "$(dirname "$0")" && pwd) || exit 1
 OUT=${1:-$KIT/results}

@@ -2,9 +2,9 @@
 
     python vit5.py eager|compiled|autotuned [--rehearse]
 
-ViT-5 Small: 224 x 224 pixels, patches of 16, width 384, 6 heads, 12 blocks, 201 tokens. That 201 is 196 patches, a token
-of the class and 4 registers is assumed; so is that rotary positions turn patches alone, by row and column. The data are
-random and stay on the device. `--rehearse` runs a tiny model on the host: no figure of it is one of a device.
+ViT-5 Small: 224 x 224 pixels, patches of 16, width 384, 6 heads, 12 blocks, 201 tokens. It is assumed that 201 are 196
+patches, a token of the class and 4 registers, and that rotary positions turn patches alone, by row and column. The data
+are random and stay on the device. `--rehearse` runs a tiny model on the host: no figure of it is one of a device.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from torch.nn import functional as F
 MODES = {"eager": None, "compiled": "default", "autotuned": "max-autotune"}
 
 PEAKS = {
+    "H200 NVL": 835.0,
     "H200": 989.4,
     "H100 PCIe": 756.0,
     "H100 NVL": 835.0,
@@ -36,7 +39,7 @@ PEAKS = {
     "RTX 3090": 71.0,
     "B200": 2250.0,
 }
-"""Dense bf16 with sums of f32, TFLOP/s, as NVIDIA's data sheets and white papers have it; the first that fits the name."""
+"""Dense bf16 with sums of f32, TFLOP/s, as NVIDIA's data sheets and white papers have it; the first that fits."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +165,7 @@ class ViT5(nn.Module):
         return self.head(self.norm(x)[:, 0])
 
 
-def timed(step, device: torch.device, least: float) -> list[float]:
+def timed(step: Callable[[], None], device: torch.device, least: float) -> list[float]:
     """Milliseconds of steps, by the device's events where there are such, each complete before it ends."""
     times, until = [], time.perf_counter() + least
     while len(times) < 10 or time.perf_counter() < until:
@@ -236,7 +239,11 @@ def measured(state: str, mode: str, shape: Shape, device: torch.device, least: f
 
 
 def named_peak(name: str) -> float | None:
-    return next((peak for part, peak in PEAKS.items() if part.replace(" ", "") in name.replace(" ", "")), None)
+    """By whole words of the device's name: an L40 is no L4, and another variant than those of the table has no peak."""
+    words = set(re.split(r"[\s-]+", name))
+    if words & {"D", "Laptop", "Ti", "MIG"}:
+        return None
+    return next((peak for part, peak in PEAKS.items() if set(part.split()) <= words), None)
 
 
 def main() -> None:
