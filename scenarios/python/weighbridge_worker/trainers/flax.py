@@ -196,6 +196,8 @@ class Flax(Training):
             raise Declined("mode xla: it is what `compiled` is")
         if task.mode == "autotuned":
             raise Declined("mode autotuned: XLA tries no variants on a processor")
+        if task.rank and task.rank.communication == "sharded":
+            raise Declined("communication sharded: its weights are whole on every device of the mesh here")
         self.ranks = Ranks(task.rank) if task.rank else None
         self.overlaps = task.rank is not None and task.rank.communication == "overlapped"
         if self.overlaps and task.mode == "eager":

@@ -32,7 +32,12 @@ struct RanksAxes {
     mode: Compilation,
     #[sweep(implied, strong = Scaling::Strong, weak = Scaling::Weak)]
     scaling: Scaling,
-    #[sweep(implied, apart = GradientExchange::Apart, overlapped = GradientExchange::Overlapped)]
+    #[sweep(
+        implied,
+        apart = GradientExchange::Apart,
+        overlapped = GradientExchange::Overlapped,
+        sharded = GradientExchange::Sharded
+    )]
     communication: GradientExchange,
 }
 
@@ -42,7 +47,8 @@ struct RanksAxes {
 /// and a share of every batch; after the way back all ranks average their gradients, and each changes its
 /// weights by the mean. `scaling` says what stays the same: the batch of all ranks together (`strong`), or
 /// that of each (`weak`). `communication` is `apart`, a call of its own after the way back, so that it is a
-/// phase, or `overlapped`, as the system does it by itself. A rank of a framework is a process with one
+/// phase, or `overlapped`, as the system does it by itself; with `sharded` each rank has a shard of weights,
+/// gradients and the optimiser's state alone, by the framework's own means (`fully_shard` of PyTorch). A rank of a framework is a process with one
 /// thread for its numbers; ranks of a trainer in Rust are threads of one process, whose products take all
 /// processors, also with one rank.
 ///
