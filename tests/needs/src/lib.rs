@@ -78,7 +78,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 27] = [
         Self::Python3,
         Self::Nextest,
         Self::Mount,
