@@ -200,8 +200,7 @@ fn ranks_that_say_nothing_for_too_long_are_diagnosed_and_ended() {
 }
 
 #[test]
-#[ignore = "Slurm 22.05 fails a job that is back in the queue, in a third of the runs, by the exit code of its first \
-            batch script"]
+#[ignore = "Slurm 22.05 fails it in a third of the runs, by the exit code of the first batch script"]
 fn a_job_that_slurm_puts_back_and_starts_again_is_followed_to_its_end() {
     let Some(cluster) = Cluster::of(4) else { return };
     let go = cluster.dir().join("go");
