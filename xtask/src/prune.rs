@@ -1,5 +1,5 @@
-//! `runs prune`: removes old runs with what their ranks kept, duels, launches, rebuilt revisions and listings,
-//! and what killed ones left.
+//! `runs prune`: removes old runs with what their ranks kept, duels, launches, rebuilt revisions and
+//! listings, and what killed ones left.
 
 use std::fmt::Write;
 use std::fs::{self, DirEntry};

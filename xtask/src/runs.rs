@@ -55,7 +55,8 @@ pub(crate) enum RunsAction {
     },
     /// Work out the digest of stored files anew that were edited on purpose.
     Digest(digest::Digest),
-    /// Remove old runs, duels and launches, revisions that were rebuilt to compare with, and what killed ones left.
+    /// Remove old runs, duels and launches, revisions that were rebuilt to compare with, and what killed ones
+    /// left.
     Prune {
         /// Keep the newest so many runs and duels of each suite.
         #[arg(long, value_name = "N", required_unless_present = "days")]

@@ -95,8 +95,8 @@ impl Runs {
         Ok(pruned)
     }
 
-    /// Removes the parts that ranks of runs of several have kept, by the same rules as if each rank's were runs
-    /// of their own. Returns what was removed of each rank.
+    /// Removes the parts that ranks of runs of several have kept, by the same rules as if each rank's were
+    /// runs of their own. Returns what was removed of each rank.
     ///
     /// # Errors
     /// As [`Runs::prune`].

@@ -53,7 +53,7 @@ class EndOfData(Exception):
     """More steps than there are samples for."""
 
 
-Communication = Literal["apart", "overlapped"]
+Communication = Literal["apart", "overlapped", "sharded"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ class Rank(Meeting):
     """Which of several processes that train one model, each on a share of every batch."""
 
     communication: Communication
-    """Whether gradients are averaged by a call of its own after the way back, or while that goes on."""
+    """Whether gradients are averaged by a call of its own after the way back, or while that goes on; or every rank has a
+    shard of weights, gradients and the optimiser's state alone."""
 
 
 @dataclass(frozen=True)

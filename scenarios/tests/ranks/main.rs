@@ -1,5 +1,5 @@
-//! Scenarios that ranks of a launch do together: the whole program, on ranks of this machine and on hosts of a
-//! cluster. Started with [`PROGRAM`] in its environment, this file is the bench program itself.
+//! Scenarios that ranks of a launch do together: the whole program, on ranks of this machine and on hosts of
+//! a cluster. Started with [`PROGRAM`] in its environment, this file is the bench program itself.
 
 #[expect(dead_code, reason = "tests of launches need more of it")]
 #[path = "../../../xtask/tests/launch/cluster.rs"]
@@ -31,7 +31,8 @@ fn until(what: &str, mut is_there: impl FnMut() -> bool) {
     }
 }
 
-/// The tests by their names. There is no other harness here: it would take the arguments of the bench program.
+/// The tests by their names. There is no other harness here: it would take the arguments of the bench
+/// program.
 const TESTS: [(&str, fn()); 5] = [
     ("ranks_share_the_workers_of_a_mesh", plays::ranks_share_the_workers_of_a_mesh),
     ("ranks_train_one_model", plays::ranks_train_one_model),

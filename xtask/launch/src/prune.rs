@@ -14,8 +14,8 @@ use crate::folder::LaunchFolder;
 /// A launch that has not ended is taken for one that is still under way this long after its last change.
 const MAY_STILL_RUN: Duration = Duration::from_hours(24);
 
-/// Removes folders of launches below a shared folder, by the rules for runs. Spares launches that may be under
-/// way, links, and whatever else lies there. Returns the launches with the bytes that they had on disk.
+/// Removes folders of launches below a shared folder, by the rules for runs. Spares launches that may be
+/// under way, links, and whatever else lies there. Returns the launches with the bytes that they had on disk.
 ///
 /// # Errors
 /// Those of the file system.

@@ -21,7 +21,7 @@ pub struct RemoteEpochs {
 /// The facts of a pipeline that are asked for once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct EpochsFacts {
-    /// What makes its batches, by a number that nothing else of the launch has.
+    /// The number of whoever makes its batches, which nothing else of the launch has.
     process: u32,
     executed: ExecutedWork,
     entry_point: Option<String>,

@@ -27,8 +27,8 @@ use crate::prelude::*;
 /// pipeline alone gives them: each is a failure. Where a system says that it loses the order, a shard is
 /// compared without it, with the reference's elements. The work report must show `Normalize` and as many
 /// workers as the variant says. The older suite took the number of devices and ran on one.
-#[scenario(id = "DIST-1", category = "Distribution", sets = ["canonical", "tpu"], equivalence = exact, ranks = "collective",
-    filter = fits, needs = needs, describe = describe)]
+#[scenario(id = "DIST-1", category = "Distribution", sets = ["canonical", "tpu"], equivalence = exact,
+    ranks = "collective", filter = fits, needs = needs, describe = describe)]
 fn sharding(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,

@@ -19,8 +19,8 @@ use crate::prelude::*;
 /// Timed, not timed and proven: as in DIST-1; elements count once, not once per band, and every band of every
 /// element is held against one pipeline's. The work report must show `Normalize`, four workers, and the mesh
 /// that was used. The older suite took the shape of the mesh and ran on one device.
-#[scenario(id = "DIST-2", category = "Distribution", equivalence = exact, ranks = "collective",
-    filter = fits, needs = needs, describe = describe)]
+#[scenario(id = "DIST-2", category = "Distribution", equivalence = exact,
+    ranks = "collective", filter = fits, needs = needs, describe = describe)]
 fn mesh(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,

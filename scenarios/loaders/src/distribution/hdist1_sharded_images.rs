@@ -15,8 +15,8 @@ use crate::prelude::*;
 /// timed: making and mapping the data, opening the pipelines, starting threads and processes, the proof,
 /// which is that of DIST-1. The work report must show the three transforms and as many workers as the axis
 /// says. The older suite ran on one device whatever it was asked.
-#[scenario(id = "HDIST-1", category = "Distribution", sets = ["heavy"], equivalence = exact, ranks = "collective",
-    filter = fits, needs = needs, describe = describe)]
+#[scenario(id = "HDIST-1", category = "Distribution", sets = ["heavy"], equivalence = exact,
+    ranks = "collective", filter = fits, needs = needs, describe = describe)]
 fn sharded_images(
     bencher: &mut Bencher,
     loader: &mut dyn Loader,

@@ -357,6 +357,8 @@ class Flax(Training):
             raise Declined("mode autotuned: XLA tries no variants on a processor")
         self.device_of_work = device_for(task.device)
         multiply_f32(self.device_of_work)
+        if task.rank and task.rank.communication == "sharded":
+            raise Declined("communication sharded: its weights are whole on every device of the mesh here")
         self.ranks = Ranks(task.rank) if task.rank else None
         self.overlaps = task.rank is not None and task.rank.communication == "overlapped"
         if self.overlaps and task.mode == "eager":

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,13 @@ import torch._dynamo.utils
 from torch import Tensor, distributed, nn
 from torch._dynamo import utils as dynamo
 from torch.nn import functional as F
+<<<<<<< HEAD
 from torch.nn.attention import SDPBackend, sdpa_kernel
+=======
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor, distribute_tensor
+>>>>>>> r
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim.lr_scheduler import LambdaLR
 
@@ -353,6 +359,35 @@ def squares(size: int) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], T
     )
 
 
+def sharded(module: nn.Module, named: list[Named]) -> list[Named]:
+    """Cuts the parameters of a module among all ranks, layer by layer; those parameters in the same order."""
+    mesh = init_device_mesh("cpu", (distributed.get_world_size(),))
+    places = {id(parameter): place for place, parameter in module.named_parameters()}
+    for layer in module.children():
+        if any(True for _ in layer.parameters()):
+            fully_shard(layer, mesh=mesh)
+    fully_shard(module, mesh=mesh)
+    cut = dict(module.named_parameters())
+    return [replace(one, parameter=cut[places[id(one.parameter)]]) for one in named]
+
+
+def put(parameter: Tensor, content: Tensor) -> None:
+    """Overwrites a parameter: of one that is cut, the shard that is here."""
+    if isinstance(parameter, DTensor):
+        content = distribute_tensor(content.contiguous(), parameter.device_mesh, parameter.placements, src_data_rank=None)
+    here(parameter).copy_(here(content))
+
+
+def here(tensor: Tensor) -> Tensor:
+    """What this process has of a tensor."""
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """All of a tensor, for which all ranks come together where it is cut."""
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
 class PyTorch(Training):
     """A module, an optimiser, and the step of the tutorials."""
 
@@ -366,15 +401,26 @@ class PyTorch(Training):
         module = builder.layers(task.model["layers"]).to(self.where_to)
         self.named, self.turns = builder.named, builder.turns
         self.images = task.model["input"]["kind"] == "grid"
+<<<<<<< HEAD
         self.channels_last = self.images and self.ways["layout"] == "channels_last"
         self.module = module.to(memory_format=torch.channels_last) if self.channels_last else module
         self.model: Callable[[Tensor], Tensor] = self.module
+=======
+>>>>>>> r
         self.rank = task.rank
+        self.shards = self.rank is not None and self.rank.communication == "sharded"
+        # What is cut must be contiguous: `fully_shard` takes nothing else.
+        innermost = self.images and not self.shards
+        self.module = module.to(memory_format=torch.channels_last) if innermost else module
+        self.model: Callable[[Tensor], Tensor] = self.module
         self.overlaps = self.rank is not None and self.rank.communication == "overlapped"
         if self.rank:
             self.rank.by_torch()
+        self.averages = not self.overlaps and not self.shards
         if self.overlaps:
             self.model = DistributedDataParallel(self.module)
+        if self.shards:
+            self.named = sharded(self.module, self.named)
         if task.mode != "eager":
             torch.compiler.reset()  # models of one class count as one, and of one there are eight programs at most
             dynamo.set_compilation_metrics_limit(10_000)
@@ -398,9 +444,13 @@ class PyTorch(Training):
     def reset(self) -> None:
         with torch.no_grad():
             for one in self.named:
+<<<<<<< HEAD
                 one.parameter.copy_(one.theirs(self.start[one.name]))
         for turns in self.turns:
             turns.kept.clear()  # a training that begins has looked nothing up
+=======
+                put(one.parameter, one.theirs(self.start[one.name]))
+>>>>>>> r
         self.optimiser.state.clear()
         self.optimiser.zero_grad()
         if self.task.schedule:
@@ -441,7 +491,7 @@ class PyTorch(Training):
         self.optimiser.zero_grad()
         loss, _ = self.forward(x, y)
         loss.backward()
-        if self.rank and not self.overlaps:
+        if self.rank and self.averages:
             self.average(self.rank)
         self.descend()
         settle(self.where_to)
@@ -460,13 +510,13 @@ class PyTorch(Training):
     def phases(self, index: int, clock: Phases) -> None:
         with clock.phase("data"):
             x, y = self.samples(index)
-        with clock.phase("forward"):
+        # What overlaps cannot be told apart: of shards the weights are gathered on both ways.
+        with clock.phase("forward_communication" if self.shards else "forward"):
             loss, _ = self.forward(x, y)
-        # What overlaps cannot be told apart.
-        with clock.phase("backward_communication" if self.overlaps else "backward"):
+        with clock.phase("backward" if self.averages else "backward_communication"):
             self.optimiser.zero_grad()
             loss.backward()
-        if self.rank and not self.overlaps:
+        if self.rank and self.averages:
             with clock.phase("communication"):
                 self.average(self.rank)
         with clock.phase("optimiser"):
@@ -478,10 +528,15 @@ class PyTorch(Training):
         self.optimiser.zero_grad()
         loss, logits = self.forward(*self.samples(index))
         loss.backward()
-        if self.rank and not self.overlaps:
+        if self.rank and self.averages:
             self.average(self.rank)
+<<<<<<< HEAD
         gradients = {one.name: one.ours(one.parameter.grad).cpu().numpy() for one in self.named}
         return loss.item(), logits.detach().float().cpu().numpy(), gradients
+=======
+        gradients = {one.name: one.ours(whole(one.parameter.grad)).numpy() for one in self.named}
+        return loss.item(), logits.detach().float().numpy(), gradients
+>>>>>>> r
 
     def predict(self, inputs: Array) -> Array:
         with torch.no_grad(), self.precision():
@@ -494,6 +549,7 @@ class PyTorch(Training):
         return by_torch(run)
 
     def weights(self) -> Tensors:
+<<<<<<< HEAD
         return {one.name: one.ours(one.parameter.detach()).cpu().numpy() for one in self.named}
 
     def compilations(self) -> int:
@@ -508,6 +564,9 @@ class PyTorch(Training):
 
     def device_memory(self) -> dict[str, int]:
         return memory_of(self.where_to)
+=======
+        return {one.name: one.ours(whole(one.parameter.detach())).numpy() for one in self.named}
+>>>>>>> r
 
     def settings(self) -> dict[str, str]:
         (group,) = self.optimiser.param_groups
@@ -534,7 +593,13 @@ class PyTorch(Training):
         )
 
     def environment(self) -> dict[str, str]:
+<<<<<<< HEAD
         return {**of_torch(), **(self.ways if self.task.components else {})}
+=======
+        if not self.shards:
+            return of_torch()
+        return of_torch() | {"own_numbers": str(sum(here(one.parameter).numel() for one in self.named))}
+>>>>>>> r
 
     def close(self) -> None:
         if self.rank:

@@ -1,5 +1,5 @@
-//! A rank of a training in another process of the launch, as rank 0 drives it, and as that process answers for
-//! it.
+//! A rank of a training in another process of the launch, as rank 0 drives it, and as that process answers
+//! for it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

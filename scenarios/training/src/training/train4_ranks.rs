@@ -32,7 +32,12 @@ struct RanksAxes {
     mode: Compilation,
     #[sweep(implied, strong = Scaling::Strong, weak = Scaling::Weak)]
     scaling: Scaling,
-    #[sweep(implied, apart = GradientExchange::Apart, overlapped = GradientExchange::Overlapped)]
+    #[sweep(
+        implied,
+        apart = GradientExchange::Apart,
+        overlapped = GradientExchange::Overlapped,
+        sharded = GradientExchange::Sharded
+    )]
     communication: GradientExchange,
 }
 
@@ -42,9 +47,10 @@ struct RanksAxes {
 /// and a share of every batch; after the way back all ranks average their gradients, and each changes its
 /// weights by the mean. `scaling` says what stays the same: the batch of all ranks together (`strong`), or
 /// that of each (`weak`). `communication` is `apart`, a call of its own after the way back, so that it is a
-/// phase, or `overlapped`, as the system does it by itself. A rank of a framework is a process with one
-/// thread for its numbers; ranks of a trainer in Rust are threads of one process, whose products take all
-/// processors, also with one rank.
+/// phase, or `overlapped`, as the system does it by itself; with `sharded` each rank has a shard of weights,
+/// gradients and the optimiser's state alone, by the framework's own means (`fully_shard` of `PyTorch`). A
+/// rank of a framework is a process with one thread for its numbers; ranks of a trainer in Rust are threads
+/// of one process, whose products take all processors, also with one rank.
 ///
 /// Timed: the order to every rank, its step with the exchange, waiting for the last one. Not timed: starting
 /// processes, meeting for the first time, building and compiling the model. Then the ranks run steps without
@@ -53,8 +59,8 @@ struct RanksAxes {
 /// the losses and logits of its own share, gradients averaged, and weights after three steps and after the
 /// timed ones, which are equal on all ranks bit by bit and agree with a training in one place on whole
 /// batches in `f64`.
-#[scenario(id = "TRAIN-4", category = "Training", sets = ["ranks"], equivalence = shape, ranks = "collective",
-    filter = fits, needs = needs, describe = describe)]
+#[scenario(id = "TRAIN-4", category = "Training", sets = ["ranks"], equivalence = shape,
+    ranks = "collective", filter = fits, needs = needs, describe = describe)]
 fn ranks(bencher: &mut Bencher, trainer: &mut dyn Trainer, axes: RanksAxes) -> Result<()> {
     let RanksAxes { variant, ranks, mode, scaling, communication } = axes;
     let preset = if bencher.is_smoke() { Preset::ForTests } else { variant };

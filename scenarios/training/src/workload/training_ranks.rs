@@ -30,6 +30,9 @@ pub enum GradientExchange {
     Apart,
     /// While the way back goes on, as the system does it by itself.
     Overlapped,
+    /// Likewise, where each rank has a shard of weights, gradients and the state of the optimiser alone, and
+    /// the weights of a layer are gathered when it is due.
+    Sharded,
 }
 
 impl fmt::Display for GradientExchange {
@@ -37,6 +40,7 @@ impl fmt::Display for GradientExchange {
         f.write_str(match self {
             Self::Apart => "apart",
             Self::Overlapped => "overlapped",
+            Self::Sharded => "sharded",
         })
     }
 }

@@ -30,7 +30,8 @@ pub(super) struct ShardedRank {
 }
 
 impl ShardedRank {
-    /// One for each device of the placement that is this process's own, with as many threads together as there are processors.
+    /// One for each device of the placement that is this process's own, with as many threads together as
+    /// there are processors.
     ///
     /// # Errors
     /// A part that a device cannot have; no memory for it; a layer or replicas, which ranks have not.
