@@ -20,7 +20,7 @@ pub(crate) struct CurveView<'a> {
     pub(crate) axis: String,
     /// `true` if the ideal is proportional to the number.
     pub(crate) scales: bool,
-    /// `true` of a training as it goes on: a band is from the least to the most of its seeds, and no interval.
+    /// `true` of a training as it goes on: a band is from the least to the most of its seeds.
     pub(crate) learns: bool,
     /// The name of the metric that is shown along it.
     pub(crate) metric: &'a str,

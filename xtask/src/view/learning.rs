@@ -16,7 +16,7 @@ static STEPS: Unit = Unit::COUNT;
 /// A figure of a look.
 type ReadLook = fn(&ShownLook) -> f64;
 
-/// What is shown: its name, and where it is read.
+/// The figures that are shown: the name of each, and where it is read.
 const FIGURES: [(&str, ReadLook); 2] =
     [("mean loss since the look before", |look| look.loss), ("accuracy", |look| look.accuracy)];
 

@@ -1,7 +1,7 @@
-//! Peaks of devices by their name, as their vendors print them. A device that is not here has none: nothing is
-//! guessed from one that is called alike.
+//! Peaks of devices by their name, as their vendors print them. A device that is not here has none: nothing
+//! is guessed from one that is called alike.
 
-/// What a device could do at best, on paper.
+/// The rates of a device at best, on paper.
 #[derive(Debug, PartialEq)]
 pub struct NamedPeak {
     /// Its name here: `H100 SXM`.
@@ -33,8 +33,8 @@ const fn dense(precision: &'static str, dense: f64) -> PeakRate {
     PeakRate { precision, dense, sparse: None }
 }
 
-/// Every device whose peaks are known. Vendors print the sparse rate where there is one; the dense one is half
-/// of it, rounded as they round.
+/// Every device whose peaks are known. Vendors print the sparse rate where there is one; the dense one is
+/// half of it, rounded as they round.
 pub const NAMED_PEAKS: &[NamedPeak] = &[
     NamedPeak {
         name: "H100 SXM",
