@@ -72,7 +72,8 @@ pub(super) fn section(variant: &str, cases: &[&CaseRecord]) -> String {
         "\n## To the target: {variant}\n\nSteps until the target's share of held-out samples is known, for \
          the seeds {}; each system begins with the same weights and samples. `time` is the median over \
          seeds, of the steps alone; a system that misses the target with one of them has none. \
-         `least to most` is over all repeats of all seeds. Every system has the same rate of learning, that of the configuration. \
+         `least to most` is over all repeats of all seeds. \
+         Every system has the same rate of learning, that of the configuration. \
          Places by \
          time stand beside places by samples a second: where they differ, \
          the faster step is not sooner at the target.\n\n{}",

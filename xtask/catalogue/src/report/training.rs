@@ -449,7 +449,8 @@ fn operations(variants: &BTreeSet<&str>, measured: Option<f64>) -> Result<String
     }
     Ok(format!(
         "\n## Operations\n\nOf one sample of what was trained here, from its dimensions. A multiplication \
-         and an addition are two operations. `train` is three times forward; `gradients computed` leaves out the \
+         and an addition are two operations. `train` is three times forward; \
+         `gradients computed` leaves out the \
          gradient of the model's input, which nobody computes. Tests hold these counts against those of \
          PyTorch and of XLA.\n\n{}\n\
          What a device could train at best, if every operation ran at its peak. A vendor's peak is of \
