@@ -42,6 +42,8 @@ pub use protocol::{CHILD_FLAG, DUEL_FLAG};
 pub(crate) use ranked::{FollowEnd, FollowTask, RankLead, follow};
 pub use schedule::RunTask;
 pub(crate) use stop::half_width;
+#[cfg(test)]
+pub(crate) use utilisation::Utilisation;
 pub use utilisation::UtilisationPoint;
 
 use crate::plan::Isolation;

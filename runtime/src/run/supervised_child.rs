@@ -118,10 +118,10 @@ impl SupervisedChild {
         self.asked = true;
         let mut seen = self.listening(begun);
         let sampled = watch.samples.filter(|_| request.purpose == Purpose::Measure);
-        seen.sampler = sampled.map(|machine| Sampler::new(begun, machine.clone()));
+        seen.sampler = sampled.map(|machine| Box::new(Sampler::new(begun, machine.clone())));
         self.send(request);
         let end = self.answer(watch, &mut seen, tick);
-        let utilisation = seen.sampler.take().map(Sampler::end);
+        let utilisation = seen.sampler.take().map(|sampler| sampler.end());
         EndedRequest { utilisation, ..self.ended(end, &seen, watch, last) }
     }
 
@@ -451,7 +451,7 @@ struct ListeningState {
     over: Option<Duration>,
     absence: Absence,
     /// The looks at the machine's use, where there are any.
-    sampler: Option<Sampler>,
+    sampler: Option<Box<Sampler>>,
 }
 
 impl ListeningState {

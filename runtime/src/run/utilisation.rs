@@ -26,7 +26,7 @@ pub struct Utilisation {
     pub looks: u64,
     /// The processor time that they took, in nanoseconds: of the parent, which measures nothing.
     pub cost: u64,
-    /// When the measured part began and ended, in nanoseconds since the repeat did.
+    /// The beginning and the end of the measured part, in nanoseconds since the repeat began.
     pub measured: Option<[u64; 2]>,
     /// The reason why there are no watts of the processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -20,6 +20,8 @@ pub(crate) struct CurveView<'a> {
     pub(crate) axis: String,
     /// `true` if the ideal is proportional to the number.
     pub(crate) scales: bool,
+    /// `true` of a training as it goes on: a band is from the least to the most of its seeds.
+    pub(crate) learns: bool,
     /// The name of the metric that is shown along it.
     pub(crate) metric: &'a str,
     pub(crate) unit: &'a Unit,
@@ -35,6 +37,13 @@ pub(crate) struct CurveLine<'a> {
     pub(crate) name: &'a str,
     /// Number and figure, ascending.
     pub(crate) points: Vec<(f64, Estimate)>,
+}
+
+impl CurveView<'_> {
+    /// The bands in words.
+    pub(crate) fn bands(&self) -> &'static str {
+        if self.learns { "from the least to the most of the seeds" } else { "95 % intervals" }
+    }
 }
 
 impl CurveLine<'_> {
@@ -119,7 +128,16 @@ fn curve<'a>(
     numbers.dedup();
     let scales = SCALING.contains(&axis.as_str()) && metric.starts_with(names::THROUGHPUT);
     let title = format!("{title}: {axis}");
-    (numbers.len() > 1).then_some(CurveView { title, axis, scales, metric, unit: unit?, numbers, lines })
+    (numbers.len() > 1).then_some(CurveView {
+        title,
+        axis,
+        scales,
+        learns: false,
+        metric,
+        unit: unit?,
+        numbers,
+        lines,
+    })
 }
 
 #[cfg(test)]

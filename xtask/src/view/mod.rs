@@ -9,6 +9,7 @@ mod curve;
 mod detail;
 mod group;
 mod history;
+mod learning;
 pub mod learning_curve;
 mod load;
 mod trade_off;
@@ -95,7 +96,7 @@ impl<'a> View<'a> {
             groups: group::groups(run),
             counts: CaseCounts::of(&cases),
             unexplained: unexplained(run),
-            curves: curve::curves(run),
+            curves: [curve::curves(run), learning::curves(run)].into_iter().flatten().collect(),
             trade_offs: trade_off::trade_offs(run),
             coverage: CoverageView::of(run),
             against: &material.against,

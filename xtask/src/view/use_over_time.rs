@@ -25,7 +25,7 @@ pub(crate) struct UseView {
 type ReadUse<'a> = &'a dyn Fn(usize, f64) -> Option<f64>;
 
 impl UseView {
-    /// What was seen over the repeat; `None` where nobody looked.
+    /// The view of a repeat; `None` where nobody looked.
     pub(crate) fn of(repeat: &Repeat) -> Option<Self> {
         let seen = repeat.utilisation.as_ref()?;
         let points = &seen.points;

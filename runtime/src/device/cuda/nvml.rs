@@ -75,7 +75,7 @@ impl Nvml {
         opened
     }
 
-    /// What a look ten times a second asks for, and the bytes in use on the device.
+    /// The telemetry that a look ten times a second asks for, and the bytes in use on the device.
     pub(in super::super) fn look(&self) -> (Telemetry, Option<u64>) {
         let telemetry = Telemetry {
             sm_clock_mhz: self.which(self.clock, SM).map(f64::from),

@@ -10,7 +10,7 @@ use crate::metric::{
     Unit,
 };
 use crate::registry::Point;
-use crate::run::{Failure, How, TreeMemory};
+use crate::run::{Failure, How, TreeMemory, Utilisation, UtilisationPoint};
 use crate::verify::Severity;
 
 fn facts() -> CaseFacts {
@@ -253,6 +253,29 @@ fn memory_of_a_tree_of_processes_is_the_sampled_sum_and_says_so() {
     assert!(close(peaks[0], 5_000.0) && close(peaks[1], 1_000.0));
     assert_eq!(told(&record).len(), 1);
     assert!(told(&record)[0].starts_with("sampled-memory: "), "{:?}", told(&record));
+}
+
+#[test]
+fn an_element_has_joules_where_power_was_told_while_it_was_measured() {
+    let mut all = repeats(&[1_000, 1_000]);
+    for repeat in &mut all {
+        let Outcome::Measured { seen, .. } = &mut repeat.outcome else { unreachable!() };
+        seen.elements = 60; // of 3 s at 10 W
+    }
+    let points = vec![
+        UtilisationPoint { at: 5, watts: Some(99.0), ..UtilisationPoint::default() },
+        UtilisationPoint { at: 9, watts: Some(10.0), ..UtilisationPoint::default() },
+    ];
+    all[0].utilisation = Some(Utilisation { measured: Some([5, 9]), points, ..Utilisation::default() });
+    let told = record(all);
+    for (name, value) in [("energy/processors", 0.5), ("elements_per_joule/processors", 2.0)] {
+        let values = &told.metric(name).unwrap().values;
+        assert!(
+            close(values[0].value().unwrap(), value) && values[1].value().is_none(),
+            "{name}: {values:?}"
+        );
+    }
+    assert!(told.metric("energy/device").is_none(), "nobody told of a device");
 }
 
 #[test]

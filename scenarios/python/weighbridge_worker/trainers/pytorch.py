@@ -17,17 +17,13 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch._dynamo.utils
 from torch import Tensor, distributed, nn
 from torch._dynamo import utils as dynamo
 from torch.nn import functional as F
-<<<<<<< HEAD
-from torch.nn.attention import SDPBackend, sdpa_kernel
-=======
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
->>>>>>> r
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim.lr_scheduler import LambdaLR
 
@@ -401,17 +397,11 @@ class PyTorch(Training):
         module = builder.layers(task.model["layers"]).to(self.where_to)
         self.named, self.turns = builder.named, builder.turns
         self.images = task.model["input"]["kind"] == "grid"
-<<<<<<< HEAD
-        self.channels_last = self.images and self.ways["layout"] == "channels_last"
-        self.module = module.to(memory_format=torch.channels_last) if self.channels_last else module
-        self.model: Callable[[Tensor], Tensor] = self.module
-=======
->>>>>>> r
         self.rank = task.rank
         self.shards = self.rank is not None and self.rank.communication == "sharded"
         # What is cut must be contiguous: `fully_shard` takes nothing else.
-        innermost = self.images and not self.shards
-        self.module = module.to(memory_format=torch.channels_last) if innermost else module
+        self.channels_last = self.images and self.ways["layout"] == "channels_last" and not self.shards
+        self.module = module.to(memory_format=torch.channels_last) if self.channels_last else module
         self.model: Callable[[Tensor], Tensor] = self.module
         self.overlaps = self.rank is not None and self.rank.communication == "overlapped"
         if self.rank:
@@ -444,13 +434,9 @@ class PyTorch(Training):
     def reset(self) -> None:
         with torch.no_grad():
             for one in self.named:
-<<<<<<< HEAD
-                one.parameter.copy_(one.theirs(self.start[one.name]))
+                put(one.parameter, one.theirs(self.start[one.name]))
         for turns in self.turns:
             turns.kept.clear()  # a training that begins has looked nothing up
-=======
-                put(one.parameter, one.theirs(self.start[one.name]))
->>>>>>> r
         self.optimiser.state.clear()
         self.optimiser.zero_grad()
         if self.task.schedule:
@@ -530,13 +516,8 @@ class PyTorch(Training):
         loss.backward()
         if self.rank and self.averages:
             self.average(self.rank)
-<<<<<<< HEAD
-        gradients = {one.name: one.ours(one.parameter.grad).cpu().numpy() for one in self.named}
+        gradients = {one.name: one.ours(whole(one.parameter.grad)).cpu().numpy() for one in self.named}
         return loss.item(), logits.detach().float().cpu().numpy(), gradients
-=======
-        gradients = {one.name: one.ours(whole(one.parameter.grad)).numpy() for one in self.named}
-        return loss.item(), logits.detach().float().numpy(), gradients
->>>>>>> r
 
     def predict(self, inputs: Array) -> Array:
         with torch.no_grad(), self.precision():
@@ -549,12 +530,11 @@ class PyTorch(Training):
         return by_torch(run)
 
     def weights(self) -> Tensors:
-<<<<<<< HEAD
-        return {one.name: one.ours(one.parameter.detach()).cpu().numpy() for one in self.named}
+        return {one.name: one.ours(whole(one.parameter.detach())).cpu().numpy() for one in self.named}
 
     def compilations(self) -> int:
         """Graphs that `torch.compile` has handed to its compiler in this process."""
-        return int(torch._dynamo.utils.counters["stats"]["unique_graphs"])
+        return int(dynamo.counters["stats"]["unique_graphs"])
 
     def where(self) -> str:
         return backend_of_tensors(self.module.parameters())
@@ -564,9 +544,6 @@ class PyTorch(Training):
 
     def device_memory(self) -> dict[str, int]:
         return memory_of(self.where_to)
-=======
-        return {one.name: one.ours(whole(one.parameter.detach())).numpy() for one in self.named}
->>>>>>> r
 
     def settings(self) -> dict[str, str]:
         (group,) = self.optimiser.param_groups
@@ -593,13 +570,8 @@ class PyTorch(Training):
         )
 
     def environment(self) -> dict[str, str]:
-<<<<<<< HEAD
-        return {**of_torch(), **(self.ways if self.task.components else {})}
-=======
-        if not self.shards:
-            return of_torch()
-        return of_torch() | {"own_numbers": str(sum(here(one.parameter).numel() for one in self.named))}
->>>>>>> r
+        own = {"own_numbers": str(sum(here(one.parameter).numel() for one in self.named))} if self.shards else {}
+        return {**of_torch(), **(self.ways if self.task.components else {}), **own}
 
     def close(self) -> None:
         if self.rank:

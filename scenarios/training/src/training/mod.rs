@@ -14,6 +14,7 @@ mod feeding;
 mod learning_curve;
 #[cfg(test)]
 mod liars;
+mod named_peak;
 mod peak;
 mod preset;
 mod proof;
@@ -29,7 +30,8 @@ pub mod train4_ranks;
 mod trainer_choice;
 
 pub use learning_curve::{ACCURACY_AT, BEST_ACCURACY, LOSS_AT, STEPS_TO_TARGET, TIME_AT, TIME_TO_TARGET};
-pub use peak::{MEASURED_PEAK, PAPER_PEAKS, PEAK, measured_product};
+pub use named_peak::{NAMED_PEAKS, NamedPeak, PeakRate, named_peaks};
+pub use peak::{MEASURED_PEAK, PEAK, measured_product};
 pub use preset::Preset;
 pub use storage::LoaderStorage;
 pub use train1_steps::train;

@@ -10,9 +10,6 @@ pub const PEAK: &str = "peak_flops";
 /// The work whose rate is the machine's measured peak.
 pub const MEASURED_PEAK: &str = "a product of 1024x1024 matrices of f32 by ndarray on all processors";
 
-/// Peaks that papers take shares of, by the name that they have there: operations in a second, dense.
-pub const PAPER_PEAKS: &[(&str, f64)] = &[("H100 SXM, bf16, dense", 989e12)];
-
 /// Rows and columns of the matrices whose product is timed.
 const SIDE: usize = 1_024;
 

@@ -41,6 +41,23 @@ pub enum Preset {
 }
 
 impl Preset {
+    /// The configuration that an axis `variant` of the scenarios here names.
+    pub fn of_variant(variant: &str) -> Option<Self> {
+        Some(match variant {
+            "vit5_tiny" => Self::Vit5Tiny,
+            "vit5_tiny_bf16" => Self::Vit5TinyBf16,
+            "vit5_wide" => Self::Vit5Wide,
+            "gpt_tiny" => Self::GptTiny,
+            "resnet50_narrow" => Self::Resnet50Narrow,
+            "mlp_tiny" => Self::MlpTiny,
+            "tiny" => Self::ForTests,
+            "digits_mlp" => Self::DigitsMlp,
+            "digits_vit" => Self::DigitsVit,
+            "clusters_mlp" => Self::ClustersMlp,
+            _ => return None,
+        })
+    }
+
     /// The configuration.
     ///
     /// # Panics
@@ -75,5 +92,31 @@ impl Preset {
 impl fmt::Display for Preset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.spec().name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_variant_of_a_scenario_names_its_configuration() {
+        for variant in [
+            "vit5_tiny",
+            "vit5_tiny_bf16",
+            "vit5_wide",
+            "gpt_tiny",
+            "resnet50_narrow",
+            "mlp_tiny",
+            "digits_mlp",
+            "digits_vit",
+            "clusters_mlp",
+        ] {
+            assert_eq!(
+                Preset::of_variant(variant).map(|preset| preset.spec().name).as_deref(),
+                Some(variant)
+            );
+        }
+        assert!(Preset::of_variant("vit5_tinier").is_none());
     }
 }

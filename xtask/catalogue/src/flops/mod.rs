@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use weighbridge::data::{Exit, read_text};
-use weighbridge_training::training::PAPER_PEAKS;
+use weighbridge_training::training::{NAMED_PEAKS, NamedPeak, named_peaks};
 use weighbridge_training::workload::TrainingSpec;
 use weighbridge_training::workload::model::{Dimensions, Flops};
 
@@ -23,9 +23,13 @@ pub(crate) struct FlopsArgs {
     /// A model by name (vit5-tiny, vit5-small, vit5-base, resnet50), or a training's configuration: a file
     /// that ends in `.toml` [default: the three sizes of ViT-5].
     pub(crate) model: Vec<String>,
-    /// The peak that the most samples in a second are of: its name, as papers have it.
-    #[arg(long, value_name = "NAME", default_value = PAPER_PEAKS[0].0)]
+    /// The peak that the most samples in a second are of: `L4, fp8, dense`; or a device by the name that its
+    /// driver tells, whose dense rate of bf16 it is.
+    #[arg(long, value_name = "NAME", default_value = "H100 SXM, bf16, dense")]
     pub(crate) peak: String,
+    /// Print every peak that is known, with the document that has it, instead.
+    #[arg(long, conflicts_with_all = ["model", "check", "mixers"])]
+    pub(crate) peaks: bool,
     /// Hold the tables of this file (CSV or Markdown) against their own equations instead.
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
     pub(crate) check: Option<PathBuf>,
@@ -53,16 +57,44 @@ pub(crate) fn run(args: &FlopsArgs) -> Result<CommandOutput> {
     if args.mixers {
         return mixers::run(args.chart.as_deref());
     }
-    let names = PAPER_PEAKS.iter().map(|(name, _)| *name);
-    let peak = PAPER_PEAKS.iter().find(|(name, _)| *name == args.peak);
-    let (_, peak) = peak.ok_or_else(|| stop::unknown("peak", &args.peak, names))?;
+    if args.peaks {
+        return Ok(CommandOutput::fine(peaks()));
+    }
+    let (peak_name, peak) = peak(&args.peak)?;
     let models = if args.model.is_empty() {
         NAMED[..3].iter().map(|(name, _)| (*name).to_owned()).collect()
     } else {
         args.model.clone()
     };
-    let pages: Result<Vec<String>> = models.iter().map(|name| page(name, &args.peak, *peak)).collect();
+    let pages: Result<Vec<String>> = models.iter().map(|name| page(name, &peak_name, peak)).collect();
     Ok(CommandOutput::fine(pages?.join("\n")))
+}
+
+/// The peak that a text names: itself, or the dense one of a device's bf16.
+fn peak(text: &str) -> Result<(String, f64)> {
+    let of_device = || NamedPeak::of_device(text).ok()?.dense("bf16");
+    let known = named_peaks().find(|(name, _)| name.eq_ignore_ascii_case(text)).or_else(of_device);
+    known.ok_or_else(|| {
+        let names: Vec<String> = named_peaks().map(|(name, _)| name).collect();
+        stop::unknown("peak", text, names.iter().map(String::as_str))
+    })
+}
+
+/// Every peak, by its device.
+fn peaks() -> String {
+    let mut table = Table::new(["device", "numbers", "dense TFLOPS>", "sparse TFLOPS>", "source"]);
+    for known in NAMED_PEAKS {
+        for rate in known.rates {
+            table.row([
+                known.name.to_owned(),
+                rate.precision.to_owned(),
+                rate.dense.to_string(),
+                rate.sparse.map_or_else(String::new, |sparse| sparse.to_string()),
+                known.source.to_owned(),
+            ]);
+        }
+    }
+    table.text()
 }
 
 /// Returns an error of usage: what is wrong with a configuration is the user's.
@@ -141,12 +173,20 @@ mod tests {
     fn hardware_and_models_that_are_not_known_are_refused() {
         let run = |model: &[&str], peak: &str| {
             let model = model.iter().map(|name| (*name).to_owned()).collect();
-            run(&FlopsArgs { model, peak: peak.into(), check: None, mixers: false, chart: None })
-                .map(|said| said.text)
+            run(&FlopsArgs {
+                model,
+                peak: peak.into(),
+                peaks: false,
+                check: None,
+                mixers: false,
+                chart: None,
+            })
+            .map(|said| said.text)
         };
-        assert!(run(&[], "H200").unwrap_err().to_string().contains("there is no peak `H200`"));
-        let said = run(&["vit5-smal"], PAPER_PEAKS[0].0).unwrap_err().to_string();
+        assert!(run(&[], "H100 NVL").unwrap_err().to_string().contains("there is no peak `H100 NVL`"));
+        assert!(run(&["vit5-small"], "NVIDIA H200").unwrap().contains("on H200, bf16, dense"));
+        let said = run(&["vit5-smal"], "H100 SXM, bf16, dense").unwrap_err().to_string();
         assert!(said.contains("did you mean `vit5-small`"), "{said}");
-        assert_eq!(run(&[], PAPER_PEAKS[0].0).unwrap().matches("at most").count(), 3);
+        assert_eq!(run(&[], "H100 SXM, bf16, dense").unwrap().matches("at most").count(), 3);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weighbridge::data::names;
-use weighbridge::data::{CaseRecord, Estimate, Unit, quantity};
+use weighbridge::data::{CaseRecord, Estimate, Reading, Unit, quantity};
 use weighbridge_training::training::{BEST_ACCURACY, STEPS_TO_TARGET, TIME_TO_TARGET};
 
 use super::configuration::{axis, row_name, value};
@@ -19,6 +19,8 @@ struct TrainingRuns<'a> {
     /// Steps of each seed; none where the target was not reached.
     steps: Vec<Option<f64>>,
     time: Option<f64>,
+    /// The least and the most time over all repeats of all seeds.
+    range: Option<(f64, f64)>,
     rate: Option<f64>,
     cases: Vec<&'a CaseRecord>,
 }
@@ -42,6 +44,7 @@ pub(super) fn section(variant: &str, cases: &[&CaseRecord]) -> String {
         "configuration",
         "steps",
         "time>",
+        "least to most>",
         "samples/s>",
         "by time>",
         "by samples/s>",
@@ -57,6 +60,7 @@ pub(super) fn section(variant: &str, cases: &[&CaseRecord]) -> String {
             one.name.clone(),
             steps.collect::<Vec<_>>().join(", "),
             one.time.map_or_else(String::new, |time| quantity::show(time, &Unit::SECONDS)),
+            one.range.map_or_else(String::new, |(least, most)| quantity::range(least, most, &Unit::SECONDS)),
             one.rate.map_or_else(String::new, |rate| quantity::show(rate, &Unit::other("samples/s"))),
             place(&by_time),
             place(&by_rate),
@@ -67,7 +71,10 @@ pub(super) fn section(variant: &str, cases: &[&CaseRecord]) -> String {
     format!(
         "\n## To the target: {variant}\n\nSteps until the target's share of held-out samples is known, for \
          the seeds {}; each system begins with the same weights and samples. `time` is the median over \
-         seeds, of the steps alone; a system that misses the target with one of them has none. Places by \
+         seeds, of the steps alone; a system that misses the target with one of them has none. \
+         `least to most` is over all repeats of all seeds. \
+         Every system has the same rate of learning, that of the configuration. \
+         Places by \
          time stand beside places by samples a second: where they differ, \
          the faster step is not sooner at the target.\n\n{}",
         seeds.join(", "),
@@ -84,7 +91,16 @@ fn over_seeds(name: String, mut cases: Vec<&CaseRecord>) -> TrainingRuns<'_> {
     };
     let (steps, time, rate) =
         (of(STEPS_TO_TARGET), median(of(TIME_TO_TARGET)), median(of(names::THROUGHPUT)));
-    TrainingRuns { name, steps, time, rate, cases }
+    TrainingRuns { name, steps, time, range: time.and_then(|_| range(&cases)), rate, cases }
+}
+
+/// The least and the most seconds to the target, of every repeat of every seed.
+fn range(cases: &[&CaseRecord]) -> Option<(f64, f64)> {
+    let times = cases.iter().filter_map(|case| case.metric(TIME_TO_TARGET));
+    let mut times: Vec<f64> =
+        times.flat_map(|metric| metric.values.iter().filter_map(Reading::value)).collect();
+    times.sort_by(f64::total_cmp);
+    Some((*times.first()?, *times.last()?))
 }
 
 /// Says what accuracy was come to instead, by seed.
@@ -128,9 +144,9 @@ mod tests {
         assert_eq!(
             rows,
             [
-                "| Sooner, eager | 64, 72 | 750 ms | 4.00 k samples/s | 1 | 3 |  |",
-                "| Swift, eager | 96, 104 | 1.00 s | 5.05 k samples/s | 2 | 2 |  |",
-                "| Lost, eager | 64, never |  | 9.00 k samples/s |  | 1 | seed 2: 91.0 % in 64 steps |",
+                "| Sooner, eager | 64, 72 | 750 ms | 700 .. 800 ms | 4.00 k samples/s | 1 | 3 |  |",
+                "| Swift, eager | 96, 104 | 1.00 s | 900 ms .. 1.10 s | 5.05 k samples/s | 2 | 2 |  |",
+                "| Lost, eager | 64, never |  |  | 9.00 k samples/s |  | 1 | seed 2: 91.0 % in 64 steps |",
             ],
             "{text}"
         );

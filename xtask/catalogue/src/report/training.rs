@@ -8,10 +8,11 @@ use anyhow::Result;
 use weighbridge::data::names;
 use weighbridge::data::{CaseRecord, CaseStatus, MetricRecord, Reading, RunRecord, Unit, machine, quantity};
 use weighbridge_training::training::{
-    DEVICE_MEMORY, FORWARD_MEMORY, MEASURED_PEAK, OPERATOR, PAPER_PEAKS, PEAK, PHASE, PROFILED,
-    TRAINING_MEMORY, WHOLE_STEP,
+    DEVICE_MEMORY, FORWARD_MEMORY, MEASURED_PEAK, NAMED_PEAKS, NamedPeak, OPERATOR, PEAK, PHASE, PROFILED,
+    Preset, TRAINING_MEMORY, WHOLE_STEP,
 };
-use weighbridge_training::workload::model::{Dimensions, Flops};
+use weighbridge_training::workload::TrainingSpec;
+use weighbridge_training::workload::model::Dimensions;
 
 use super::configuration::{STATE, axis, row_name, state_name, value, ways};
 use super::field::name;
@@ -58,7 +59,7 @@ pub(super) fn page(run: &RunRecord) -> Result<String> {
         run.manifest.planned.repeats,
     );
     for (variant, of) in by_variant(&cases) {
-        page.push_str(&throughput(variant, &of));
+        page.push_str(&throughput(variant, &of, &MfuPeak::of(run, variant, &of)));
         page.push_str(&optimisation::section(variant, &of));
         page.push_str(&memory(variant, &of));
         page.push_str(&phases(variant, &of));
@@ -74,7 +75,9 @@ pub(super) fn page(run: &RunRecord) -> Result<String> {
     page.push_str(&fed);
     page.push_str(&versions(run));
     page.push_str(&environments::section(run.cases.iter().filter(|case| is_training(case))));
-    page.push_str(&operations(measured_peak(&cases))?);
+    let trained: BTreeSet<&str> =
+        cases.iter().chain(&targets).filter_map(|case| axis(case, "variant")).collect();
+    page.push_str(&operations(&trained, measured_peak(&cases))?);
     page.push_str(&not_measured(&cases, scaled.is_empty()));
     Ok(page)
 }
@@ -91,9 +94,59 @@ fn shown(value: Option<f64>, unit: &Unit) -> String {
     value.map_or_else(String::new, |value| quantity::show(value, unit))
 }
 
-/// The share of the peak beside it that the steps of the stream are.
-fn utilisation(case: &CaseRecord) -> Option<f64> {
-    Some(value(case, names::THROUGHPUT_FLOPS)? / value(case, PEAK)?)
+/// The peak that the steps of a run are a share of.
+enum MfuPeak {
+    /// The product that the host measured beside each case.
+    Measured,
+    /// A device's, as its vendor prints it, and the operations of a sample by the convention of papers.
+    Named { name: String, peak: f64, spec: TrainingSpec },
+    /// There is none, and why.
+    Unknown(String),
+}
+
+impl MfuPeak {
+    fn of(run: &RunRecord, variant: &str, cases: &[&CaseRecord]) -> Self {
+        let is_host = run.manifest.active_backend == "cpu" || cases.is_empty();
+        let Some(device) = run.manifest.environment.machine.get("gpu").filter(|_| !is_host) else {
+            return Self::Measured;
+        };
+        let Some(preset) = Preset::of_variant(variant) else {
+            return Self::Unknown(format!("the model of `{variant}` is not known here"));
+        };
+        let spec = preset.spec();
+        let precision = spec.precision.to_string();
+        match NamedPeak::of_device(device) {
+            Ok(known) => match known.dense(&precision) {
+                Some((name, peak)) => Self::Named { name, peak, spec },
+                None => Self::Unknown(format!("{} prints no rate of {precision}", known.source)),
+            },
+            Err(why) => Self::Unknown(why),
+        }
+    }
+
+    /// The share of it that the steps of the stream are.
+    fn share(&self, case: &CaseRecord) -> Option<f64> {
+        match self {
+            Self::Measured => Some(value(case, names::THROUGHPUT_FLOPS)? / value(case, PEAK)?),
+            Self::Named { peak, spec, .. } => {
+                Some(spec.flops().ok()?.utilisation(value(case, names::THROUGHPUT)?, *peak))
+            }
+            Self::Unknown(_) => None,
+        }
+    }
+
+    fn text(&self, cases: &[&CaseRecord]) -> String {
+        match self {
+            Self::Measured => measured_peak(cases).map_or_else(String::new, |peak| {
+                format!(" MFU is of {}: {}.", MEASURED_PEAK, quantity::show(peak, &Unit::FLOPS))
+            }),
+            Self::Named { name, peak, .. } => format!(
+                " MFU is of {name}: {}, and of three times the operations forward.",
+                quantity::show(*peak, &Unit::FLOPS)
+            ),
+            Self::Unknown(why) => format!(" There is no MFU: {why}."),
+        }
+    }
 }
 
 /// The repeat whose steps, done phase by phase, took the median: its mean step, and its phases. Phases of
@@ -115,7 +168,7 @@ fn phased(case: &CaseRecord) -> Option<(f64, Vec<(&str, f64)>)> {
     Some((step, named.filter(|(name, _)| *name != WHOLE_STEP).collect()))
 }
 
-fn throughput(variant: &str, cases: &[&CaseRecord]) -> String {
+fn throughput(variant: &str, cases: &[&CaseRecord], peak: &MfuPeak) -> String {
     let mut table = Table::new([
         "configuration",
         "samples/s>",
@@ -148,7 +201,7 @@ fn throughput(variant: &str, cases: &[&CaseRecord]) -> String {
                         interval.unwrap_or_default(),
                         shown(value(case, names::WALL_TIME), &Unit::SECONDS),
                         shown(value(case, names::LATENCY_P50), &Unit::SECONDS),
-                        utilisation(case).map_or_else(String::new, |share| format!("{:.1} %", 100.0 * share)),
+                        peak.share(case).map_or_else(String::new, |share| format!("{:.1} %", 100.0 * share)),
                         shown(beside, &Unit::RATIO),
                         shown(value(case, names::PEAK_MEMORY), &Unit::BYTES),
                         shown(value(case, names::FIRST_ITEM), &Unit::SECONDS),
@@ -160,9 +213,7 @@ fn throughput(variant: &str, cases: &[&CaseRecord]) -> String {
             }
         }
     }
-    let peak = measured_peak(cases).map_or_else(String::new, |peak| {
-        format!(" MFU is of {}: {}.", MEASURED_PEAK, quantity::show(peak, &Unit::FLOPS))
-    });
+    let peak = peak.text(cases);
     format!(
         "\n## Throughput: {variant}\n\nSamples in memory, one device. Samples a second are of the mean step \
          of the stream; a median step stands beside it. `beside eager` is what a mode brings over the same \
@@ -358,30 +409,27 @@ fn versions(run: &RunRecord) -> String {
     format!("\n## Versions\n\n{}{}", systems.into_iter().collect::<String>(), about.collect::<String>())
 }
 
-/// Operations of each size, and what they allow at best.
-fn operations(measured: Option<f64>) -> Result<String> {
-    let mut table = Table::new([
-        "model",
+/// Operations of what was trained, and what they allow at best.
+fn operations(variants: &BTreeSet<&str>, measured: Option<f64>) -> Result<String> {
+    let mut parts = Table::new([
+        "training",
         "component",
         "forward GFLOPs>",
         "train GFLOPs>",
         "gradients computed>",
         "pointwise GFLOPs>",
     ]);
-    let mut most = Table::new(["model", "peak", "TFLOPS>", "most samples/s>"]);
-    let sizes = [
-        ("ViT-5 tiny", Dimensions::VIT5_TINY),
-        ("ViT-5 Small", Dimensions::VIT5_SMALL),
-        ("ViT-5 Base", Dimensions::VIT5_BASE),
-    ];
-    for (name, dimensions) in sizes {
-        let flops = dimensions.model().and_then(|model| Flops::of(&model));
-        let flops = flops.map_err(|error| anyhow::anyhow!("{error}"))?;
+    let mut trained = Vec::new();
+    for variant in variants {
+        let Some(preset) = Preset::of_variant(variant) else { continue };
+        let flops = preset.spec().flops().map_err(|error| anyhow::anyhow!("{error}"))?;
         let giga = |operations: u64| format!("{:.6}", operations as f64 / 1e9);
-        let parts = flops.components.iter().map(|(component, of)| (component.name(), *of));
-        for (component, of) in parts.chain([("all", flops.total())]) {
-            table.row([
-                name.to_owned(),
+        let of_all = [("all", flops.total())];
+        for (component, of) in
+            flops.components.iter().map(|(component, of)| (component.name(), *of)).chain(of_all)
+        {
+            parts.row([
+                (*variant).to_owned(),
                 component.to_owned(),
                 giga(of.matrix),
                 giga(3 * of.matrix),
@@ -389,25 +437,46 @@ fn operations(measured: Option<f64>) -> Result<String> {
                 giga(of.pointwise),
             ]);
         }
-        let measured = measured.map(|peak| (MEASURED_PEAK, peak));
-        for (peak, operations) in measured.into_iter().chain(PAPER_PEAKS.iter().copied()) {
+        trained.push((*variant, flops));
+    }
+    if trained.is_empty() {
+        return Ok(String::new());
+    }
+    let mut most = Table::new(["training", "peak", "TFLOPS>", "most samples/s>", "source"]);
+    for (variant, flops) in &trained {
+        let measured = measured.map(|peak| (MEASURED_PEAK.to_owned(), peak, "measured in this run"));
+        let named = NAMED_PEAKS.iter().filter_map(|known| {
+            let (name, peak) = known.dense("bf16")?;
+            Some((name, peak, known.source))
+        });
+        for (name, peak, source) in measured.into_iter().chain(named) {
             most.row([
-                name.to_owned(),
-                peak.to_owned(),
-                format!("{:.3}", operations / 1e12),
-                format!("{:.1}", flops.most_samples(operations)),
+                (*variant).to_owned(),
+                name,
+                format!("{:.3}", peak / 1e12),
+                format!("{:.1}", flops.most_samples(peak)),
+                source.to_owned(),
             ]);
         }
     }
     Ok(format!(
-        "\n## Operations\n\nOf one sample, from the dimensions. A multiplication and an addition are two \
-         operations. `train` is three times forward; `gradients computed` leaves out the gradient of the \
-         model's input, which nobody computes. {}\n\n{}\n\
-         What a device could train at best:\n\n{}",
-        Dimensions::VIT5_ASSUMPTIONS,
-        table.markdown(),
+        "\n## Operations\n\nOf one sample of what was trained here, from its dimensions. A multiplication \
+         and an addition are two operations. `train` is three times forward; \
+         `gradients computed` leaves out the \
+         gradient of the model's input, which nobody computes. Tests hold these counts against those of \
+         PyTorch and of XLA.{}\n\n{}\n\
+         What a device could train at best, if every operation ran at its peak. A vendor's peak is of \
+         products without zeros that are skipped:\n\n{}",
+        assumptions(variants),
+        parts.markdown(),
         most.markdown()
     ))
+}
+
+/// Returns what is taken for ViT-5 where no source says it, if that was trained.
+fn assumptions(variants: &BTreeSet<&str>) -> String {
+    let is_there = variants.iter().any(|variant| variant.starts_with("vit5_"));
+    if is_there { format!(" {}", Dimensions::VIT5_ASSUMPTIONS) } else { String::new() }
 }
 
 /// Returns the section of what a reader may miss.
@@ -530,6 +599,39 @@ mod tests {
         assert!(page.contains("| PyTorch, eager | addmm | 9.60 ms | 75.0 % |"), "{page}");
         assert!(page.contains("failed: a traceback ... NoValidChoicesError: no kernel fits"), "{page}");
         assert!(page.contains("| PyTorch, eager | backward | 22.4 ms | 70.0 % |"), "{page}");
-        assert!(page.contains("| ViT-5 Small | H100 SXM, bf16, dense | 989.000 | 35082.2 |"), "{page}");
+    }
+
+    #[test]
+    fn operations_are_of_what_was_trained_and_of_nothing_else() {
+        let mut gpt = case("PyTorch", "eager", 1_000.0);
+        gpt.id.point.0[0].text = "gpt_tiny".into();
+        let page = page(&fixtures::run(1, vec![gpt])).unwrap();
+        let flops = Preset::GptTiny.spec().flops().unwrap();
+        let all = format!("| gpt_tiny | all | {:.6} |", flops.forward() as f64 / 1e9);
+        assert!(page.contains(&all), "{page}");
+        let most = format!("| 989.000 | {:.1} |", flops.most_samples(989e12));
+        assert!(page.contains("| gpt_tiny | H100 SXM, bf16, dense |") && page.contains(&most), "{page}");
+        assert!(!page.contains("| vit5_tiny |"), "{page}");
+    }
+
+    #[test]
+    fn on_a_device_the_share_is_of_its_named_peak_and_a_device_without_one_has_none() {
+        let page_on = |device: &str| {
+            let mut half = case("PyTorch", "eager", 1_000_000.0);
+            half.id.point.0[0].text = "vit5_tiny_bf16".into();
+            let mut run = fixtures::run(1, vec![half]);
+            run.manifest.active_backend = "gpu".into();
+            run.manifest.environment.machine.insert("gpu".into(), device.into());
+            page(&run).unwrap()
+        };
+        let known = page_on("NVIDIA H100 80GB HBM3");
+        let share = Preset::Vit5TinyBf16.spec().flops().unwrap().utilisation(1e6, 989e12);
+        let cell = format!("| {:.1} % |", 100.0 * share);
+        assert!(known.contains("MFU is of H100 SXM, bf16, dense: 989") && known.contains(&cell), "{known}");
+        let unknown = page_on("NVIDIA H100 NVL");
+        assert!(
+            unknown.contains("no peak is known of the device `NVIDIA H100 NVL`") && !unknown.contains(&cell),
+            "{unknown}"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! What becomes of a scenario along an axis: never a line through different scenarios.
 
-use weighbridge::data::quantity;
+use weighbridge::data::{Unit, quantity};
 
 use super::{Chart, Palette, source, stem};
 use crate::svg::{Anchor, ChartAxis, Svg};
@@ -8,11 +8,14 @@ use crate::view::{CurveView, View};
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 470.0;
+/// The most numbers that are written each: beyond that round ones are.
+const MOST_NUMBERS: usize = 16;
 
 /// Every axis but the depth of a chain.
 pub(super) fn scaling(view: &View<'_>, palette: &Palette<'_>) -> Vec<Chart> {
     let of = view.curves.iter().filter(|curve| curve.axis != "depth");
-    of.map(|curve| chart(view, palette, curve, "scaling_curves")).collect()
+    let kind = |curve: &CurveView<'_>| if curve.learns { "learning_curves" } else { "scaling_curves" };
+    of.map(|curve| chart(view, palette, curve, kind(curve))).collect()
 }
 
 /// The depth of a chain of transforms.
@@ -23,7 +26,7 @@ pub(super) fn depth(view: &View<'_>, palette: &Palette<'_>) -> Vec<Chart> {
 
 fn chart(view: &View<'_>, palette: &Palette<'_>, curve: &CurveView<'_>, kind: &str) -> Chart {
     let ideal = if curve.scales { " Dotted: in proportion to the first." } else { "" };
-    let about = format!("{} by {}: medians, bands are 95 % intervals.{ideal}", curve.metric, curve.axis);
+    let about = format!("{} by {}: medians, bands are {}.{ideal}", curve.metric, curve.axis, curve.bands());
     let rows = curve.lines.len().div_ceil(4) as f64 * 18.0;
     let mut svg = Svg::new(WIDTH, HEIGHT + rows, &curve.title, &about);
     let most = curve.lines.iter().flat_map(|line| line.points.iter());
@@ -37,7 +40,10 @@ fn chart(view: &View<'_>, palette: &Palette<'_>, curve: &CurveView<'_>, kind: &s
     let x = ChartAxis::between(*first, *last, left, right);
     let y = ChartAxis::from_zero(most * 1.08, bottom, top);
     svg.grid_y(&y, left, right, |value| quantity::show(value, curve.unit));
-    for number in &curve.numbers {
+    if curve.numbers.len() > MOST_NUMBERS {
+        svg.grid_x(&x, top, bottom, |number| quantity::show(number, &Unit::COUNT));
+    }
+    for number in curve.numbers.iter().filter(|_| curve.numbers.len() <= MOST_NUMBERS) {
         svg.line((x.at(*number), top), (x.at(*number), bottom), "#e3e6ea", 1.0);
         svg.note(x.at(*number), bottom + 16.0, &number.to_string(), Anchor::Middle);
     }

@@ -21,7 +21,8 @@ pub(super) fn page(view: &View<'_>) -> Markup {
         @if !view.curves.is_empty() {
             h3 { "Across an axis" }
             p.lead {
-                "The same scenario as a number grows, all else being equal. Bands are intervals at 95 %; \
+                "The same scenario as a number grows, all else being equal, and trainings as they go on. \
+                 Bands are intervals at 95 %, and of trainings from the least to the most of their seeds; \
                  where more workers or devices are meant to be proportionally faster, the dashed line is \
                  that ideal."
             }
