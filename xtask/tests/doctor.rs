@@ -256,7 +256,8 @@ fn a_doctor_that_is_killed_leaves_no_process_and_no_folder() {
         return;
     }
     let home = Home::new();
-    let text = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    os.execvp('sleep', ['sleep', '87653'])\n\
+    let text = "import os, time\nif os.fork() == 0:\n    os.setsid()\n\
+                \x20   os.execvp('sleep', ['sleep', '87653'])\n\
                 time.sleep(87653)\n";
     home.write("left.py", text);
     let mut doctor = home.command(&["--", "python3", "left.py"]);

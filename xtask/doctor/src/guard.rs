@@ -1,9 +1,9 @@
 //! A process that outlives a doctor which is killed: it ends what the script has started, and removes the
 //! scratch folder.
 //!
-//! The script itself ends with the doctor, by a signal of the kernel; what the script has started does not. The
-//! guard holds one end of a pipe whose other end the doctor has, and so hears of the doctor's end however it
-//! comes.
+//! The script itself ends with the doctor, by a signal of the kernel; what the script has started does not.
+//! The guard holds one end of a pipe whose other end the doctor has, and so hears of the doctor's end however
+//! it comes.
 
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;

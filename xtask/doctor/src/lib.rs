@@ -44,8 +44,8 @@ pub use args::DoctorArgs;
 pub use error::DoctorError;
 pub use session::{DoctorAnswer, run};
 
-/// Becomes the script below its layer, or a guard, where this program was started for that. It comes back with
-/// an exit code then; `None` where nobody asked for it.
+/// Becomes the script below its layer, or a guard, where this program was started for that. It comes back
+/// with an exit code then; `None` where nobody asked for it.
 pub fn started_anew() -> Option<std::process::ExitCode> {
     guard::guard().or_else(layer::layer)
 }

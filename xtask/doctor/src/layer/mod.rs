@@ -1,6 +1,6 @@
 //! A layer over all files: the script sees them as they are, and what it writes goes to a scratch folder.
 //!
-//! The doctor starts its own program anew for that, as [`layer()`]: it enters a namespace of its own, lays the
+//! The doctor starts its own program anew for that, as `layer`: it enters a namespace of its own, lays the
 //! layer, and becomes the script. Only that process and those below it see the layer, and it is gone with
 //! them.
 
