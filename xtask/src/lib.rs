@@ -91,7 +91,7 @@ pub fn main() -> ExitCode {
     if let Some(ended) = command::bench() {
         return ended;
     }
-    if let Some(ended) = weighbridge_doctor::layer() {
+    if let Some(ended) = weighbridge_doctor::started_anew() {
         return ended;
     }
     #[cfg(feature = "load")]

@@ -241,6 +241,42 @@ fn what_a_script_leaves_running_is_ended_and_counted() {
     assert_eq!(running("87654"), [""; 0]);
 }
 
+/// Looks until it is so, for two minutes.
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = std::time::Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed().as_secs() < 120, "not after two minutes: {what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_doctor_that_is_killed_leaves_no_process_and_no_folder() {
+    if !can_try() {
+        return;
+    }
+    let home = Home::new();
+    let text = "import os, time\nif os.fork() == 0:\n    os.setsid()\n\
+                \x20   os.execvp('sleep', ['sleep', '87653'])\n\
+                time.sleep(87653)\n";
+    home.write("left.py", text);
+    let mut doctor = home.command(&["--", "python3", "left.py"]);
+    let mut doctor = doctor.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the doctor starts");
+    wait_until("the script has started another process", || !running("87653").is_empty());
+    let prefix = format!("wb-doctor-{}-", doctor.id());
+    let folders = || {
+        let entries =
+            [PathBuf::from("/var/tmp"), std::env::temp_dir()].map(fs::read_dir).into_iter().flatten();
+        let names = entries.flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with(&prefix)).count()
+    };
+    assert_eq!(folders(), 1);
+    doctor.kill().expect("it runs");
+    doctor.wait().expect("it has ended");
+    wait_until("what the script has started is gone", || running("87653").is_empty());
+    wait_until("the scratch folder is gone", || folders() == 0);
+}
+
 #[test]
 fn a_script_that_executes_itself_anew_or_forks_is_seen_to_step() {
     if !can_try() {

@@ -22,7 +22,7 @@ pub fn encoded_name(element: usize) -> String {
     format!("{element:09}.jpg")
 }
 
-/// Where the bytes of each element lie in a tar file of all.
+/// The place of each element's bytes in a tar file of all.
 pub fn tar_places(data: &DataSet) -> Vec<Range<u64>> {
     let mut at = 0;
     let place = |element| {

@@ -1,5 +1,6 @@
-//! An object store over HTTP on this machine: the encoded images of a data set, a file each, and a tar file of
-//! all, with latency, a limit on the bandwidth and failures that are planted. It counts what is asked of it.
+//! An object store over HTTP on this machine: the encoded images of a data set, a file each, and a tar file
+//! of all, with latency, a limit on the bandwidth and failures that are planted. It counts what is asked of
+//! it.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -17,7 +18,7 @@ use crate::DataSet;
 /// The name of the tar file of all.
 pub const SHARD: &str = "photographs.tar";
 
-/// What is planted.
+/// Planted hindrances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreTerms {
     /// The time from a request to the first byte of its answer.
@@ -28,7 +29,7 @@ pub struct StoreTerms {
     pub failing: u64,
 }
 
-/// What was asked of a store so far.
+/// Counts of a store so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreCounts {
     /// Connections.
@@ -52,14 +53,14 @@ pub struct ObjectStore {
 #[derive(Debug)]
 struct Shared {
     data: Arc<DataSet>,
-    /// Where each element lies in the tar file.
+    /// The place of each element in the tar file.
     places: Vec<Range<u64>>,
     terms: StoreTerms,
     connections: AtomicU64,
     requests: AtomicU64,
     failed: AtomicU64,
     bytes: AtomicU64,
-    /// When the line is free for the next bytes.
+    /// The moment from which the line is free for the next bytes.
     line: Mutex<Option<Instant>>,
     ended: AtomicBool,
     open: Mutex<Vec<TcpStream>>,
@@ -94,12 +95,12 @@ impl ObjectStore {
         Ok(Self { address, shared, accepting: Some(accepting) })
     }
 
-    /// What the names of objects are appended to.
+    /// The address that names of objects are appended to, with a slash between.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What was asked of it so far.
+    /// Its counts so far.
     pub fn counts(&self) -> StoreCounts {
         let read = |count: &AtomicU64| count.load(Ordering::Acquire);
         let Shared { connections, requests, failed, bytes, .. } = &*self.shared;

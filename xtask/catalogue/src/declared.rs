@@ -30,7 +30,7 @@ pub(crate) fn read(place: &Place) -> Result<Declared> {
     }
 }
 
-/// What came of an adapter in a scenario.
+/// The outcome of an adapter in a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Execution {
     /// A variant of it ran.

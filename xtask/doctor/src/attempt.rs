@@ -11,6 +11,7 @@ use std::{env, fs, thread};
 use weighbridge::data::Guest;
 
 use crate::error::{DoctorError, failed};
+use crate::guard::Guard;
 use crate::hook::{self, HookPlan};
 use crate::journal::Journal;
 use crate::layer::{self, Scratch};
@@ -87,6 +88,7 @@ impl AttemptPlan {
         let scratch = Scratch::new()?;
         let state = scratch.state();
         hook::put(&state, &self.hook)?;
+        let _guard = Guard::start(&self.program, scratch.path()).map_err(failed("start a guard"))?;
         let mut guest = self.start(&scratch)?;
         let mut watch = Watch::new(&guest);
         let end = loop {

@@ -50,6 +50,9 @@ pub(crate) struct HookPlan {
     pub(crate) arms: Option<Vec<String>>,
 }
 
+/// The variable that names the folder of the hook: every process of a script has it.
+pub(crate) const MARK: &str = "WEIGHBRIDGE_DOCTOR";
+
 /// Writes the hook and its plan into a folder.
 ///
 /// # Errors
@@ -75,7 +78,7 @@ pub(crate) fn variables(folder: &Path) -> Vec<(&'static str, OsString)> {
     let mut path = vec![code(folder)];
     path.extend(env::var_os("PYTHONPATH").iter().flat_map(env::split_paths));
     let joined = env::join_paths(path).unwrap_or_else(|_| code(folder).into_os_string());
-    vec![("PYTHONPATH", joined), ("WEIGHBRIDGE_DOCTOR", folder.as_os_str().to_owned())]
+    vec![("PYTHONPATH", joined), (MARK, folder.as_os_str().to_owned())]
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 //! | `layer` | files: what a script writes goes to a scratch folder |
 //! | `hook`, `journal` | the Python files that are put before a script; what they tell |
 //! | `processes` | what the system tells of the script's processes |
+//! | `guard` | a process that ends what a killed doctor leaves |
 //! | `attempt` | one run of the script, watched and ended |
 //! | `place` | a line of the user's |
 //! | `look` | where the time of a run went |
@@ -25,6 +26,7 @@
 mod args;
 mod attempt;
 mod error;
+mod guard;
 mod hook;
 mod html;
 mod journal;
@@ -40,5 +42,10 @@ mod verdict;
 
 pub use args::DoctorArgs;
 pub use error::DoctorError;
-pub use layer::layer;
 pub use session::{DoctorAnswer, run};
+
+/// Becomes the script below its layer, or a guard, where this program was started for that. It comes back
+/// with an exit code then; `None` where nobody asked for it.
+pub fn started_anew() -> Option<std::process::ExitCode> {
+    guard::guard().or_else(layer::layer)
+}

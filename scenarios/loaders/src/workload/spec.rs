@@ -435,7 +435,7 @@ pub enum Access {
 /// An object store that rows are read from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StoreAddress {
-    /// What the names of objects are appended to, with a slash between.
+    /// The address that names of objects are appended to, with a slash between.
     pub url: String,
     /// Requests that are under way at once.
     pub in_flight: usize,

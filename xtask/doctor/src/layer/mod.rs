@@ -1,6 +1,6 @@
 //! A layer over all files: the script sees them as they are, and what it writes goes to a scratch folder.
 //!
-//! The doctor starts its own program anew for that, as [`layer`]: it enters a namespace of its own, lays the
+//! The doctor starts its own program anew for that, as `layer`: it enters a namespace of its own, lays the
 //! layer, and becomes the script. Only that process and those below it see the layer, and it is gone with
 //! them.
 
@@ -21,7 +21,7 @@ use nix::sys::signal::Signal;
 use nix::unistd::getppid;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use scratch::Scratch;
+pub(crate) use scratch::{Scratch, remove};
 
 /// The variable that holds what is asked of a layer.
 const VARIABLE: &str = "WEIGHBRIDGE_DOCTOR_LAYER";
@@ -86,7 +86,7 @@ fn file(state: &Path) -> PathBuf {
 
 /// Becomes the script, below a layer, where this program was started for that. It comes back with an exit
 /// code where that cannot be; `None` where nobody asked for it.
-pub fn layer() -> Option<ExitCode> {
+pub(crate) fn layer() -> Option<ExitCode> {
     let request = env::var_os(VARIABLE)?;
     let request: LayerRequest = serde_json::from_slice(request.as_bytes()).ok()?;
     // Opened before the layer is laid: one that is laid in part may hide it.

@@ -69,6 +69,14 @@ impl Drop for Scratch {
     }
 }
 
+/// Removes a scratch folder; nothing else.
+pub(crate) fn remove(folder: &Path) {
+    if folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX)) {
+        let _ = open(folder); // it may be gone
+        let _ = fs::remove_dir_all(folder);
+    }
+}
+
 /// Removes what doctors have left that were killed.
 fn remove_abandoned(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {

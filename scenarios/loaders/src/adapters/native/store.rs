@@ -1,4 +1,5 @@
-//! Encoded images from an object store over HTTP: connections that stay, and a request on each of them at once.
+//! Encoded images from an object store over HTTP: connections that stay, and a request on each of them at
+//! once.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -19,7 +20,7 @@ const TRIES: usize = 8;
 #[derive(Debug)]
 pub(super) struct StoreReader {
     host: Arc<str>,
-    /// Where each element lies in the tar file, where that is read.
+    /// The place of each element in the tar file, where that is read.
     places: Option<Arc<Vec<Range<u64>>>>,
     connections: Vec<Connection>,
 }
