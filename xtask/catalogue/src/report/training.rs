@@ -99,7 +99,7 @@ enum MfuPeak {
     /// The product that the host measured beside each case.
     Measured,
     /// A device's, as its vendor prints it, and the operations of a sample by the convention of papers.
-    Named { name: String, peak: f64, spec: TrainingSpec },
+    Named { name: String, peak: f64, spec: Box<TrainingSpec> },
     /// There is none, and why.
     Unknown(String),
 }
@@ -113,7 +113,7 @@ impl MfuPeak {
         let Some(preset) = Preset::of_variant(variant) else {
             return Self::Unknown(format!("the model of `{variant}` is not known here"));
         };
-        let spec = preset.spec();
+        let spec = Box::new(preset.spec());
         let precision = spec.precision.to_string();
         match NamedPeak::of_device(device) {
             Ok(known) => match known.dense(&precision) {
