@@ -1,4 +1,5 @@
-//! `--versus PATH`, `--versus-adapter NAME` and `--versus-param AXIS=V`: two sides in turns, until each case is decided.
+//! `--versus PATH`, `--versus-adapter NAME` and `--versus-param AXIS=V`: two sides in turns, until each case
+//! is decided.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;

@@ -208,8 +208,8 @@ pub(super) fn check(context: &Context<'_>, plan: &Plan) -> Result<DeviceInfo, Ta
     // trace.
     if args.inject.is_some() && !duel && std::env::var_os(INJECT).is_none() {
         return Err(UsageError(format!(
-            "--inject plants a slowdown into one side of a duel: add --versus, --versus-adapter or --versus-param; a plain \
-             run is slowed down by the variable {INJECT}"
+            "--inject plants a slowdown into one side of a duel: add --versus, --versus-adapter or \
+             --versus-param; a plain run is slowed down by the variable {INJECT}"
         ))
         .into());
     }

@@ -32,7 +32,8 @@ pub fn walsh_interval(values: &[f64], rank: usize) -> Option<(f64, f64)> {
 }
 
 /// The narrowest interval between two Walsh averages that misses the centre with at most what the level
-/// leaves, by counting the signs. `None` where there are too few values for the level (five for 95 %), or more than 64.
+/// leaves, by counting the signs. `None` where there are too few values for the level (five for 95 %), or
+/// more than 64.
 pub fn centre_interval(values: &[f64], level: f64) -> Option<(f64, f64)> {
     if values.len() > COUNTED_VALUES {
         return None;

@@ -123,7 +123,7 @@ fn without_its_sdk_a_tracker_is_skipped_with_the_line_that_installs_it() {
     }
 }
 
-/// A stand-in for the SDK of W&B, which writes down what it is handed: a line for each call.
+/// A double of the SDK of W&B, which writes down what it is handed: a line for each call.
 const WANDB: &str = r#"
 import json, os
 

@@ -13,8 +13,8 @@ pub(super) const RULE: Rule = Rule {
         reference's, and up to 64 of their block are read as soon as it is over, the last one first. In the \
         repeat in which it is least, reading one for the first time may take longer than reading it again, \
         and that longer than reading the reference's in the repeat where that took longest, by 15 % of that, \
-        a fifth of a call and 0.3 us (5 us a look); waiting for a processor does not count. Each call has an input that was drawn for it: if all answers of the reference are alike, that \
-        is a caveat",
+        a fifth of a call and 0.3 us (5 us a look); waiting for a processor does not count. Each call has an \
+        input that was drawn for it: if all answers of the reference are alike, that is a caveat",
     blind: "what a body does that hands in no answers (`iter`, `iter_batched`, `iter_custom`, \
         `iter_threads`): nothing of it is looked at, and it is not ranked; less than the bound; answers that \
         are equal by their `Debug`; in a repeat that was looked at more than sixteen times, a body that \

@@ -101,7 +101,7 @@ pub const FORWARD_MEMORY: &str = "memory/forward";
 /// The same while it trains.
 pub const TRAINING_MEMORY: &str = "memory/training";
 
-/// How the metrics begin that have bytes of the device, by who counts them.
+/// The beginning of the metrics that have bytes of the device, by who counts them.
 pub const DEVICE_MEMORY: &str = "memory/device_";
 
 /// Steps whose memory is told.

@@ -25,10 +25,11 @@ use crate::workload::{Compilation, Components, TrainingSpec, TrainingState};
 /// has one: the metrics
 /// `operator/...` are the 30 that take the most of a step.
 ///
-/// ViT-5 is trained in two states: `original` has its operations one by one, as it was published, `optimised`
-/// each component in the way that a system has for speed. `swapped` puts one component in the way of the other
-/// state, and each component is an axis of its own. Models other than ViT-5 have one state, `original`, and
-/// run as a system has them. Where a mode compiles, the metrics `compile/...` count what that came to.
+/// ViT-5 is trained in two states: `original` has its operations one by one, as it was published,
+/// `optimised` each component in the way that a system has for speed. `swapped` puts one component in the
+/// way of the other state, and each component is an axis of its own. Models other than ViT-5 have one state,
+/// `original`, and run as a system has them. Where a mode compiles, the metrics `compile/...` count what that
+/// came to.
 ///
 /// Timed: from before the samples of a step are taken until its loss and the changed weights are there. Not
 /// timed: building and compiling the model, going back to its first weights. Every repeat proves equal work:

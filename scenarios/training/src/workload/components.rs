@@ -35,8 +35,8 @@ pub struct Components {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub casts: Option<Casts>,
     /// The code of the optimiser.
-    #[sweep(implied, by_state = None, plain = Some(OptimiserWay::Plain), foreach = Some(OptimiserWay::Foreach),
-        fused = Some(OptimiserWay::Fused))]
+    #[sweep(implied, by_state = None, plain = Some(OptimiserWay::Plain),
+        foreach = Some(OptimiserWay::Foreach), fused = Some(OptimiserWay::Fused))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub optimiser: Option<OptimiserWay>,
     /// The order of the numbers of images in memory.
@@ -60,7 +60,7 @@ impl Components {
 pub enum TrainingState {
     /// Operations one by one.
     Original,
-    /// What a system has for speed.
+    /// Each component as a system has it for speed.
     Optimised,
 }
 

@@ -83,7 +83,7 @@ fn step(line: &str) -> Option<DeviceStep> {
     Some(DeviceStep { name: fields.next()?, state: fields.next()?, seconds: fields.next()? })
 }
 
-/// What was seen so far.
+/// The files that were seen so far.
 #[derive(Default)]
 struct Seen {
     files: usize,

@@ -75,8 +75,8 @@ fn before_and_after(variant: &str, cases: &[&CaseRecord]) -> String {
         return String::new();
     }
     format!(
-        "\n## Before and after: {variant}\n\nBefore: operations one by one, as the model was published. After: \
-         every component in the way that the system has for speed. Both are proven to train the same model, \
+        "\n## Before and after: {variant}\n\nBefore: operations one by one, as the model was published. \
+         After: every component in the way that the system has for speed. Both are proven to train the same model, \
          and their steps differ by rounding alone. Below are the components one by one.\n\n{}",
         table.markdown()
     )
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn both_states_stand_in_groups_with_what_the_second_brings_and_a_crash_in_its_place() {
+    fn both_states_have_groups_with_what_the_second_brings_and_a_crash_in_its_place() {
         let mut crashed = case("autotuned", "original", None, 1.0);
         crashed.status = CaseStatus::Failed(FailureReason::Unwritable("no kernel fits".into()));
         let cases = [

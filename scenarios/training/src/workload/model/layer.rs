@@ -62,7 +62,7 @@ pub enum Layer {
         /// Added to the variance.
         epsilon: f64,
     },
-    /// Each row over the root of the mean of its squares (`epsilon` added to the mean), times a learned scale.
+    /// Each row over the root of the mean of its squares (`epsilon` added to it), times a learned scale.
     RmsNorm {
         /// Added to the mean of squares.
         epsilon: f64,

@@ -125,13 +125,13 @@ impl Dimensions {
         Self::Vit5 { image: 32, patch: 8, width: 96, heads: 6, blocks: 4, registers: 4, classes: 10 };
 
     /// The parts of ViT-5 that the report of its speed leaves open, and where they are taken from.
-    pub const VIT5_ASSUMPTIONS: &str = "ViT-5 is as its paper and the code of its authors have it (arXiv 2602.08071): patches of 16, of 224 x \
-         224 points, 4 registers and the token that is read make 201; norms by the root of the mean square, \
-         also of queries and keys; rotary positions along two axes beside learned ones, with bases 10,000 for \
-         patches and 100 for registers; scales of branches that begin with 0.0001; no bias before the heads. \
-         Base has a width of 768, 12 heads and 12 blocks. Assumed: no drop path and no augmentation, AdamW with \
-         a rate of 0.001, decay 0.05 and epsilon 1e-6 of all parameters where the authors take LAMB, batches \
-         of 8 and 4 where they take 256.";
+    pub const VIT5_ASSUMPTIONS: &str = "ViT-5 is as its paper and the code of its authors have it (arXiv \
+         2602.08071): patches of 16, of 224 x 224 points, 4 registers and the token that is read make 201; \
+         norms by the root of the mean square, also of queries and keys; rotary positions along two axes \
+         beside learned ones, with bases 10,000 for patches and 100 for registers; scales of branches that \
+         begin with 0.0001; no bias before the heads. Base has a width of 768, 12 heads and 12 blocks. \
+         Assumed: no drop path and no augmentation, AdamW with a rate of 0.001, decay 0.05 and epsilon 1e-6 \
+         of all parameters where the authors take LAMB, batches of 8 and 4 where they take 256.";
 
     /// A plain vision transformer of the shape of ViT-5 Small.
     pub const VIT_SMALL: Self =
@@ -281,9 +281,10 @@ mod tests {
         // ViT-S/16 has 22,050,664 with one token; here are five, of 384 numbers and with positions of their
         // own.
         assert_eq!(size(&Dimensions::VIT_SMALL), 22_050_664 + 2 * 4 * 384);
-        // ViT-5 Small has 22 M and Base 87 M. Beside ViT-S/16 and ViT-B/16 (86,567,656) there are 4 registers, and
-        // no place of the token that is read; a norm has one number for two, and there is one norm at the
-        // end; a block has no bias of queries, keys and values, two norms of a head and two scales.
+        // ViT-5 Small has 22 M and Base 87 M. Beside ViT-S/16 and ViT-B/16 (86,567,656) there are 4
+        // registers, and no place of the token that is read; a norm has one number for two, and there is one
+        // norm at the end; a block has no bias of queries, keys and values, two norms of a head and two
+        // scales.
         for (model, plain, width) in
             [(Dimensions::VIT5_SMALL, 22_050_664, 384), (Dimensions::VIT5_BASE, 86_567_656, 768)]
         {
