@@ -13,8 +13,9 @@ pub(super) const RULE: Rule = Rule {
         reference's, and up to 64 of their block are read as soon as it is over, the last one first. In the \
         repeat in which it is least, reading one for the first time may take longer than reading it again, \
         and that longer than reading the reference's in the repeat where that took longest, by 15 % of that, \
-        a fifth of a call and 0.3 us (5 us a look); waiting for a processor does not count. Each call has an \
-        input that was drawn for it: if all answers of the reference are alike, that is a caveat",
+        a fifth of a call and 0.3 us (5 us a look); waiting for a processor does not count, and where others \
+        are at work reading may take twice as long as the reference's. Each call has an input that was \
+        drawn for it: if all answers of the reference are alike, that is a caveat",
     blind: "what a body does that hands in no answers (`iter`, `iter_batched`, `iter_custom`, \
         `iter_threads`): nothing of it is looked at, and it is not ranked; less than the bound; answers that \
         are equal by their `Debug`; in a repeat that was looked at more than sixteen times, a body that \
@@ -26,6 +27,10 @@ pub(super) const RULE: Rule = Rule {
 
 /// The share of reading an answer that may come in addition: its memory is cold, or another process reads.
 const COLD: f64 = 0.15;
+
+/// The share of a repeat's wall time that its thread has a processor for, below which others are at work on
+/// the same cores: reading may take twice as long then as the reference's.
+const BUSY: f64 = 0.9;
 
 /// The share of a call that may be left to whoever reads the answer.
 const LEFT: f64 = 0.2;
@@ -64,11 +69,17 @@ fn due(one: &EndedRepeat<'_>) -> Option<f64> {
 /// and those of a call.
 fn waited(one: &EndedRepeat<'_>, due: Option<f64>) -> Option<(f64, f64, f64)> {
     let own = one.evidence.answers.as_ref().filter(|own| own.count > 0 && one.seen.iterations() > 0)?;
-    let due = due.map_or(own.again, |due| own.again.min(due));
+    let slower = if is_busy(one) { 2.0 } else { 1.0 };
+    let due = due.map_or(own.again, |due| own.again.min(slower * due));
     let late = own.late.max(own.again - due);
     let call = one.seen.wall as f64 / one.seen.iterations() as f64;
     let free = FREE[0].max(FREE[1] / own.count as f64);
     Some((late - due * COLD - call * LEFT - free, late, call))
+}
+
+fn is_busy(one: &EndedRepeat<'_>) -> bool {
+    let had: u64 = one.seen.cpu.iter().sum();
+    !one.seen.cpu.is_empty() && (had as f64) < BUSY * one.seen.wall as f64
 }
 
 fn alike(measured: &[EndedRepeat<'_>]) -> Option<Accusation> {

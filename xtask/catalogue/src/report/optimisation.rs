@@ -76,8 +76,8 @@ fn before_and_after(variant: &str, cases: &[&CaseRecord]) -> String {
     }
     format!(
         "\n## Before and after: {variant}\n\nBefore: operations one by one, as the model was published. \
-         After: every component in the way that the system has for speed. Both are proven to train the same model, \
-         and their steps differ by rounding alone. Below are the components one by one.\n\n{}",
+         After: every component in the way that the system has for speed. Both are proven to train the same \
+         model, and their steps differ by rounding alone. Below are the components one by one.\n\n{}",
         table.markdown()
     )
 }
