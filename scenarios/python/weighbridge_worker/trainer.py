@@ -61,8 +61,8 @@ class Rank(Meeting):
     """Which of several processes that train one model, each on a share of every batch."""
 
     communication: Communication
-    """Whether gradients are averaged by a call of its own after the way back, or while that goes on; or every rank has a
-    shard of weights, gradients and the optimiser's state alone."""
+    """Whether gradients are averaged by a call of its own after the way back, or while that goes on; or every rank has
+    a shard of weights, gradients and the optimiser's state alone."""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@
 `eager` is the same functions without `jit`, operation by operation. On several ranks a step that is told apart averages
 gradients by a compiled function of its own; one that overlaps is a single program over all ranks.
 
-The components of ViT-5 are written in several ways: `original` as its authors published them, `optimised` with what JAX,
-Flax and Optax have for it. Where nothing is said they are as the documentation of Flax has them (`OWN`).
+The components of ViT-5 are written in several ways: `original` as its authors published them, `optimised` with what
+JAX, Flax and Optax have for it. Where nothing is said they are as the documentation of Flax has them (`OWN`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from ..on_jax import Compilations, backend_of_arrays, device_for, memory_of, mul
 from ..pipeline import Array as Numbers
 from ..profiles import Operators, by_jax
 from ..trainer import Layer, Phases, Precision, Rank, Schedule, Task, Tensors, Trainer, Training, precision, told
-
 
 OWN: Ways = {
     "rope": "buffers",

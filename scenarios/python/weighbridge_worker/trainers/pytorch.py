@@ -19,10 +19,10 @@ import numpy as np
 import torch
 from torch import Tensor, distributed, nn
 from torch._dynamo import utils as dynamo
-from torch.nn import functional as F
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
+from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim.lr_scheduler import LambdaLR
@@ -34,7 +34,6 @@ from ..on_torch import EventPhases, backend_of_tensors, device_for, memory_of, m
 from ..pipeline import Array
 from ..profiles import Operators, by_torch
 from ..trainer import Layer, Phases, Rank, Task, Tensors, Trainer, Training, precision, told
-
 
 OWN: Ways = {
     "rope": "buffers",
@@ -370,7 +369,8 @@ def sharded(module: nn.Module, named: list[Named]) -> list[Named]:
 def put(parameter: Tensor, content: Tensor) -> None:
     """Overwrites a parameter: of one that is cut, the shard that is here."""
     if isinstance(parameter, DTensor):
-        content = distribute_tensor(content.contiguous(), parameter.device_mesh, parameter.placements, src_data_rank=None)
+        mesh, cut = parameter.device_mesh, parameter.placements
+        content = distribute_tensor(content.contiguous(), mesh, cut, src_data_rank=None)
     here(parameter).copy_(here(content))
 
 
