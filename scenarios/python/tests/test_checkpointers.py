@@ -327,6 +327,6 @@ def test_a_manager_saves_what_is_due_keeps_the_newest_and_loads_them_again(worke
 
 
 def test_several_processes_are_declined_by_a_saver_of_one(worker, state, tmp_path):
-    rank = {"index": 0, "of": 2, "meet": "127.0.0.1:1", "patience": 1}
+    rank = {"index": 0, "of": 2, "meet": "127.0.0.1:1", "own": "127.0.0.1", "patience": 1}
     name, said = worker.open(state, tmp_path, {}, contract="checkpointer", state={"saving": "blocking"}, rank=rank)
     assert name == "declined" and said["why"] == "2 processes: Plain saves from one here", said

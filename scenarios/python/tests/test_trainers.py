@@ -211,7 +211,14 @@ def test_a_mode_that_a_system_lacks_is_declined_and_one_that_nobody_has_is_broke
 
 
 def ranked(index, of):
-    return {"index": index, "of": of, "communication": "apart", "meet": "127.0.0.1:1", "patience": 1}
+    return {
+        "index": index,
+        "of": of,
+        "communication": "apart",
+        "meet": "127.0.0.1:1",
+        "own": "127.0.0.1",
+        "patience": 1,
+    }
 
 
 def test_a_rank_takes_its_share_of_every_step_and_says_how_large_it_is(material, tmp_path):
