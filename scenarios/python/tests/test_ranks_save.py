@@ -55,7 +55,7 @@ def opened(ranks, state, tmp_path, saving):
             data=state.said,
             pipeline={},
             state={"saving": saving, "mesh": [["line", OF]], "shardings": SHARDINGS},
-            rank={"index": index, "of": OF, "meet": meet, "patience": 60 * 10**9},
+            rank={"index": index, "of": OF, "meet": meet, "own": "127.0.0.1", "patience": 60 * 10**9},
         )
     return [worker.hear() for worker in ranks]
 
