@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use weighbridge::data::{Baselines, Layout, Runs};
+use weighbridge_launch::output_within;
 
 use crate::baseline_path::KeptBaselines;
 
@@ -58,7 +60,10 @@ impl Place {
     /// When cargo is not there, or the current directory is in no workspace.
     pub fn find(data: Option<&Path>) -> Result<Self> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let asked = Command::new(&cargo).args(["metadata", "--no-deps", "--format-version", "1"]).output();
+        let mut asked = Command::new(&cargo);
+        asked.args(["metadata", "--no-deps", "--format-version", "1"]);
+        // It waits for another cargo that fetches packages.
+        let asked = output_within(&mut asked, Duration::from_mins(5));
         let asked =
             asked.with_context(|| format!("failed to ask `{}` for the workspace", cargo.display()))?;
         if !asked.status.success() {

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
+use weighbridge_launch::output_within;
 
 use crate::build_options::BuildOptions;
 use crate::place::suite_of;
@@ -88,7 +90,7 @@ fn package(id: &str) -> &str {
 
 /// Returns whether a bench program is built on weighbridge: others share the folder.
 fn is_ours(program: &Path) -> bool {
-    let asked = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    let asked = output_within(Command::new(program).arg("--version"), Duration::from_mins(1));
     asked.is_ok_and(|said| said.status.success() && said.stdout.starts_with(b"weighbridge "))
 }
 

@@ -4,9 +4,11 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 use anyhow::Result;
+use weighbridge_launch::output_within;
 
 use crate::stop;
 
@@ -99,7 +101,7 @@ impl Toolchain {
 /// The line that a program prints of its version, or why it prints none.
 fn version(program: &mut Command) -> Result<String, String> {
     let name = program.get_program().display().to_string();
-    let said = program.stdin(Stdio::null()).output();
+    let said = output_within(program, Duration::from_mins(5)); // rustup may fetch it
     let said = said.map_err(|error| format!("failed to start `{name}`: {error}"))?;
     if !said.status.success() {
         let told = String::from_utf8_lossy(&said.stderr);

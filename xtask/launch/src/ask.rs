@@ -1,9 +1,10 @@
-//! Commands of engines: each with a limit, its exit code looked at, and what it said kept.
+//! Commands that may never answer, those of engines above all: each with a limit, its exit code looked at,
+//! and what it said kept.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,8 +15,8 @@ use crate::error::{LaunchError, Result};
 
 /// The most that is kept of what a command says: its end.
 const KEPT: u64 = 1_000_000;
-/// The time between two looks for an end.
-const LOOK: Duration = Duration::from_millis(20);
+/// The first and the longest time between two looks for an end.
+const LOOKS: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
 
 /// The answer of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,30 +58,52 @@ impl EngineAnswer {
 /// When it is not there, or does not end within the limit: then it is killed with what it started.
 pub(crate) fn ask(command: &mut Command, limit: Duration) -> Result<EngineAnswer> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let failed = |error: std::io::Error| LaunchError::engine(&name, error.to_string());
-    // Files and no pipes: a server that the command leaves behind would hold a pipe open for ever.
-    let (out, err) = (tempfile::tempfile().map_err(failed)?, tempfile::tempfile().map_err(failed)?);
-    command.stdin(Stdio::null());
-    command.stdout(out.try_clone().map_err(failed)?).stderr(err.try_clone().map_err(failed)?);
-    let mut child = command.process_group(0).spawn().map_err(failed)?;
-    let end = Instant::now() + limit;
-    let ended = loop {
-        if let Some(ended) = child.try_wait().map_err(failed)? {
-            break ended;
-        }
-        if Instant::now() >= end {
-            // It may have ended meanwhile.
-            let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
-            child.wait().map_err(failed)?;
-            return Err(LaunchError::engine(&name, format!("no answer within {} s", limit.as_secs())));
-        }
-        thread::sleep(LOOK);
-    };
+    let failed = |error: io::Error| LaunchError::engine(&name, error.to_string());
+    let (ended, out, err) = run_within(command, limit).map_err(failed)?;
     Ok(EngineAnswer {
         code: ended.code(),
         out: newest(out).map_err(failed)?,
         err: newest(err).map_err(failed)?,
     })
+}
+
+/// Runs a command to its end, with no input, and returns all that it said.
+///
+/// # Errors
+/// When it is not there, or does not end within the limit: then it is killed with what it started.
+pub fn output_within(command: &mut Command, limit: Duration) -> io::Result<Output> {
+    let (status, out, err) = run_within(command, limit)?;
+    Ok(Output { status, stdout: all_of(out)?, stderr: all_of(err)? })
+}
+
+fn run_within(command: &mut Command, limit: Duration) -> io::Result<(ExitStatus, File, File)> {
+    // Files and no pipes: a server that the command leaves behind would hold a pipe open for ever.
+    let (out, err) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    command.stdin(Stdio::null()).stdout(out.try_clone()?).stderr(err.try_clone()?);
+    let mut child = command.process_group(0).spawn()?;
+    let end = Instant::now() + limit;
+    let [mut look, longest] = LOOKS;
+    loop {
+        if let Some(ended) = child.try_wait()? {
+            return Ok((ended, out, err));
+        }
+        if Instant::now() >= end {
+            // It may have ended meanwhile.
+            let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
+            child.wait()?;
+            let said = format!("no answer within {} s", limit.as_secs());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, said));
+        }
+        thread::sleep(look);
+        look = (look * 2).min(longest);
+    }
+}
+
+fn all_of(mut file: File) -> io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Tells whether there is such a command.
@@ -143,7 +166,10 @@ mod tests {
     }
 
     #[test]
-    fn only_the_end_of_a_flood_is_kept() {
+    fn all_that_is_asked_for_is_kept_of_a_long_answer_and_its_end_alone_of_a_flood() {
+        let long = "head -c 3000000 /dev/zero | tr '\\0' x";
+        let said = output_within(&mut sh(long), Duration::from_mins(1)).unwrap();
+        assert!(said.status.success() && said.stdout.len() == 3_000_000);
         let said = ask(&mut sh("head -c 3000000 /dev/zero | tr '\\0' x; echo end"), Duration::from_mins(1));
         let out = said.unwrap().out;
         assert!(out.len() == 1_000_000 && out.ends_with("xend\n"));

@@ -43,6 +43,7 @@ use weighbridge::data::{Exit, RunId};
 
 pub use agent::rank;
 pub use args::{CompareAction, EngineKind, LaunchArgs, LaunchMode, PreflightPolicy};
+pub use ask::output_within;
 pub use bundle::{BaselineProgram, Programs};
 pub use error::LaunchError;
 pub use progress::Shown;

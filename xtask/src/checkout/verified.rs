@@ -3,12 +3,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::submodules;
-use crate::git::git;
+use crate::git::{answered, git};
 
 /// The findings of a look at a checkout.
 #[derive(Debug, Default, PartialEq)]
@@ -116,13 +116,8 @@ impl<'a> FreshIndex<'a> {
 
     fn said(&self, arguments: &[&str]) -> Result<Vec<u8>> {
         let mut asked = Command::new("git");
-        asked.current_dir(self.top).args(arguments).stdin(Stdio::null());
-        asked.env("GIT_DIR", &self.repository).env("GIT_WORK_TREE", self.top);
-        let asked = asked.env("GIT_INDEX_FILE", &self.file).output().context("failed to start git")?;
-        if !asked.status.success() {
-            bail!("git {}: {}", arguments[0], String::from_utf8_lossy(&asked.stderr).trim());
-        }
-        Ok(asked.stdout)
+        asked.current_dir(self.top).env("GIT_DIR", &self.repository).env("GIT_WORK_TREE", self.top);
+        Ok(answered(asked.env("GIT_INDEX_FILE", &self.file), arguments)?.stdout)
     }
 
     /// Writes a file as the commit has it.

@@ -8,12 +8,14 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use weighbridge::data::Reading;
+use weighbridge_launch::output_within;
 
 use super::{ExportOutput, Job};
 use crate::report::charts;
@@ -49,13 +51,8 @@ fn hand_over(job: &Job<'_>, tracker: &Tracker) -> Result<ExportOutput> {
     let folder = job.folder()?;
     let python = job.python;
     let Tracker { module, install, script } = tracker;
-    let asked = Command::new(python)
-        .args([
-            "-c",
-            &format!("import importlib.util, sys; sys.exit(importlib.util.find_spec('{module}') is None)"),
-        ])
-        .stdin(Stdio::null())
-        .output();
+    let find = format!("import importlib.util, sys; sys.exit(importlib.util.find_spec('{module}') is None)");
+    let asked = output_within(Command::new(python).args(["-c", &find]), Duration::from_mins(1));
     let missing = format!(
         "`{}` has no {module}: {install}, or name another interpreter with --python",
         python.display()

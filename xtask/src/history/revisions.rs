@@ -1,9 +1,11 @@
 //! Bench programs of commits, and duels between them.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use weighbridge::data::{Comparison, Exit, Policy};
+use weighbridge_launch::output_within;
 
 use crate::build_options::BuildOptions;
 use crate::checkout::Checkout;
@@ -53,7 +55,7 @@ impl Revisions<'_> {
     fn lists(&self, program: &BuiltProgram) -> bool {
         let mut command = Command::new(&program.path);
         command.current_dir(&program.directory).args(["--bench", "--list", "--format", "terse"]);
-        let listed = command.args(self.flags).stdin(Stdio::null()).stderr(Stdio::null()).output();
+        let listed = output_within(command.args(self.flags), Duration::from_mins(1));
         listed.is_ok_and(|said| {
             said.status.success() && String::from_utf8_lossy(&said.stdout).contains(": benchmark")
         })
