@@ -2,7 +2,7 @@
 //! with all that it has started.
 
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
+use std::io::{self, PipeReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -38,7 +38,7 @@ const REST: Duration = Duration::from_millis(5);
 pub struct ServerProcess {
     child: Child,
     ended: Option<ExitStatus>,
-    listeners: Vec<JoinHandle<()>>,
+    listener: Option<JoinHandle<()>>,
     words: Arc<Mutex<VecDeque<u8>>>,
     target: Target,
     health: String,
@@ -65,18 +65,19 @@ impl ServerProcess {
     /// That it cannot be started; a path that is none.
     pub fn start(mut command: Command, port: u16, api: Api, path: &str, health: &str) -> Result<Self> {
         let target = Target::parse(&format!("http://{}:{port}{path}", Ipv4Addr::LOCALHOST), Some(api))?;
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        // One pipe for both, so that what was said last comes last.
+        let (said, says) = io::pipe()?;
+        command.stdin(Stdio::piped()).stdout(says.try_clone()?).stderr(says).process_group(0);
         let program = command.get_program().to_owned();
-        let mut child = command.spawn().map_err(|error| {
+        let child = command.spawn().map_err(|error| {
             Error::new(format!("failed to start the server {}: {error}", program.display()))
         })?;
+        drop(command); // with its ends of the pipe, which would keep it open
         let words = Arc::default();
-        let listeners = [listen(child.stdout.take(), &words), listen(child.stderr.take(), &words)];
-        let listeners = listeners.into_iter().flatten().collect();
         Ok(Self {
             child,
             ended: None,
-            listeners,
+            listener: listen(said, &words),
             words,
             target,
             health: health.to_owned(),
@@ -166,11 +167,9 @@ impl ServerProcess {
     fn end(&mut self) {
         let _ = killpg(self.group(), Signal::SIGKILL); // it may be gone
         self.wait_gone(LOOK);
-        for listener in self.listeners.drain(..) {
-            // One that left its group may hold the pipe: whoever cleans up after the repeat finds it.
-            if listener.is_finished() {
-                drop(listener.join());
-            }
+        // One that left its group may hold the pipe: whoever cleans up after the repeat finds it.
+        if let Some(listener) = self.listener.take_if(|listener| listener.is_finished()) {
+            drop(listener.join());
         }
     }
 }
@@ -242,11 +241,8 @@ impl Drop for ServerProcess {
 }
 
 /// Keeps the last bytes that come by a pipe.
-fn listen(
-    pipe: Option<impl Read + Send + 'static>,
-    words: &Arc<Mutex<VecDeque<u8>>>,
-) -> Option<JoinHandle<()>> {
-    let (mut pipe, words) = (pipe?, Arc::clone(words));
+fn listen(mut pipe: PipeReader, words: &Arc<Mutex<VecDeque<u8>>>) -> Option<JoinHandle<()>> {
+    let words = Arc::clone(words);
     let listener = std::thread::Builder::new().name("server-words".into()).spawn(move || {
         let mut bytes = [0; 1 << 10];
         while let Ok(count @ 1..) = pipe.read(&mut bytes) {

@@ -147,7 +147,7 @@ fn starts_another(then: &str) -> (tempfile::TempDir, PathBuf, String) {
 fn a_program_that_dies_says_how_with_its_last_words() {
     let mut server = script("echo 'loading' ; echo 'no model here' >&2; exit 3");
     let why = std::iter::repeat_with(|| server.look()).find_map(Result::err).unwrap().to_string();
-    // Its words come by another pipe than its end, so that they may be a moment late.
+    // Its words come by a pipe, and its end does not: they may be a moment late.
     assert!(why.starts_with("the server died: exit code 3"), "{why}");
     let begun = Instant::now();
     while !server.look().unwrap_err().to_string().ends_with("its last words: no model here") {
