@@ -31,13 +31,9 @@ impl<T: Real> Attention<T> {
 
     pub(super) fn forward(&mut self, x: Array2<T>, parameters: &NetworkParameters<T>) -> Array2<T> {
         self.qkv = self.apart.forward(x, parameters);
-        let samples: Vec<ArrayView2<'_, T>> = self.qkv.axis_chunks_iter(Axis(0), self.length).collect();
-        let (heads, causal) = (self.heads, self.causal);
-        let seen: Vec<(Array2<T>, Vec<Array2<T>>)> =
-            samples.par_iter().map(|sample| look(sample, heads, causal)).collect();
-        let (values, weights): (Vec<_>, Vec<_>) = seen.into_iter().unzip();
+        let (values, weights) = look_at_all(&self.qkv, self.length, self.heads, self.causal);
         self.weights = weights;
-        self.together.forward(stacked(&values), parameters)
+        self.together.forward(values, parameters)
     }
 
     pub(super) fn backward(
@@ -47,21 +43,42 @@ impl<T: Real> Attention<T> {
         gradients: &mut Gradients<T>,
     ) -> Array2<T> {
         let of_values = self.together.backward(of_y, parameters, gradients, true);
-        let samples: Vec<_> = self
-            .qkv
-            .axis_chunks_iter(Axis(0), self.length)
-            .zip(of_values.axis_chunks_iter(Axis(0), self.length))
-            .zip(&self.weights)
-            .collect();
-        let of_qkv: Vec<Array2<T>> = samples
-            .par_iter()
-            .map(|((sample, of_values), weights)| back(sample, of_values, weights))
-            .collect();
-        self.apart.backward(&stacked(&of_qkv), parameters, gradients, true)
+        let of_qkv = back_through_all(&self.qkv, &of_values, &self.weights, self.length);
+        self.apart.backward(&of_qkv, parameters, gradients, true)
     }
 }
 
-pub(super) fn stacked<T: Real>(samples: &[Array2<T>]) -> Array2<T> {
+/// Every sample's values where its queries look, and the weights of each head in it.
+pub(super) fn look_at_all<T: Real>(
+    qkv: &Array2<T>,
+    length: usize,
+    heads: usize,
+    causal: bool,
+) -> (Array2<T>, Vec<Vec<Array2<T>>>) {
+    let samples: Vec<ArrayView2<'_, T>> = qkv.axis_chunks_iter(Axis(0), length).collect();
+    let seen: Vec<_> = samples.par_iter().map(|sample| look(sample, heads, causal)).collect();
+    let (values, weights): (Vec<_>, Vec<_>) = seen.into_iter().unzip();
+    (stacked(&values), weights)
+}
+
+/// The gradients of queries, keys and values of every sample.
+pub(super) fn back_through_all<T: Real>(
+    qkv: &Array2<T>,
+    of_values: &Array2<T>,
+    weights: &[Vec<Array2<T>>],
+    length: usize,
+) -> Array2<T> {
+    let samples: Vec<_> = qkv
+        .axis_chunks_iter(Axis(0), length)
+        .zip(of_values.axis_chunks_iter(Axis(0), length))
+        .zip(weights)
+        .collect();
+    let of_samples: Vec<Array2<T>> =
+        samples.par_iter().map(|((sample, of_values), weights)| back(sample, of_values, weights)).collect();
+    stacked(&of_samples)
+}
+
+fn stacked<T: Real>(samples: &[Array2<T>]) -> Array2<T> {
     let views: Vec<ArrayView2<'_, T>> = samples.iter().map(|sample| sample.view()).collect();
     concatenate(Axis(0), &views).expect("samples are of one width")
 }
@@ -78,11 +95,7 @@ fn parts<'a, T>(sample: &'a ArrayView2<'_, T>, head: usize, of: usize) -> [Array
 
 /// Returns the values that the heads of one sample make, side by side, and the attention weights of each
 /// head.
-pub(super) fn look<T: Real>(
-    sample: &ArrayView2<'_, T>,
-    heads: usize,
-    causal: bool,
-) -> (Array2<T>, Vec<Array2<T>>) {
+fn look<T: Real>(sample: &ArrayView2<'_, T>, heads: usize, causal: bool) -> (Array2<T>, Vec<Array2<T>>) {
     let width = sample.ncols() / 3;
     let scale = scale::<T>(width / heads);
     let mut values = Array2::zeros((sample.nrows(), width));
@@ -107,7 +120,7 @@ pub(super) fn look<T: Real>(
 }
 
 /// The gradient of the queries, keys and values of one sample.
-pub(super) fn back<T: Real>(
+fn back<T: Real>(
     sample: &ArrayView2<'_, T>,
     of_values: &ArrayView2<'_, T>,
     weights: &[Array2<T>],

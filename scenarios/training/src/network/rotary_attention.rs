@@ -1,9 +1,8 @@
 //! Attention whose queries and keys go through a norm and are turned by their place.
 
-use ndarray::{Array2, ArrayView2, Axis};
-use rayon::prelude::*;
+use ndarray::Array2;
 
-use super::attention::{back, look, stacked};
+use super::attention::{back_through_all, look_at_all};
 use super::dense::Affine;
 use super::real::Real;
 use super::{Gradients, NetworkParameters};
@@ -58,12 +57,9 @@ impl<T: Real> RotaryAttention<T> {
         self.normalise(&mut qkv, parameters);
         self.turn(&mut qkv, T::one());
         self.turned = qkv;
-        let samples: Vec<ArrayView2<'_, T>> = self.turned.axis_chunks_iter(Axis(0), self.length).collect();
-        let heads = self.heads;
-        let seen: Vec<_> = samples.par_iter().map(|sample| look(sample, heads, false)).collect();
-        let (values, weights): (Vec<_>, Vec<_>) = seen.into_iter().unzip();
+        let (values, weights) = look_at_all(&self.turned, self.length, self.heads, false);
         self.weights = weights;
-        self.together.forward(stacked(&values), parameters)
+        self.together.forward(values, parameters)
     }
 
     pub(super) fn backward(
@@ -73,17 +69,7 @@ impl<T: Real> RotaryAttention<T> {
         gradients: &mut Gradients<T>,
     ) -> Array2<T> {
         let of_values = self.together.backward(of_y, parameters, gradients, true);
-        let samples: Vec<_> = self
-            .turned
-            .axis_chunks_iter(Axis(0), self.length)
-            .zip(of_values.axis_chunks_iter(Axis(0), self.length))
-            .zip(&self.weights)
-            .collect();
-        let of_samples: Vec<Array2<T>> = samples
-            .par_iter()
-            .map(|((sample, of_values), weights)| back(sample, of_values, weights))
-            .collect();
-        let mut of_qkv = stacked(&of_samples);
+        let mut of_qkv = back_through_all(&self.turned, &of_values, &self.weights, self.length);
         // A turn has its own inverse as its transpose.
         self.turn(&mut of_qkv, -T::one());
         self.back_through_norms(&mut of_qkv, parameters, gradients);

@@ -20,14 +20,7 @@ pub(super) fn open_state<'a>(
     let parts = StateParts::of(options, data);
     let converted = framework.converted(data.digest());
     let worker = framework.ready()?;
-    let task = PipelineTask {
-        contract: CHECKPOINTER,
-        converted: &converted,
-        epoch: None,
-        on_device: false,
-        works_on_device: true,
-    };
-    worker.open(task, &parts).map(drop)?;
+    worker.open(task(&converted), &parts).map(drop)?;
     Ok(Box::new(OpenState::new(worker)?))
 }
 
@@ -43,14 +36,7 @@ pub(super) fn open_state_ranks(
     let opened = framework.on_ranks(own.len(), |index, mut worker| {
         let rank = RankMessage::new(own.start + index, count, meet).placed(options.place);
         let parts = StateParts::of(options, data).ranked(rank);
-        let task = PipelineTask {
-            contract: CHECKPOINTER,
-            converted: &converted,
-            epoch: None,
-            on_device: false,
-            works_on_device: true,
-        };
-        worker.open(task, &parts)?;
+        worker.open(task(&converted), &parts)?;
         OpenState::new(worker)
     })?;
     Ok(opened.into_iter().map(|rank| Box::new(rank) as Box<dyn Checkpoints + Send>).collect())
@@ -64,13 +50,10 @@ pub(super) fn open_stored<'a>(
     let parts = StoredParts::of(files)?;
     let converted = framework.converted("stored");
     let worker = framework.ready()?;
-    let task = PipelineTask {
-        contract: CHECKPOINTER,
-        converted: &converted,
-        epoch: None,
-        on_device: false,
-        works_on_device: true,
-    };
-    worker.open(task, &parts).map(drop)?;
+    worker.open(task(&converted), &parts).map(drop)?;
     Ok(Box::new(OpenStored::new(worker)?))
+}
+
+fn task(converted: &str) -> PipelineTask<'_> {
+    PipelineTask { contract: CHECKPOINTER, converted, epoch: None, on_device: false, works_on_device: true }
 }
