@@ -35,6 +35,21 @@ fn two_adapters_of_one_scenario_are_measured_in_turns() {
 }
 
 #[test]
+fn two_values_of_an_axis_are_measured_in_turns_with_all_else_alike() {
+    let bench = Bench::new("sorting");
+    let file = bench.data().join("comparison.json");
+    let name = file.display().to_string();
+    let flags = ["SUM-1", "--param", "len=1000,2000", "--versus-param", "len=1000", "--comparison", &name];
+    let ran = bench.run(&flags);
+    assert!(matches!(ran.code, Some(0 | 3 | 5)), "{}", ran.all());
+    assert!(ran.stdout.contains("in a duel with `len=1000`"), "{}", ran.all());
+    let comparison: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let rows = comparison["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 1, "the other value with this one: {comparison}");
+    assert!(rows[0]["rounds"]["shifts"].as_array().is_some_and(|shifts| shifts.len() >= 8), "{comparison}");
+}
+
+#[test]
 fn two_values_of_an_axis_with_which_other_work_is_done_are_not_judged() {
     let bench = Bench::new("sorting");
     let file = bench.data().join("comparison.json");

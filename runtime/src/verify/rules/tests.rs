@@ -73,6 +73,17 @@ fn an_answer_is_there_when_its_call_is_over() {
         "answers",
         "it is made when somebody reads it",
     );
+    // Beside a busy neighbour reading takes longer: by half, as in measured repeats of an honest sort.
+    let reads = |again: f64, share: u64| {
+        move |case: &mut super::fixture::Case| {
+            case.seen.cpu = vec![case.seen.wall * share / 100];
+            case.evidence.answers = read(1_000.0, again);
+            case.evidence.compared.as_mut().unwrap().answers = read(1_000.0, 600_000.0);
+        }
+    };
+    passes(answered(), reads(1_100_000.0, 50));
+    fails(answered(), reads(1_600_000.0, 50), "answers", "it is made when somebody reads it");
+    fails(answered(), reads(1_100_000.0, 100), "answers", "it is made when somebody reads it");
     let large = |case: &mut super::fixture::Case| {
         case.evidence.answers = read(90_000.0, 890_000.0);
         case.evidence.compared.as_mut().unwrap().answers = read(90_000.0, 880_000.0);
