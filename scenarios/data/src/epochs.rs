@@ -292,7 +292,7 @@ impl ExecutedWork {
     /// Refuses work that is done elsewhere than the run was asked for.
     ///
     /// # Errors
-    /// As [`check_backend`].
+    /// As of `check_backend`: a skip on a device, an error on the host.
     pub fn check_platform(&self, asked: Platform) -> Result<()> {
         check_backend(&self.ran_on, asked)
     }
